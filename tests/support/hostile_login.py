@@ -21,7 +21,7 @@ from paramiko.kex_group14 import KexGroup14SHA256  # noqa: E402
 from ssh2_connections import credentials, login_at  # noqa: E402
 from sshload_contract.client import Auth  # noqa: E402
 from sshload_contract.vocabulary import Outcome  # noqa: E402
-from sshload_worker.clients.interface import CommandCourse  # noqa: E402
+from sshload_worker.clients.interface import Course  # noqa: E402
 from sshload_worker.clients.ssh2.connection import SSH2Connection  # noqa: E402
 from sshload_worker.outcomes import StepFailure  # noqa: E402
 from unkind_servers import speaking  # noqa: E402
@@ -30,6 +30,8 @@ _MOST = 2**32 - 1
 _SFTP_VERSION = string(struct.pack(">BI", 2, 3))  # draft-ietf-secsh-filexfer-02 section 4
 _SFTP_STATUS_OK = string(struct.pack(">BIIII", 101, 0, 0, 0, 0))  # section 7: of the first request, without a text
 _SFTP_HANDLE = string(struct.pack(">BI", 102, 0) + string(b"handle"))
+_SFTP_LONG_DATA = string(struct.pack(">BI", 103, 1) + string(bytes(30_001)))  # libssh2 asks for 30,000 bytes at a time
+_SFTP_NO_DATA = string(struct.pack(">BII4x", 103, 1, _MOST))
 
 
 def _exchanging(by: Exchange) -> Callable[[BareServer], None]:
@@ -106,12 +108,17 @@ def _run_command(connection: SSH2Connection) -> None:
 
 def _run_command_at_once(connection: SSH2Connection) -> None:
     _log_in(connection)
-    connection.open_channel().run("true", len, CommandCourse())
+    connection.open_channel().run("true", len, Course())
 
 
 def _open_file(connection: SSH2Connection) -> None:
     _log_in(connection)
     connection.open_sftp().open_to_read("/any")
+
+
+def _read_file_at_once(connection: SSH2Connection) -> None:
+    _log_in(connection)
+    connection.open_sftp().read_file("/any", len, Course())
 
 
 def _list_directory(connection: SSH2Connection) -> None:
@@ -155,6 +162,16 @@ PLAYS = {
     ),
     "sftp: file opened without a handle": Play(
         _after_login(_data(_SFTP_VERSION), _data(_SFTP_STATUS_OK + struct.pack(">I5x", _MOST))), _open_file
+    ),
+    "sftp: file opened without a handle, in one call": Play(
+        _after_login(_data(_SFTP_VERSION), _data(_SFTP_STATUS_OK + struct.pack(">I5x", _MOST))), _read_file_at_once
+    ),
+    "sftp: more data than were asked for, in one call": Play(
+        _after_login(_data(_SFTP_VERSION), _data(_SFTP_HANDLE), _data(_SFTP_LONG_DATA)), _read_file_at_once
+    ),
+    "sftp: data of four gigabytes, in one call": Play(
+        _after_login(_data(_SFTP_VERSION), _data(_SFTP_HANDLE), _data(_SFTP_NO_DATA)),
+        _read_file_at_once,
     ),
 }
 

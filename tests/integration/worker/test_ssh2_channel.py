@@ -13,8 +13,8 @@ from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
-from sshload_worker.clients.command_parts import run_by_parts
-from sshload_worker.clients.interface import Channel, CommandCourse, CommandEnd
+from sshload_worker.clients.by_parts import run_by_parts
+from sshload_worker.clients.interface import Channel, CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
 
 FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
@@ -101,7 +101,7 @@ def test_a_fast_server_does_not_keep_time_limits_from_ending_a_command(sshd: Ssh
     with logged_in(login_to(sshd)) as connection:
         channel = connection.open_channel()
         with pytest.raises(Timeout), Timeout(0.5):
-            channel.run(command, len, CommandCourse())
+            channel.run(command, len, Course())
 
 
 @pytest.mark.parametrize(
@@ -118,16 +118,16 @@ def test_a_command_by_one_call_ends_as_it_does_part_by_part(
 ) -> None:
     with logged_in(login_to(sshd)) as connection:
         channel, said = connection.open_channel(), bytearray()
-        assert channel.run(command, said.extend, CommandCourse()) == expected
+        assert channel.run(command, said.extend, Course()) == expected
         assert said == output
         said.clear()
-        assert run_by_parts(connection.open_channel(), command, said.extend, CommandCourse()) == expected
+        assert run_by_parts(connection.open_channel(), command, said.extend, Course()) == expected
         assert said == output
 
 
 def test_the_parts_of_a_command_by_one_call_end_in_their_order(sshd: SshServer) -> None:
     with logged_in(login_to(sshd)) as connection:
-        channel, course, pieces = connection.open_channel(), CommandCourse(), list[int]()
+        channel, course, pieces = connection.open_channel(), Course(), list[int]()
         begin_ns = monotonic_ns()
         channel.run("echo first; sleep 0.1; echo last", lambda _: pieces.append(monotonic_ns()), course)
         ends_ns = [begin_ns, course.started_ns, course.first_byte_ns, course.output_end_ns, course.closed_ns]
@@ -137,7 +137,7 @@ def test_the_parts_of_a_command_by_one_call_end_in_their_order(sshd: SshServer) 
 
 def test_the_parts_that_ended_are_told_of_a_command_that_is_cut_off(sshd: SshServer) -> None:
     with logged_in(login_to(sshd)) as connection:
-        channel, course = connection.open_channel(), CommandCourse()
+        channel, course = connection.open_channel(), Course()
         with pytest.raises(StepFailure) as failed:
             channel.run("echo first; sleep 0.1; kill -9 $PPID; sleep 5", len, course)
         assert failed.value.outcome is Outcome.DISCONNECTED

@@ -15,7 +15,7 @@ from run_configs import client
 from ssh2_connections import login_to
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
-from sshload_worker.clients.interface import CommandCourse
+from sshload_worker.clients.interface import Course
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.outcomes import StepFailure
 
@@ -26,6 +26,7 @@ PLACES = range(1, ALL_BYTES, 61)
 FEW_PLACES = range(1, ALL_BYTES, 401)  # each takes the whole limit
 PLAYS_AT_ONCE = 8
 SILENT = "silent"
+SMALL_FILE = Path(__file__).with_name("conftest.py")
 HOSTILE_LOGIN = Path(__file__).parents[2] / "support/hostile_login.py"
 HANGS_AFTER_S = 120.0
 FAULTS = {
@@ -46,6 +47,9 @@ FAULTS = {
     "name of a signal longer than its packet, in one call": Outcome.DISCONNECTED,
     "sftp: names of four gigabytes": Outcome.SFTP_BAD_MESSAGE,
     "sftp: file opened without a handle": Outcome.SFTP_BAD_MESSAGE,
+    "sftp: file opened without a handle, in one call": Outcome.SFTP_BAD_MESSAGE,
+    "sftp: more data than were asked for, in one call": Outcome.SFTP_BAD_MESSAGE,
+    "sftp: data of four gigabytes, in one call": Outcome.SFTP_BAD_MESSAGE,
 }
 
 
@@ -81,8 +85,16 @@ def run_by_parts(connection: SSH2Connection) -> None:
 
 def run_at_once(connection: SSH2Connection) -> None:
     output: list[bytes] = []
-    assert connection.open_channel().run("echo hello", output.append, CommandCourse()).exit_code == 0
+    assert connection.open_channel().run("echo hello", output.append, Course()).exit_code == 0
     assert b"".join(output) == b"hello\n"
+
+
+def read_file_at_once(connection: SSH2Connection) -> None:
+    content = bytearray()
+    sftp = connection.open_sftp()
+    sftp.read_file(str(SMALL_FILE), content.extend, Course())
+    sftp.close()
+    assert content == SMALL_FILE.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -109,11 +121,11 @@ def run_at_once(connection: SSH2Connection) -> None:
     [
         pytest.param(cipher, run, id=f"{cipher}, {run.__name__}")
         for cipher in (AES, CHACHA)
-        for run in (run_by_parts, run_at_once)
+        for run in (run_by_parts, run_at_once, read_file_at_once)
     ],
 )
 def test_a_connection_that_goes_wrong_at_any_byte_ends_in_one_outcome(  # noqa: PLR0913, PLR0917 - what is varied
-    sshd: SshServer,
+    sftp_sshd: SshServer,
     cipher: str,
     run: Run,
     fault: Callable[[int], Treat],
@@ -121,10 +133,10 @@ def test_a_connection_that_goes_wrong_at_any_byte_ends_in_one_outcome(  # noqa: 
     expected: set[Outcome | str],
 ) -> None:
     limit_s = SHORT_S if SILENT in expected else LONG_S
-    assert play(sshd, cut_at(10**9), cipher, LONG_S, run) is Outcome.OK
+    assert play(sftp_sshd, cut_at(10**9), cipher, LONG_S, run) is Outcome.OK
     before = open_files()
     at_once = Pool(PLAYS_AT_ONCE)
-    seen = set(at_once.imap_unordered(lambda place: play(sshd, fault(place), cipher, limit_s, run), places))
+    seen = set(at_once.imap_unordered(lambda place: play(sftp_sshd, fault(place), cipher, limit_s, run), places))
     assert seen <= expected | {Outcome.OK}
     assert seen & expected
     gc.collect()

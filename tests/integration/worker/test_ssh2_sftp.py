@@ -6,14 +6,18 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from time import monotonic_ns
 
 import pytest
+from gevent import Timeout
 from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
-from sshload_worker.clients.interface import RemoteFile
+from sshload_worker.clients.by_parts import read_by_parts
+from sshload_worker.clients.interface import Course, RemoteFile, Sftp
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.outcomes import StepFailure
 
@@ -69,6 +73,47 @@ def test_a_file_is_whole_whatever_the_sizes_of_its_pieces(
         assert read_all(sftp.open_to_read(str(path))) == data
 
 
+@pytest.mark.parametrize("transfer_bytes", [None, *TRANSFER_BYTES])
+def test_a_file_is_read_by_one_call_as_it_is_part_by_part(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, transfer_bytes: int | None
+) -> None:
+    path, content = tmp_path / "file", bytearray()
+    with logged_in(login_to(start_sshd(SFTP), replace(FAST, sftp_read_bytes=transfer_bytes))) as connection:
+        sftp = connection.open_sftp()
+        for size_bytes in (0, 1, 3_000) if transfer_bytes == 1 else SIZES_BYTES:
+            path.write_bytes(os.urandom(size_bytes))
+            for read in (sftp.read_file, partial(_read_by_parts, sftp)):
+                content.clear()
+                read(str(path), content.extend, Course())
+                assert content == path.read_bytes()
+
+
+def _read_by_parts(sftp: Sftp, path: str, take: Callable[[bytes], object], course: Course) -> None:
+    read_by_parts(partial(sftp.open_to_read, path), take, course)
+
+
+def test_the_parts_of_a_file_by_one_call_end_in_their_order(connection: SSH2Connection, tmp_path: Path) -> None:
+    sftp, pieces = connection.open_sftp(), list[int]()
+    for content in ("", "content"):
+        course, begin_ns = Course(), monotonic_ns()
+        (tmp_path / "file").write_text(content)
+        sftp.read_file(str(tmp_path / "file"), lambda _: pieces.append(monotonic_ns()), course)
+        ends_ns = [begin_ns, course.started_ns, course.output_end_ns, course.closed_ns, monotonic_ns()]
+        assert ends_ns == sorted(ends_ns)
+        assert [course.first_byte_ns, *pieces, course.output_end_ns] == sorted(
+            [course.first_byte_ns, *pieces, course.output_end_ns]
+        )
+        assert bool(course.first_byte_ns) == bool(content)
+
+
+def test_a_file_without_end_does_not_keep_time_limits_from_ending_its_reading(connection: SSH2Connection) -> None:
+    sftp, course = connection.open_sftp(), Course()
+    with pytest.raises(Timeout), Timeout(0.5):
+        sftp.read_file("/dev/zero", len, course)
+    assert course.first_byte_ns
+    assert not course.output_end_ns
+
+
 def test_a_file_is_written_in_place_of_what_is_there(connection: SSH2Connection, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("much longer than what follows")
     file = connection.open_sftp().open_to_write(str(tmp_path / "file"))
@@ -98,7 +143,8 @@ def test_a_full_disk_is_told_at_the_latest_when_the_file_is_closed(connection: S
 
 def test_a_missing_file_is_told_with_its_path(connection: SSH2Connection) -> None:
     sftp = connection.open_sftp()
-    for ask in (sftp.open_to_read, sftp.list_directory, sftp.stat, sftp.remove, sftp.rmdir):
+    read_file = partial(sftp.read_file, take=len, course=Course())
+    for ask in (sftp.open_to_read, read_file, sftp.list_directory, sftp.stat, sftp.remove, sftp.rmdir):
         with pytest.raises(StepFailure) as failed:
             ask("/missing/file")
         assert failed.value.outcome is Outcome.SFTP_NO_SUCH_FILE
@@ -141,12 +187,21 @@ def test_an_sftp_server_that_talks_nonsense_is_told(start_sshd: Callable[[str], 
     "how",
     [pytest.param(DIES_WITHIN_A_PACKET, id="within a packet"), pytest.param(DIES_BETWEEN_PACKETS, id="between two")],
 )
-def test_an_sftp_server_that_dies_is_told(start_sshd: Callable[[str], SshServer], how: int) -> None:
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda sftp: sftp.stat("anything"), id="status"),
+        pytest.param(lambda sftp: sftp.read_file("anything", len, Course()), id="reading"),
+    ],
+)
+def test_an_sftp_server_that_dies_is_told(
+    start_sshd: Callable[[str], SshServer], how: int, ask: Callable[[Sftp], object]
+) -> None:
     server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {how}")
     with logged_in(login_to(server)) as connection:
         sftp = connection.open_sftp()
         with pytest.raises(StepFailure) as failed:
-            sftp.stat("anything")
+            ask(sftp)
         assert failed.value.outcome is Outcome.SFTP_CONNECTION_LOST
         channel = connection.open_channel()
         channel.execute("true")
@@ -166,6 +221,7 @@ def test_sftp_again_and_again_leaves_nothing_behind(start_sshd: Callable[[str], 
         before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for _ in range(2_000):
             sftp.open_to_read(path).close()
+            sftp.read_file(path, len, Course())
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 3_000
         sftp.close()
 

@@ -8,7 +8,7 @@ from sshload_contract.client import Timeouts
 from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import Health
-from sshload_worker.clients.interface import CommandCourse, CommandEnd
+from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
@@ -37,7 +37,7 @@ class PlayedServer:
             raise self._ending
         return self
 
-    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Play the command."""
         assert command == "echo run"
         for number, part in enumerate(PARTS[: self._parts - 1]):

@@ -29,11 +29,12 @@ class CommandEnd:
     stderr: bytes
 
 
-class CommandCourse:
-    """When the parts of a command ended, as monotonic nanoseconds; 0 for what has not ended yet.
+class Course:
+    """When the parts of a command or of the reading of a file ended, as monotonic nanoseconds; 0 for what has not yet.
 
-    `started_ns` is that of the server's word that it started the command, `first_byte_ns` of the first output, where
-    there is any, `output_end_ns` of the end of all output, and `closed_ns` of the server's close of the channel.
+    `started_ns` is that of the server's word that it started the command or opened the file, `first_byte_ns` of the
+    first output, where there is any, `output_end_ns` of the end of all output, and `closed_ns` of the server's close of
+    the channel or file. The output of a file is its content.
     """
 
     __slots__ = ("closed_ns", "first_byte_ns", "output_end_ns", "started_ns")
@@ -70,7 +71,7 @@ class Channel(Protocol):
 class SessionChannel(Channel, Protocol):
     """A session channel (section 6.1)."""
 
-    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Execute a command, hand each piece of its output to `take`, and close the channel at the output's end.
 
         `course` tells when the parts ended, as far as it came, after a failure too.
@@ -95,6 +96,12 @@ class Sftp(Protocol):
 
     def open_to_read(self, path: str) -> RemoteFile:
         """Open a file."""
+
+    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
+        """Open a file, hand each piece of it to `take`, and close it.
+
+        `course` tells when the parts ended, as far as it came, after a failure too.
+        """
 
     def open_to_write(self, path: str) -> RemoteFile:
         """Open a file in place of what is there."""

@@ -11,8 +11,8 @@ from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.asyncssh.driver import Driver
-from sshload_worker.clients.command_parts import run_by_parts
-from sshload_worker.clients.interface import CommandCourse, CommandEnd
+from sshload_worker.clients.by_parts import run_by_parts
+from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
 
 _STDERR_BYTES = 4_096
@@ -166,7 +166,7 @@ class AsyncsshChannel:
         """Ask for the command, and wait for the server's word that it was started."""
         self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
 
-    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, hand each piece of stdout to `take`, and close the channel."""
         return run_by_parts(self, command, take, course)
 

@@ -1,5 +1,7 @@
 """SFTP by asyncssh: each read and write is split into requests that are under way at once."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from asyncssh import sftp as library
@@ -7,7 +9,9 @@ from sshload_contract.client import Client
 from sshload_contract.vocabulary import Timing
 
 from sshload_worker.clients.asyncssh.driver import Driver
+from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import split_into_pieces
+from sshload_worker.clients.interface import Course
 
 _READ_BYTES = 4_194_304
 
@@ -47,6 +51,10 @@ class AsyncsshSftp:
     def open_to_read(self, path: str) -> AsyncsshFile:
         """Open a file."""
         return self._opened(path, "rb")
+
+    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
+        """Open a file, hand each piece of it to `take`, and close it."""
+        read_by_parts(partial(self.open_to_read, path), take, course)
 
     def open_to_write(self, path: str) -> AsyncsshFile:
         """Open a file in place of what is there."""

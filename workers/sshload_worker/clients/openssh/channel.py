@@ -5,8 +5,8 @@ from typing import Protocol
 
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.command_parts import run_by_parts
-from sshload_worker.clients.interface import CommandCourse, CommandEnd
+from sshload_worker.clients.by_parts import run_by_parts
+from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.clients.openssh.master import ControlSocket, Master
 from sshload_worker.clients.openssh.process import Pipes, Process
 from sshload_worker.clients.openssh.settings import SERVER, Directory, forward_to
@@ -183,7 +183,7 @@ class OpenSSHChannel:
         """Ask for a connection to elsewhere."""
         self._session.forward(host, port, self._pipes)
 
-    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, hand each piece of stdout to `take`, and close the channel."""
         return run_by_parts(self, command, take, course)
 

@@ -7,12 +7,15 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import gevent
 from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES
 from sshload_contract.vocabulary import Outcome
 
+from sshload_worker.clients.by_parts import read_by_parts
+from sshload_worker.clients.interface import Course
 from sshload_worker.clients.openssh.log import sftp_failure
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.process import Pipes, Process
@@ -162,6 +165,10 @@ class OpenSSHSftp:
         return open_download(
             self._programs, lambda here: self._programs.sftp(f"get -- {_escaped(path)} {_escaped(str(here))}\n")
         )
+
+    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
+        """Open a file, hand each piece of it to `take`, and close it."""
+        read_by_parts(partial(self.open_to_read, path), take, course)
 
     def open_to_write(self, path: str) -> LocalCopy:
         """Open a file to write, which `close` sends."""

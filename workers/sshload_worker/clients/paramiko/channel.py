@@ -6,8 +6,8 @@ from collections.abc import Callable
 from paramiko.channel import Channel
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.command_parts import run_by_parts
-from sshload_worker.clients.interface import CommandCourse, CommandEnd
+from sshload_worker.clients.by_parts import run_by_parts
+from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
 
@@ -47,7 +47,7 @@ class ParamikoChannel:
         self._driver.call(Timing.EXEC, self._channel.invoke_subsystem, name)
         return self._channel
 
-    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, hand each piece of stdout to `take`, and close the channel."""
         return run_by_parts(self, command, take, course)
 

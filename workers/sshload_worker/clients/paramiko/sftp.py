@@ -1,6 +1,8 @@
 """SFTP by paramiko, as its own get and put do it: reads asked for ahead, writes not waited for one by one."""
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from paramiko.message import Message
 from paramiko.sftp import CMD_CLOSE, CMD_HANDLE, CMD_OPEN, SFTP_OK, SFTPError
@@ -11,7 +13,9 @@ from paramiko.ssh_exception import SSHException
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
 
+from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import END_OF_FILE, split_into_pieces, status_failure
+from sshload_worker.clients.interface import Course
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
@@ -111,6 +115,10 @@ class ParamikoSftp:
         file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_READ, "r")
         self._driver.call(Timing.OPEN, file.ask_ahead, self._client.sftp_read_bytes or _READ_BYTES)
         return ParamikoFile(self._driver, file, self._client)
+
+    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
+        """Open a file, hand each piece of it to `take`, and close it."""
+        read_by_parts(partial(self.open_to_read, path), take, course)
 
     def open_to_write(self, path: str) -> ParamikoFile:
         """Open a file in place of what is there."""

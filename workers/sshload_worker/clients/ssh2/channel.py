@@ -14,8 +14,8 @@ from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.command_parts import run_by_parts
-from sshload_worker.clients.interface import CommandCourse, CommandEnd
+from sshload_worker.clients.by_parts import run_by_parts
+from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.clients.ssh2.direct_calls import command_end, expect_exit_status
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
@@ -72,7 +72,7 @@ class SSH2Channel:
         self.expect_end()
         self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command)
 
-    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, hand each piece of stdout to `take`, and close the channel."""
         if Execution is None:
             return run_by_parts(self, command, take, course)

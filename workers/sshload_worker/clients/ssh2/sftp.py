@@ -21,10 +21,17 @@ from ssh2.utils import handle_error_codes
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
 
+from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import status_failure
+from sshload_worker.clients.interface import Course
 from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, ending_of, last_error_text, own_file
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
+
+try:
+    from ssh2.file_reading import FileReading  # the build of scripts/ssh2-wheel has it, the package index's has not
+except ImportError:
+    FileReading = None
 
 _GARBLED = (AllocError, BufferTooSmallError, ChannelPacketExceeded)
 """Errors of libssh2 about packets of an impossible length, AllocError too."""
@@ -59,6 +66,7 @@ class _SftpRequests:
         self._sftp = sftp
         self._has_ended = ending_of(sftp)
         self._handles: set[SFTPHandle] = set()
+        self._readings: set[Any] = set()
         self._channel: Channel | None = None
         driver.subsystems.add(self)
 
@@ -71,6 +79,20 @@ class _SftpRequests:
         self._handles.remove(handle)
         self.done(step, path, close_file, handle)
         self.driver.forget(handle)
+
+    def read(self, path: str, client: Client, take: Callable[[bytes], object], course: Course) -> None:
+        """Open a file, hand each piece of it to `take`, and close it."""
+        most_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
+        first_bytes = client.sftp_read_bytes or _FIRST_READ_BYTES
+        reading = FileReading(self._sftp, path, first_bytes, _READ_GROWTH, most_bytes)
+        self._readings.add(reading)
+        try:
+            while (piece := self.done(Timing.READ, path, reading.advance)) is not None:
+                take(piece)
+        finally:
+            course.started_ns, course.first_byte_ns = reading.opened_ns, reading.first_byte_ns
+            course.output_end_ns, course.closed_ns = reading.output_end_ns, reading.closed_ns
+        self._readings.remove(reading)
 
     def end(self) -> Channel:
         """Give up the subsystem, and return the channel with which it ends. Nothing else may be called after that."""
@@ -89,6 +111,8 @@ class _SftpRequests:
         while self._handles:
             with suppress(SSH2Error):  # there is nobody to close them
                 close_file(self._handles.pop())
+        while self._readings:
+            self._readings.pop().free()
 
     def _attempted(self, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
         try:
@@ -216,6 +240,13 @@ class SSH2Sftp:
     def open_to_read(self, path: str) -> SSH2File:
         """Open a file."""
         return self._opened(path, LIBSSH2_FXF_READ)
+
+    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
+        """Open a file, hand each piece of it to `take`, and close it."""
+        if FileReading is None:
+            read_by_parts(partial(self.open_to_read, path), take, course)
+        else:
+            self._requests.read(path, self._client, take, course)
 
     def open_to_write(self, path: str) -> SSH2File:
         """Open a file in place of what is there."""

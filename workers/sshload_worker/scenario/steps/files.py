@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic_ns
+from typing import TypeAlias
 
 from sshload_contract.steps import (
     ScpReadStep,
@@ -18,22 +20,20 @@ from sshload_contract.steps import (
 )
 from sshload_contract.vocabulary import Timing, measured_step
 
-from sshload_worker.clients.interface import Sftp
+from sshload_worker.clients.by_parts import read_by_parts
+from sshload_worker.clients.interface import Course, Sftp
+from sshload_worker.scenario.step_clock import classify_error
+from sshload_worker.scenario.steps.parts import Parts
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.steps.transfer import Expectation, raise_mismatch, read_file, verify_file, write_file
+from sshload_worker.scenario.steps.transfer import Expectation, raise_mismatch, verify_file, write_file
+
+_Read: TypeAlias = Callable[[Callable[[bytes], object], Course], None]
+"""What hands each piece of a file to a function, and tells the course."""
 
 
 def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure where that fails or it is not as expected."""
-    measured = measured_step(step.name, Timing.SFTP_READ)
-    run.clock.transferred(measured, run.clock.timed(measured, partial(_sftp_read, step, run)))
-
-
-def _sftp_read(step: SftpReadStep, run: StepRun) -> int:
-    sftp = run.sftp(step.name)
-    with run.step_limit(Timing.SFTP_READ):
-        begin = partial(sftp.open_to_read, run.fill_in(step.path))
-        return read_file(run, step.name, begin, Expectation(step.expect_bytes, step.expect_sha256))
+    _read(step, run, Timing.SFTP_READ, lambda: partial(run.sftp(step.name).read_file, run.fill_in(step.path)))
 
 
 def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
@@ -54,14 +54,26 @@ def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
 
 def run_scp_read(step: ScpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure where that fails or it is not as expected."""
-    measured = measured_step(step.name, Timing.SCP_READ)
-    run.clock.transferred(measured, run.clock.timed(measured, partial(_scp_read, step, run)))
+    begin = partial(run.connection.scp_read, run.fill_in(step.path))
+    _read(step, run, Timing.SCP_READ, lambda: partial(read_by_parts, begin))
 
 
-def _scp_read(step: ScpReadStep, run: StepRun) -> int:
-    with run.step_limit(Timing.SCP_READ):
-        begin = partial(run.connection.scp_read, run.fill_in(step.path))
-        return read_file(run, step.name, begin, Expectation(step.expect_bytes, step.expect_sha256))
+def _read(step: SftpReadStep | ScpReadStep, run: StepRun, whole: Timing, prepare: Callable[[], _Read]) -> None:
+    """Read the file by what `prepare` returns; only what `prepare` does is no part of the reading."""
+    parts, course = Parts.of(step.name, whole, Timing.OPEN, Timing.READ, Timing.CLOSE), Course()
+    expectation, opening_ns = Expectation(step.expect_bytes, step.expect_sha256), 0
+    begin_ns = monotonic_ns()
+    try:
+        read = prepare()
+        with run.step_limit(whole):
+            opening_ns = monotonic_ns()
+            read(expectation.update, course)
+        raise_mismatch(expectation.mismatch())
+    except BaseException as error:
+        parts.count_failure(run, begin_ns, (opening_ns,), course, classify_error(error).outcome)
+        raise
+    parts.count_success(run, begin_ns, (opening_ns,), course)
+    run.clock.transferred(parts.whole, expectation.count)
 
 
 def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:

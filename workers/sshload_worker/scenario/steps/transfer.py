@@ -54,26 +54,29 @@ def await_text(read: Callable[[], bytes], text: str, field_name: str) -> None:
 
 
 class Expectation:
-    """Checks a file by its size and its SHA-256 (hexadecimal), each where given, while it is read."""
+    """Checks a file by its size and its SHA-256 (hexadecimal), each where given, while it is read.
 
-    __slots__ = ("_bytes", "_count", "_digest", "_sha256")
+    `count` is how many bytes of it came.
+    """
+
+    __slots__ = ("_bytes", "_digest", "_sha256", "count")
 
     def __init__(self, expect_bytes: int | None, expect_sha256: str) -> None:
         self._bytes = expect_bytes
         self._sha256 = expect_sha256.lower()
         self._digest = hashlib.sha256() if expect_sha256 else None
-        self._count = 0
+        self.count = 0
 
     def update(self, piece: bytes) -> None:
         """Add the next piece of the file."""
-        self._count += len(piece)
+        self.count += len(piece)
         if self._digest is not None:
             self._digest.update(piece)
 
     def mismatch(self) -> str:
         """Return the difference from what is expected, once the whole file was seen; "" where there is none."""
-        if self._bytes is not None and self._count != self._bytes:
-            return f"{self._count} bytes, expected {self._bytes}"
+        if self._bytes is not None and self.count != self._bytes:
+            return f"{self.count} bytes, expected {self._bytes}"
         if self._digest is not None and self._digest.hexdigest() != self._sha256:
             return f"SHA-256 {self._digest.hexdigest()}, expected {self._sha256}"
         return ""
@@ -134,15 +137,6 @@ def _same_bytes(piece: bytes, offset: int) -> int:
         done += len(time_part)
         offset = 0
     return done
-
-
-def read_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], expectation: Expectation) -> int:
-    """Read a file to its end and return its size; raises StepFailure where it is not as expected."""
-    file = run.time_part(name, Timing.OPEN, begin)
-    count = run.time_part(name, Timing.READ, partial(read_to_end, run, name, file.read, expectation.update))
-    run.time_part(name, Timing.CLOSE, file.close)
-    raise_mismatch(expectation.mismatch())
-    return count
 
 
 def write_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], size_bytes: int) -> None:
