@@ -22,6 +22,20 @@ def test_what_ends_in_time_is_left_alone_by_its_limit_and_by_those_that_follow()
         sleep(0.03)
 
 
+def test_a_limit_that_goes_on_ends_what_follows_by_its_new_length_and_step() -> None:
+    with pytest.raises(StepFailure, match=r"^auth took longer than 0\.02 s$") as caught:
+        _go_on_to_a_shorter_one()
+    assert caught.value.outcome is Outcome.AUTH_TIMEOUT
+
+
+def _go_on_to_a_shorter_one() -> None:
+    with TimeLimit(0.01, Timing.KEX) as limit:
+        limit.go_on(60, Timing.EXEC)
+        sleep(0.03)
+        limit.go_on(0.02, Timing.AUTH)
+        sleep(60)
+
+
 @pytest.mark.parametrize(
     ("outer_s", "inner_s", "outcome"),
     [

@@ -4,8 +4,9 @@ A login is connect to auth, on every host of the way, each part timed and within
 its own, its user's session, or one of a pool, whose channels are multiplexed (RFC 4254 section 5).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from time import monotonic_ns
 from typing import Protocol, TypeAlias
 
 import gevent
@@ -13,7 +14,7 @@ from gevent.event import AsyncResult
 from gevent.pool import Group
 from sshload_contract.client import Timeouts
 from sshload_contract.steps import RsyncStep
-from sshload_contract.vocabulary import Timing, measured_step
+from sshload_contract.vocabulary import Timing
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_worker.clients.interface import Connection
@@ -21,8 +22,10 @@ from sshload_worker.clients.libraries import new_connection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import StepClock, TimeLimit, classify_error
 
+_LOGIN_PARTS = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH)
 _Login: TypeAlias = "AsyncResult[Connection | StepFailure]"
 
 
@@ -48,9 +51,7 @@ class Connector:
                 connection = new_connection(jump.at_next_address(), connection)
                 _log_in_to_jump(connection, f"via{number}", jump, clock)
             connection = new_connection(self._login.at_next_address(), connection, shared=self._shared)
-            step = measured_step(name, Timing.LOGIN)
-            made, timeouts = connection, self._login.client.timeouts
-            clock.timed(step, lambda: _log_in(made, name, timeouts, clock))
+            _log_in(connection, name, self._login.client.timeouts, clock)
             self._recorder.login(connection.negotiated())
         except BaseException:  # a kill too
             self._recorder.connections -= 1
@@ -67,27 +68,31 @@ class Connector:
 
 def _log_in_to_jump(connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
     try:
-        clock.timed(measured_step(name, Timing.LOGIN), lambda: _log_in(connection, name, jump.client.timeouts, clock))
+        _log_in(connection, name, jump.client.timeouts, clock)
     except StepFailure as failure:
         raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
 
 
 def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> None:
-    for step, limit_s, call in (
-        (Timing.CONNECT, timeouts.connect_s, connection.connect),
-        (Timing.BANNER, timeouts.banner_s, connection.banner),
-        (Timing.KEX, timeouts.kex_s, connection.kex),
-        (Timing.AUTH, timeouts.auth_s, connection.auth),
-    ):
-        _time_part(clock, name, step, limit_s, call)
-
-
-def _time_part(clock: StepClock, name: str, step: Timing, limit_s: float, call: Callable[[], None]) -> None:
-    def limited() -> None:
-        with TimeLimit(limit_s, step):
-            call()
-
-    clock.timed(measured_step(name, step), limited)
+    parts, begin_ns = Parts.of(name, Timing.LOGIN, *_LOGIN_PARTS), monotonic_ns()
+    instants_ns = [begin_ns]
+    try:
+        with TimeLimit(timeouts.connect_s, Timing.CONNECT) as limit:
+            connection.connect()
+            instants_ns.append(monotonic_ns())
+            limit.go_on(timeouts.banner_s, Timing.BANNER)
+            connection.banner()
+            instants_ns.append(monotonic_ns())
+            limit.go_on(timeouts.kex_s, Timing.KEX)
+            connection.kex()
+            instants_ns.append(monotonic_ns())
+            limit.go_on(timeouts.auth_s, Timing.AUTH)
+            connection.auth()
+            instants_ns.append(monotonic_ns())
+    except BaseException as error:
+        parts.count_failure(clock, begin_ns, instants_ns, classify_error(error).outcome)
+        raise
+    parts.count_success(clock, begin_ns, tuple(instants_ns))
 
 
 class _Place:

@@ -37,24 +37,19 @@ class TimeLimitReached(Timeout):
 class TimeLimit:
     """A context that raises StepFailure where what is inside takes longer. Limits nest, each ending its own inside."""
 
-    __slots__ = ("_greenlet", "_row", "_step", "end_s")
+    __slots__ = ("_greenlet", "_row", "_seconds", "_step", "end_s")
 
     def __init__(self, seconds: float, step: Timing) -> None:
-        self._step = step
-        self._row = _ROWS.get(seconds) or _new_row(seconds)
+        self._seconds, self._step = seconds, step
 
     @property
     def failure(self) -> StepFailure:
         """How a step ends that this limit cuts off."""
-        return StepFailure(timeout_outcome(self._step), f"{self._step} took longer than {self._row.seconds:g} s")
+        return StepFailure(timeout_outcome(self._step), f"{self._step} took longer than {self._seconds:g} s")
 
     def __enter__(self) -> Self:
         self._greenlet = getcurrent()
-        row = self._row
-        self.end_s = monotonic() + row.seconds
-        row.limits[self] = None
-        if not row.is_watched:
-            row.watch(row.seconds)
+        self._begin()
         return self
 
     def __exit__(
@@ -63,6 +58,19 @@ class TimeLimit:
         self._row.limits.pop(self, None)
         if value is not None and isinstance(value, TimeLimitReached) and value.limit is self:
             raise self.failure from None
+
+    def go_on(self, seconds: float, step: Timing) -> None:
+        """Bound what follows inside by another limit, which begins now, in place of this one."""
+        self._row.limits.pop(self, None)
+        self._seconds, self._step = seconds, step
+        self._begin()
+
+    def _begin(self) -> None:
+        row = self._row = _ROWS.get(self._seconds) or _new_row(self._seconds)
+        self.end_s = monotonic() + self._seconds
+        row.limits[self] = None
+        if not row.is_watched:
+            row.watch(row.seconds)
 
     def cut_off(self) -> None:
         """End what is inside; returns when that waits again, or is over."""

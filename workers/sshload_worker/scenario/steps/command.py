@@ -8,14 +8,13 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import classify_error
-from sshload_worker.scenario.steps.parts import Parts
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch
 
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
-
 
 _PARTS = (Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE)
 
@@ -26,18 +25,18 @@ def run_command(step: ExecStep, run: StepRun) -> None:
     parts, opened_ns = Parts.of(step.name, Timing.COMMAND, *_PARTS), 0
     begin_ns = monotonic_ns()
     try:
-        with run.channel_limit():
+        with run.channel_limit() as limit:
             channel = run.connection.open_channel()
-        opened_ns = monotonic_ns()
-        with run.step_limit(Timing.COMMAND):
+            opened_ns = monotonic_ns()
+            limit.go_on(run.timeouts.step_s, Timing.COMMAND)
             end = channel.run(run.fill_in(step.command), stdout.update, course)
         check_end(end, step.expect_exit_code)
         if step.expect_stdout:
             raise_mismatch("" if stdout.matches(step.expect_stdout) else "the output does not match expectStdout")
     except BaseException as error:
-        parts.count_failure(run, begin_ns, (begin_ns, opened_ns), course, classify_error(error).outcome)
+        run.count_failure(parts, begin_ns, (begin_ns, opened_ns), course, classify_error(error).outcome)
         raise
-    parts.count_success(run, begin_ns, (begin_ns, opened_ns), course)
+    run.count_success(parts, begin_ns, (begin_ns, opened_ns), course)
     run.clock.transferred(parts.whole, stdout.count)
 
 

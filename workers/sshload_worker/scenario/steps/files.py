@@ -22,8 +22,8 @@ from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.interface import Course, Sftp
+from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import classify_error
-from sshload_worker.scenario.steps.parts import Parts
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import Expectation, raise_mismatch, verify_file, write_file
 
@@ -70,9 +70,9 @@ def _read(step: SftpReadStep | ScpReadStep, run: StepRun, whole: Timing, prepare
             read(expectation.update, course)
         raise_mismatch(expectation.mismatch())
     except BaseException as error:
-        parts.count_failure(run, begin_ns, (opening_ns,), course, classify_error(error).outcome)
+        run.count_failure(parts, begin_ns, (opening_ns,), course, classify_error(error).outcome)
         raise
-    parts.count_success(run, begin_ns, (opening_ns,), course)
+    run.count_success(parts, begin_ns, (opening_ns,), course)
     run.clock.transferred(parts.whole, expectation.count)
 
 

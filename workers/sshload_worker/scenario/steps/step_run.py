@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sshload_contract.client import Timeouts
-from sshload_contract.vocabulary import Timing, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
-from sshload_worker.clients.interface import Connection, Sftp
+from sshload_worker.clients.interface import Connection, Course, Sftp
+from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import StepClock, TimeLimit
 
 T = TypeVar("T")
@@ -47,6 +48,27 @@ class StepRun:
     def time_part(self, name: str, step: Timing, call: Callable[[], T]) -> T:
         """Time a part of the step `name`, where the client library can tell parts apart."""
         return self.clock.timed(measured_step(name, step), call) if self.connection.times_parts else call()
+
+    def count_success(self, parts: Parts, begin_ns: int, before_ns: tuple[int, ...], course: Course) -> None:
+        """Count an operation that went well since `begin_ns`; `before_ns` are the instants before those of its course.
+
+        Of the parts, where the client library can tell them apart.
+        """
+        if self.connection.times_parts:
+            instants_ns = (*before_ns, course.started_ns, course.output_end_ns, course.closed_ns)
+            parts.count_success(self.clock, begin_ns, instants_ns, course.first_byte_ns)
+        else:
+            self.clock.succeeded((parts.whole,), (begin_ns,), (course.closed_ns,))
+
+    def count_failure(
+        self, parts: Parts, begin_ns: int, before_ns: tuple[int, ...], course: Course, outcome: Outcome
+    ) -> None:
+        """Count an operation that did not, likewise; what has not begun is at 0."""
+        if self.connection.times_parts:
+            instants_ns = (*before_ns, course.started_ns, course.output_end_ns, course.closed_ns)
+            parts.count_failure(self.clock, begin_ns, instants_ns, outcome, course.first_byte_ns)
+        else:
+            self.clock.record(parts.whole, begin_ns, outcome)
 
     def sftp(self, name: str) -> Sftp:
         """Return the iteration's SFTP subsystem; that it is opened first, if need be, is timed with the step `name`."""

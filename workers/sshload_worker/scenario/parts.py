@@ -1,0 +1,64 @@
+"""The parts of a login, a command and the reading of a file, which are counted in one go once it has ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Self
+
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
+
+from sshload_worker.scenario.step_clock import StepClock
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The names of an operation's timings: its parts, each of which begins where the one before it ended, and its own.
+
+    `silent` and `speaking` are all of them in one order, without and with that of the first byte, which is timed from
+    the begin of the part at `reading`.
+    """
+
+    whole: str
+    first_byte: str
+    parts: tuple[str, ...]
+    reading: int
+    silent: tuple[str, ...]
+    speaking: tuple[str, ...]
+
+    @classmethod
+    @cache
+    def of(cls, name: str, whole: Timing, *parts: Timing) -> Self:
+        """Return the names of the parts of the step `name`."""
+        first_byte, *all_names = (measured_step(name, timing) for timing in (Timing.FIRST_BYTE, *parts, whole))
+        reading = parts.index(Timing.READ) if Timing.READ in parts else 0
+        return cls(
+            all_names[-1], first_byte, tuple(all_names[:-1]), reading, tuple(all_names), (*all_names, first_byte)
+        )
+
+    def count_success(
+        self, clock: StepClock, begin_ns: int, instants_ns: tuple[int, ...], first_byte_ns: int = 0
+    ) -> None:
+        """Count that all went well. `instants_ns` are the begin of the first part, and the end of each."""
+        begins_ns, ends_ns = (*instants_ns[:-1], begin_ns), (*instants_ns[1:], instants_ns[-1])
+        if first_byte_ns:
+            clock.succeeded(self.speaking, (*begins_ns, instants_ns[self.reading]), (*ends_ns, first_byte_ns))
+        else:
+            clock.succeeded(self.silent, begins_ns, ends_ns)
+
+    def count_failure(
+        self, clock: StepClock, begin_ns: int, instants_ns: Sequence[int], outcome: Outcome, first_byte_ns: int = 0
+    ) -> None:
+        """Count the parts that ended well, the one that did not, and the whole.
+
+        `instants_ns` are as of a success, as far as it came: shorter, or 0 from where on nothing began or ended.
+        """
+        if first_byte_ns:
+            clock.succeeded((self.first_byte,), (instants_ns[self.reading],), (first_byte_ns,))
+        pairs = pairwise((*instants_ns, 0))
+        for part, (part_begin_ns, part_end_ns) in zip(self.parts, pairs, strict=False):
+            if part_end_ns:
+                clock.succeeded((part,), (part_begin_ns,), (part_end_ns,))
+            elif part_begin_ns:
+                clock.record(part, part_begin_ns, outcome)
+        clock.record(self.whole, begin_ns, outcome)
