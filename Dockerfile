@@ -1,4 +1,4 @@
-# One file, three images:  --target operator | worker | target.
+# One file, four images:  --target operator | worker | target | gateway.
 # Dependencies come from the hash-locked requirements/*.txt and are a layer of their own; the project is a thin layer above.
 # Everything is byte-compiled here, because a pod with a read-only root would otherwise compile at every start.
 # Two builds with the same SOURCE_DATE_EPOCH are the same, byte by byte, where Debian's packages are: name a DEBIAN_SNAPSHOT for that.
@@ -55,6 +55,11 @@ ARG SOURCE_DATE_EPOCH PIP_CERT PIP_INDEX_URL
 COPY requirements/target.txt /src/requirements/
 RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/target.txt
 
+FROM tools AS gateway-venv
+ARG SOURCE_DATE_EPOCH PIP_CERT PIP_INDEX_URL
+COPY requirements/gateway.txt /src/requirements/
+RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/gateway.txt
+
 FROM tools AS project
 ARG SOURCE_DATE_EPOCH
 COPY pyproject.toml README.md LICENSE /src/
@@ -95,3 +100,11 @@ COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_target"]
+
+# SSH and SFTP are spoken by a library: the gateway starts no program.
+FROM base AS gateway
+COPY --from=gateway-venv /opt/sshload /opt/sshload
+COPY --from=project /opt/sshload /opt/sshload
+USER 10001:10001
+WORKDIR /tmp
+ENTRYPOINT ["python", "-m", "sshload_gateway"]

@@ -113,10 +113,10 @@ bench-held: venv ## what tests and schedules that only wait cost the operator, a
 bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_search.py
 
-images: ## build the three images and load them into the cluster
+images: ## build the images and load them into the cluster
 	@environment=$$(scripts/bring-up); grep IMAGE <<< "$$environment"
 
-sbom: venv ## build the three images from nothing, and write them and their bills of materials into dist
+sbom: venv ## build the images from nothing, and write them and their bills of materials into dist
 	@scripts/images archive dist
 	@$(PYTHON) scripts/sbom.py dist/*.tar
 

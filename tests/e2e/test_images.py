@@ -1,4 +1,4 @@
-"""What the three images hold, asked in pods of them under Pod Security "restricted"."""
+"""What the images hold, asked in pods of them under Pod Security "restricted"."""
 
 import json
 import uuid
@@ -10,7 +10,7 @@ from live_cluster import LiveCluster
 
 pytestmark = pytest.mark.xdist_group("images")
 
-COMPONENTS = ("operator", "worker", "target")
+COMPONENTS = ("operator", "worker", "target", "gateway")
 
 PROBE = """
 import glob, importlib.util, json, os, pathlib, pwd, shutil, subprocess, sys
@@ -40,7 +40,7 @@ print(json.dumps({
     "keygen": shutil.which("ssh-keygen"),
     "host keys": glob.glob("/etc/ssh/ssh_host_*"),
     "pip": shutil.which("pip"),
-    "modules": [name for name in ("kopf", "locust", "ssh2", "prometheus_client", "sshload_contract")
+    "modules": [name for name in ("kopf", "locust", "ssh2", "fastapi", "prometheus_client", "sshload_contract")
                 if importlib.util.find_spec(name)],
 }))
 """
@@ -122,6 +122,7 @@ def test_openssh_10_serves_in_the_target_only(facts: dict[str, dict[str, Any]]) 
     assert facts["operator"]["keygen"] == "/usr/bin/ssh-keygen"
     assert facts["worker"]["sshd"] is None
     assert facts["worker"]["keygen"] == "/usr/bin/ssh-keygen"
+    assert facts["gateway"]["ssh"] is None
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -135,3 +136,4 @@ def test_an_image_holds_its_own_dependencies_only(facts: dict[str, dict[str, Any
     assert facts["operator"]["modules"] == ["kopf", "prometheus_client", "sshload_contract"]
     assert facts["worker"]["modules"] == ["locust", "ssh2", "prometheus_client", "sshload_contract"]
     assert facts["target"]["modules"] == ["prometheus_client", "sshload_contract"]
+    assert facts["gateway"]["modules"] == ["fastapi", "prometheus_client", "sshload_contract"]
