@@ -132,8 +132,8 @@ cluster-build: ## only compile it
 cluster-down: ## stop it; what was compiled stays
 	@$(CLUSTER) down
 
-generate: venv ## write the CRDs, the schemas for editors and the reference pages
-	@for script in crds editor_schemas reference chart_reference gateway_reference; do $(PYTHON) scripts/$$script.py || exit; done
+generate: venv ## write the CRDs, the schemas and the reference pages
+	@for script in crds editor_schemas reference gateway_schema chart_reference gateway_reference; do $(PYTHON) scripts/$$script.py || exit; done
 
 lock: venv ## lock requirements/*.txt again, after a change of dependencies in pyproject.toml
 	@scripts/lock

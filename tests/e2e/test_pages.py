@@ -3,38 +3,22 @@
 import json
 import re
 import ssl
-import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from http.client import HTTPSConnection
 
 import pytest
 from chart_release import Release
 from helm import RELEASE
-from live_cluster import LiveCluster, lone_worker_test
+from live_cluster import lone_worker_test
 from metrics_readers import token_of
+from port_forward import forwarded_port
 
 pytestmark = pytest.mark.xdist_group("an operator with pages")
 
 TEST = "shown"
-FORWARDED = re.compile(r"Forwarding from 127\.0\.0\.1:(\d+) ->")
 SELF_SIGNED = ssl.create_default_context()
 SELF_SIGNED.check_hostname, SELF_SIGNED.verify_mode = False, ssl.CERT_NONE
-
-
-@contextmanager
-def forwarded_port(cluster: LiveCluster, service: str, port: int) -> Iterator[int]:
-    """Forward a port of this machine to one of a service until the block ends, and return it."""
-    command = cluster.command("port-forward", f"service/{service}", f":{port}")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            found = FORWARDED.match(line)
-            assert found, line + process.stdout.read()
-            yield int(found[1])
-        finally:
-            process.terminate()
 
 
 def ask(port: int, path: str, token: str) -> tuple[int, str]:

@@ -26,8 +26,23 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end -}}
 
+{{- define "sshload.gatewaySelectorLabels" -}}
+app.kubernetes.io/name: {{ include "sshload.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: gateway
+{{- end -}}
+
 {{- define "sshload.labels" -}}
 {{- include "sshload.labelsWith" (dict "root" . "more" dict) -}}
+{{- end -}}
+
+{{- define "sshload.gatewayLabels" -}}
+{{- include "sshload.gatewayLabelsWith" (dict "root" . "more" dict) -}}
+{{- end -}}
+
+{{- define "sshload.gatewayLabelsWith" -}}
+{{- $component := include "sshload.gatewaySelectorLabels" .root | fromYaml -}}
+{{- toYaml (merge $component (include "sshload.labelsWith" . | fromYaml)) -}}
 {{- end -}}
 
 {{- /*

@@ -9,8 +9,16 @@ import pytest
 import yaml
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.quantities import resource_amount
+from sshload_gateway.config import read_config
 from sshload_operator.planning.installation import read_installation
 
+GATEWAY = (
+    "gateway.enabled=true,gateway.sealingKeys.secret=seal,gateway.sealingKeys.active=first,gateway.jwksSecret=jwks"
+)
+GATEWAY_CONFIG = (
+    "gateway.config.tokens.issuer=i,gateway.config.tokens.audience=a,gateway.config.tokens.algorithms={ES256},"
+    "gateway.config.destinations.allowed=null"
+)
 GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 
 
@@ -97,6 +105,24 @@ def test_lint_finds_nothing(arguments: tuple[str | Path, ...]) -> None:
         pytest.param("worker.resources.limits.cpu=many", "/worker/resources/limits/cpu", id="an amount that is none"),
         pytest.param("worker.resources.claims={gpu}", "/worker/resources", id="resources that are none"),
         pytest.param("networkPolicy.apiServerPorts=null", "/networkPolicy", id="no API server port"),
+        pytest.param(GATEWAY, "/gateway/config': missing properties", id="a gateway that knows no issuer"),
+        pytest.param(f"{GATEWAY},{GATEWAY_CONFIG},gateway.jwksSecret=", "'jwksUrl'", id="a gateway without keys"),
+        pytest.param(
+            f"{GATEWAY},{GATEWAY_CONFIG},gateway.sealingKeys.active=",
+            "/gateway/sealingKeys/active",
+            id="no sealing key",
+        ),
+        pytest.param(f"{GATEWAY},{GATEWAY_CONFIG},gateway.replicas=2", "/gateway/replicas", id="two pods on SQLite"),
+        pytest.param(
+            f"{GATEWAY},{GATEWAY_CONFIG},gateway.config.pool.policy=best",
+            "/gateway/config/pool/policy",
+            id="a policy that is none",
+        ),
+        pytest.param(
+            f"{GATEWAY},{GATEWAY_CONFIG},gateway.config.listen.port=80",
+            "additional properties 'listen' not allowed",
+            id="a port of the gateway that its Service does not know",
+        ),
     ],
 )
 def test_a_bad_value_is_refused_by_its_path(setting: str, path: str) -> None:
@@ -108,6 +134,21 @@ def test_a_bad_value_is_refused_by_its_path(setting: str, path: str) -> None:
 @pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN_CASES])
 def test_the_operator_reads_what_the_chart_writes_for_it(values: Path) -> None:
     read_installation(installation("--values", values))
+
+
+@pytest.mark.parametrize("case", [path for path in GOLDEN_CASES if path.parent.name.startswith("gateway")])
+def test_the_gateway_reads_what_the_chart_writes_for_it(case: Path) -> None:
+    (made,) = (
+        one
+        for one in helm.objects("--values", case)
+        if (one["kind"], one["metadata"]["name"]) == ("ConfigMap", "sshload-gateway")
+    )
+    given = yaml.safe_load(case.read_text(encoding="utf-8"))["gateway"]
+    read = read_config(made["data"]["gateway.yaml"])
+    assert read.sealing_keys.active == given["sealingKeys"]["active"]
+    assert [entry.host for entry in read.destinations.allowed] == [
+        entry["host"] for entry in given["config"]["destinations"]["allowed"]
+    ]
 
 
 @pytest.mark.parametrize("host", ["*", "*.example.com", "10.1.*", "10.*.*.*", "192.0.2.0/24", "fd00::/8", "0x7f.1"])
