@@ -37,6 +37,7 @@ PROGRAMS = {
     "journalctl",
     "k3s",
     "kubectl",
+    "openssl",
     "pipx",
     "skopeo",
     "ssh-copy-id",
@@ -48,7 +49,7 @@ COMMANDS = tuple(blocks("sh"))
 TESTS = tuple(block for block in YAML if f"kind: {TEST.name}\n" in block.text)
 SCHEDULES = tuple(block for block in YAML if f"kind: {SCHEDULE.name}\n" in block.text)
 COMPARISONS = tuple(block for block in YAML if f"kind: {COMPARISON.name}\n" in block.text)
-GATEWAY = tuple(block for block in YAML if block.page.name == "gateway.md")
+GATEWAY = tuple(block for block in YAML if block.page.name == "gateway.md" and "gateway" not in block.document)
 VALUES = tuple(block for block in YAML if "apiVersion:" not in block.text and block not in GATEWAY)
 
 
