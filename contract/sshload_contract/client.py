@@ -130,6 +130,12 @@ class Client:
             [Library.ASYNCSSH, Library.OPENSSH],
             "the libraries asyncssh and openssh have no such setting",
         ),
+        Rule(
+            "duration(self.networkDelay) == duration('0s') || self.library != 'openssh'",
+            "the library openssh makes its connections itself, so they cannot be delayed",
+            lambda client: not client.network_delay_s or client.library is not Library.OPENSSH,
+            at=".networkDelay",
+        ),
         _only("packetSize", lambda client: client.packet_bytes, Library.PARAMIKO, "4Ki", "1Mi"),
         _only("packetSize", lambda client: client.packet_bytes, Library.SSH2_PYTHON, "1Ki", "32Ki"),
         _only("readBufferSize", lambda client: client.read_buffer_bytes, Library.SSH2_PYTHON, "1Ki", "16Mi"),
@@ -198,5 +204,13 @@ class Client:
         Default(True),
         "Acknowledge at once (TCP_QUICKACK). Without it the kernel's delayed acknowledgements add up to 40 ms to a"
         " step, as they do for many real clients.",
+    ]
+    network_delay_s: Annotated[
+        float,
+        Duration("0s", "5s", example="10ms"),
+        Default("0s"),
+        "Delay of each direction between a worker and the first server on its path, which a relay in the worker's pod"
+        " adds: 10ms makes the round trip 20 ms longer. The relay does not limit the throughput to what fits into the"
+        " delay. Not for openssh.",
     ]
     timeouts: Annotated[Timeouts, Default({})]

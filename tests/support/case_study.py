@@ -9,8 +9,11 @@ FOLDER = Path(__file__).parents[2] / "examples/case-study"
 EXAMPLES = sorted(FOLDER.glob("*.yaml"))
 _CLIENTS = 3
 _DURATION = "2s"
-_RATES = "10,20"
-_CONNECTIONS = "2,3"
+_VALUES = {
+    "load.arrivals.rate": "10,20",
+    "load.burst.connections": "2,3",
+    "client.windowSize": "256Ki,38Mi",
+}
 
 
 def written(path: Path) -> dict[str, Any]:
@@ -27,7 +30,7 @@ def short(path: Path) -> dict[str, Any]:
     spec["base"]["warmUp"] = "0s"
     spec["base"]["load"] = _fewer(spec["base"]["load"])
     if "sweep" in spec:
-        spec["sweep"]["values"] = _CONNECTIONS if "burst" in spec["base"]["load"] else _RATES
+        spec["sweep"]["values"] = _VALUES[spec["sweep"]["field"]]
     else:
         spec["variants"] = [spec["variants"][0], spec["variants"][-1]]
         for variant in spec["variants"]:

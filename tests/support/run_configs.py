@@ -59,6 +59,7 @@ def client(**timeouts_s: float) -> Client:
         sftp_read_bytes=None,
         sftp_write_bytes=None,
         quick_ack=True,
+        network_delay_s=0.0,
         timeouts=replace(patient, **timeouts_s),
     )
 

@@ -94,9 +94,10 @@ class Health:
 
     `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
     that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; None before there was a
-    whole second; `run_delay_share` is
-    the share of time that the thread was runnable and not run (schedstat in proc(5)), and `stolen_share` the share of
-    the machine's CPU time that its host gave to others; both are None where the kernel does not tell.
+    whole second; `run_delay_share` is the share of time that the thread was runnable and not run (schedstat in
+    proc(5)), and `stolen_share` the share of the machine's CPU time that its host gave to others; both are None where
+    the kernel does not tell. A process without which the worker cannot measure, such as the relay of
+    client.networkDelay, is held to the same: the worse of the two is told.
     `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the
     event loop woke; a percentile with too few samples is the maximum. `machine_cpu` is the time of the machine's CPUs
     since the start of the run, None where the kernel does not tell. `cpu_s` is the CPU time since then of the worker's

@@ -69,6 +69,7 @@ MANAGED_ARRIVALS: Spec = {
         "sftpReadSize": "256Ki",
         "sftpWriteSize": "32k",
         "quickAck": False,
+        "networkDelay": "1.5ms",
         "timeouts": {
             "connect": "1s",
             "banner": "1500ms",

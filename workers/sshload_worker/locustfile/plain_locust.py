@@ -49,6 +49,7 @@ _CLIENT = Client(
     sftp_read_bytes=None,
     sftp_write_bytes=None,
     quick_ack=True,
+    network_delay_s=0.0,
     timeouts=_TIMEOUTS,
 )
 _NUMBERS = count()

@@ -23,7 +23,8 @@ _NS_PER_S = 1_000_000_000
 _NS_PER_US = 1_000
 _US_PER_S = 1_000_000
 _BYTES_PER_KB = 1_024
-_SCHEDSTAT = Path("/proc/thread-self/schedstat")
+_PROC = Path("/proc")
+_SCHEDSTAT = _PROC / "thread-self/schedstat"
 _STAT = Path("/proc/stat")
 _SOCKSTAT = Path("/proc/net/sockstat")
 _STATUS = Path("/proc/self/status")
@@ -43,7 +44,7 @@ class HealthMonitor:
         self._lag_max_us = 0
         self._cpu_share: float | None = None
         self._begin_ns = monotonic_ns()
-        self._delay_before_ns = run_delay_ns()
+        self._delay_before_ns, self._companions_before_ns = run_delay_ns(), companions_delay_ns()
         self._machine_before = machine_cpu(_read_proc_file(_STAT))
         self._cpu_before_s = used_cpu_s()
         self._ports_used = 0
@@ -52,7 +53,7 @@ class HealthMonitor:
     def start(self) -> None:
         """Begin to watch; what was before does not count."""
         self._begin_ns = monotonic_ns()
-        self._delay_before_ns = run_delay_ns()
+        self._delay_before_ns, self._companions_before_ns = run_delay_ns(), companions_delay_ns()
         self._machine_before = machine_cpu(_read_proc_file(_STAT))
         self._cpu_before_s = used_cpu_s()
         self._watching.spawn(self._watch_loop)
@@ -66,11 +67,12 @@ class HealthMonitor:
         """Return the figures since the start. `connections` are those open now."""
         self._ports_used = max(self._ports_used, connections + waiting_ports())
         machine_now = machine_cpu(_read_proc_file(_STAT))
-        delay_ns = run_delay_ns()
+        delay_ns, companions_ns = run_delay_ns(), companions_delay_ns()
         elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)  # read last, so that no wait is longer than what passed
         run_delay_share = None
         if delay_ns is not None and self._delay_before_ns is not None:
-            run_delay_share = (delay_ns - self._delay_before_ns) / elapsed_ns
+            waited_ns = [now - self._companions_before_ns.get(pid, now) for pid, now in companions_ns.items()]
+            run_delay_share = max([delay_ns - self._delay_before_ns, *waited_ns]) / elapsed_ns
         return Health(
             cpu_share=self._cpu_share,
             run_delay_share=run_delay_share,
@@ -104,16 +106,48 @@ class HealthMonitor:
                 self._lag.record(missed_us)
 
     def _watch_cpu(self) -> None:
-        wall_s, own_s, programs_s = monotonic(), thread_time(), programs_cpu_s()
+        wall_s, own_s, programs_s, companions_s = monotonic(), thread_time(), programs_cpu_s(), companions_cpu_s()
         while True:
             gevent.sleep(_CPU_INTERVAL_S)
             wall_now_s, own_now_s, programs_now_s = monotonic(), thread_time(), programs_cpu_s()
+            companions_now_s = companions_cpu_s()
             passed_s = wall_now_s - wall_s
             used_s = own_now_s - own_s + programs_now_s - programs_s
+            beside_s = [used - companions_s.get(pid, used) for pid, used in companions_now_s.items()]
             self._cpu_share = max(
-                self._cpu_share or 0.0, (own_now_s - own_s) / passed_s, used_s / passed_s / len(os.sched_getaffinity(0))
+                self._cpu_share or 0.0,
+                *(of_one_s / passed_s for of_one_s in (own_now_s - own_s, *beside_s)),
+                (used_s + sum(beside_s)) / passed_s / len(os.sched_getaffinity(0)),
             )
-            wall_s, own_s, programs_s = wall_now_s, own_now_s, programs_now_s
+            wall_s, own_s, programs_s, companions_s = wall_now_s, own_now_s, programs_now_s, companions_now_s
+
+
+_companions: set[int] = set()
+
+
+def watch_companion(pid: int) -> None:
+    """Hold a process of one thread, without which the worker measures nothing, to what holds for the worker itself."""
+    _companions.add(pid)
+
+
+def forget_companion(pid: int) -> None:
+    """Hold it to nothing any more."""
+    _companions.discard(pid)
+
+
+def companions_cpu_s() -> dict[int, float]:
+    """Return the CPU time of each companion that runs, by its pid; none of those of which the kernel does not tell."""
+    return {pid: ran_ns / _NS_PER_S for pid, (ran_ns, _) in _companions_ns().items()}
+
+
+def companions_delay_ns() -> dict[int, int]:
+    """Return for how long each of these was runnable and did not run, by its pid."""
+    return {pid: waited_ns for pid, (_, waited_ns) in _companions_ns().items()}
+
+
+def _companions_ns() -> dict[int, tuple[int, int]]:
+    said = {pid: _read_proc_file(_PROC / str(pid) / "schedstat").split() for pid in _companions}
+    return {pid: (int(words[0]), int(words[1])) for pid, words in said.items() if len(words) > 1}
 
 
 def run_delay_ns() -> int | None:

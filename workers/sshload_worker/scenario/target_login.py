@@ -20,6 +20,7 @@ from sshload_contract.allow_list import address_refusal, host_refusal, lookup_na
 from sshload_contract.client import Client, Library
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 
+from sshload_worker.clients.delay import prepare_delay
 from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
 from sshload_worker.login.login import Address, Login, read_credentials, read_file
@@ -50,6 +51,7 @@ def prepare_login_at(
     try:
         prepare_library(client.library)
         check_client(client)
+        prepare_delay(client)
     except UnsupportedSettingError as error:
         raise GeneratorFaultError(str(error)) from error
     jumps = tuple(

@@ -37,6 +37,8 @@ BAD: dict[str, Bad] = {
     "control-master-of-another-library": bad("client.controlMaster", value=True),
     "window-of-openssh": _setting("openssh", "windowSize", "1Mi"),
     "packet-of-openssh": _setting("openssh", "packetSize", "32Ki"),
+    "delay-of-openssh": _setting("openssh", "networkDelay", "10ms"),
+    "delay-of-six-seconds": bad("client.networkDelay", "6s", says="5s"),
     "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
 }
 
@@ -52,5 +54,7 @@ GOOD: dict[str, Spec] = {
     "the-largest-sizes-of-asyncssh": changed(
         SMALL, "client", {"library": "asyncssh", "packetSize": "1Mi", "sftpReadSize": "64Mi", "sftpWriteSize": "64Mi"}
     ),
+    "delay-of-asyncssh": changed(SMALL, "client", {"library": "asyncssh", "networkDelay": "5s"}),
+    "no-delay-of-openssh": changed(SMALL, "client", {"library": "openssh", "networkDelay": "0s"}),
     "slow-acknowledgements-of-openssh": changed(SMALL, "client", {"library": "openssh", "quickAck": False}),
 }

@@ -44,6 +44,7 @@ PLAIN_CLIENT = Client(
     sftp_read_bytes=None,
     sftp_write_bytes=None,
     quick_ack=True,
+    network_delay_s=0,
     timeouts=Timeouts(connect_s=10, banner_s=10, kex_s=20, auth_s=20, channel_s=10, step_s=60),
 )
 

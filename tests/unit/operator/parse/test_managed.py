@@ -94,6 +94,7 @@ def test_every_other_field_reaches_its_value() -> None:
         sftp_read_bytes=256 * 1024,
         sftp_write_bytes=32_000,
         quick_ack=False,
+        network_delay_s=0.0015,
         timeouts=Timeouts(connect_s=1, banner_s=1.5, kex_s=2, auth_s=60, channel_s=0.5, step_s=3600),
     )
     assert spec.scenario.steps == (

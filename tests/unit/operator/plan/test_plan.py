@@ -100,6 +100,7 @@ def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path
         ("load.arrivals.process", "poisson"),
         ("load.arrivals.seed", 0),
         ("client.quickAck", False),
+        ("client.networkDelay", "10ms"),
         ("loginBeforeLoad", False),
         ("deadline", "31m"),
         ("thresholds", [{"errorRate": {"below": "1%"}}]),

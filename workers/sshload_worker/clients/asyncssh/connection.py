@@ -12,9 +12,10 @@ from sshload_worker.clients.asyncssh.driver import Driver, event_loop
 from sshload_worker.clients.asyncssh.protocol import Protocol, Tunnel
 from sshload_worker.clients.asyncssh.settings import connection_options
 from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
+from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile
-from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
+from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -40,7 +41,7 @@ class AsyncsshConnection:
         self._descriptor: Descriptor | None = None
         if login.address is not None:
             family, self._address = login.address
-            self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
+            self._descriptor = new_descriptor(login.client, family)
             self._protocol.descriptor = self._descriptor
         self._is_handed_over = False
         self._server_version = ""

@@ -141,4 +141,4 @@ def _stream(login: Login, through: Connection | None) -> Stream | ForwardedStrea
         return ForwardedStream(through, through.driver, login.host, login.port)
     if login.address is None:
         raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
-    return Stream(login.address, quick_ack=login.client.quick_ack)
+    return Stream(login.client, login.address)

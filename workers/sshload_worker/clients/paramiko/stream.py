@@ -5,11 +5,13 @@ from contextlib import suppress
 from typing import Any
 
 from gevent.timeout import Timeout
+from sshload_contract.client import Client
 from sshload_contract.vocabulary import Timing
 
+from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.paramiko.transport import Driver
-from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
+from sshload_worker.clients.tcp import await_banner
 from sshload_worker.login.login import Address
 
 _FROM_NOWHERE = ("127.0.0.1", 0)
@@ -19,9 +21,9 @@ _READ_BYTES = 32_768
 class Stream:
     """One TCP connection as paramiko sees it: read by its reader alone, written to under its lock."""
 
-    def __init__(self, address: Address, *, quick_ack: bool) -> None:
+    def __init__(self, client: Client, address: Address) -> None:
         family, self._address = address
-        self._descriptor = Descriptor(open_socket(family), quick_ack=quick_ack)
+        self._descriptor = new_descriptor(client, family)
         self._timeout_s: float | None = None
         self._closed = False
 

@@ -9,6 +9,7 @@ from ssh2.exceptions import ChannelFailure, SSH2Error
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
+from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile, Sftp
 from sshload_worker.clients.ssh2.auth import authenticate
@@ -19,7 +20,7 @@ from sshload_worker.clients.ssh2.jump import TunnelDescriptor
 from sshload_worker.clients.ssh2.settings import new_session
 from sshload_worker.clients.ssh2.sftp import open_sftp
 from sshload_worker.clients.ssh2.shared_driver import SharedDriver
-from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
+from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -40,7 +41,7 @@ class SSH2Connection:
         self._descriptor: Descriptor
         if login.address is not None:
             family, self._address = login.address
-            self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
+            self._descriptor = new_descriptor(login.client, family)
         else:
             self._descriptor = TunnelDescriptor(cast("SSH2Connection", through))
         client = login.client

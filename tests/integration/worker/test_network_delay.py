@@ -1,0 +1,160 @@
+"""client.networkDelay: each round trip takes longer by what is said, and nothing else of a connection is changed."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic_ns
+
+import gevent
+import pytest
+from client_kinds import SSH2_PYTHON, Kind, every_kind_in_the_process
+from free_ports import free_port
+from gevent.event import Event
+from one_iteration import prepare, run_once
+from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.steps import SftpWriteStep, Verify
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_config import RunConfig
+from sshload_worker.clients.delay import new_descriptor, prepare_delay, relay_of
+from sshload_worker.clients.tcp import Descriptor
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.recording import health
+from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due
+
+DELAY_S = 0.02
+LONG_S = 2.0
+HISTOGRAM_ERROR = 0.999
+PIECE = bytes(range(256)) * 256
+PIECES = 192  # 12 MiB, which is more than the kernel's buffers hold
+
+
+@pytest.fixture(autouse=True)
+def _relays_end() -> Iterator[None]:
+    yield
+    for delay_s in (DELAY_S, LONG_S):
+        relay_of(delay_s).end()
+    relay_of.cache_clear()
+
+
+def delayed(kind: Kind, server: SshServer) -> RunConfig:
+    config = run_config(endpoint(server), arrivals(1, 1))
+    return replace(config, client=replace(kind.client(), network_delay_s=DELAY_S), scenario=scenario(EXEC_TRUE))
+
+
+def descriptor(delay_s: float) -> Descriptor:
+    """Return a descriptor of the product's, whose relay runs."""
+    client = replace(SSH2_PYTHON.client(), network_delay_s=delay_s)
+    prepare_delay(client)
+    return new_descriptor(client, socket.AF_INET)
+
+
+@every_kind_in_the_process
+def test_each_part_of_an_iteration_takes_the_round_trips_longer_that_it_makes(sshd: SshServer, kind: Kind) -> None:
+    config = delayed(kind, sshd)
+    recorder = Recorder(config.run_id, 0)
+    now_ns = monotonic_ns()
+    prepare(config, recorder).run(Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
+    report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
+    assert {one.outcome for one in report.histograms} == {Outcome.OK}
+    took_us = {one.step: LatencyHistogram.decode(one.data).min_us() or 0 for one in report.histograms}
+    round_trip_us = 2 * DELAY_S * 1_000_000 * HISTOGRAM_ERROR
+    for step in ("connect", "banner", "kex", "auth", "command"):
+        assert took_us[step] >= round_trip_us, took_us
+    assert took_us["login"] >= 5 * round_trip_us, took_us
+
+
+def test_files_pass_the_relay_whole(sftp_sshd: SshServer, tmp_path: Path) -> None:
+    step = SftpWriteStep(name="", path=str(tmp_path / "file"), size_bytes=3_000_000, verify=Verify.CONTENT)
+    done = run_once(replace(delayed(SSH2_PYTHON, sftp_sshd), scenario=scenario(step)))
+    assert done.outcome is Outcome.OK, done
+
+
+def test_a_refusal_is_that_of_the_server() -> None:
+    near = descriptor(DELAY_S)
+    with pytest.raises(StepFailure) as refused:
+        near.connect(("127.0.0.1", free_port()))
+    assert refused.value.outcome is Outcome.REFUSED
+    near.shut_down()
+
+
+def test_much_is_on_the_way_at_once_and_arrives_whole_with_its_end() -> None:
+    """All is sent before the first byte arrives: what is on the way waits for no answer."""
+    arrived: list[bytes] = []
+    first_has_arrived, all_has_arrived = Event(), Event()
+
+    def take(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with closing(connection):
+            while piece := connection.recv(len(PIECE)):
+                first_has_arrived.set()
+                arrived.append(piece)
+        all_has_arrived.set()
+
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        gevent.spawn(take, server)
+        near = descriptor(LONG_S)
+        near.connect(server.getsockname())
+        for _ in range(PIECES):
+            send_all(near, PIECE)
+        assert not first_has_arrived.is_set()
+        near.socket.shutdown(socket.SHUT_WR)
+        all_has_arrived.wait()
+        near.shut_down()
+    assert b"".join(arrived) == PIECE * PIECES
+
+
+def send_all(near: Descriptor, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[near.socket.send(rest) :]
+        except BlockingIOError:
+            near.wait_writable()
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        pytest.param(lambda target: b'["0123", 2, ["127.0.0.1", %d]]\n' % target[1], id="another token"),
+        pytest.param(lambda _: b"[]\n", id="another request"),
+        pytest.param(lambda _: b"5\n", id="a number"),
+        pytest.param(lambda _: b"no JSON\n", id="no request"),
+        pytest.param(lambda _: b"x" * 5_000, id="too long a line"),
+    ],
+)
+def test_nobody_else_gets_through_the_relay(request_of: Callable[[tuple[str, int]], bytes]) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        relay = relay_of(DELAY_S)
+        with closing(socket.create_connection(relay.address)) as stranger:
+            stranger.sendall(request_of(server.getsockname()))
+            with suppress(ConnectionResetError):
+                assert stranger.recv(1) == b""
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_a_relay_that_has_ended_is_the_workers_own_fault() -> None:
+    near = descriptor(DELAY_S)
+    relay_of(DELAY_S).end()
+    with pytest.raises(StepFailure) as failed:
+        near.connect(("127.0.0.1", free_port()))
+    assert failed.value.outcome is Outcome.GENERATOR_FAULT
+    near.shut_down()
+
+
+def test_a_relay_that_works_hard_is_seen_in_the_workers_cpu_share() -> None:
+    relay = relay_of(DELAY_S)
+    before_s = health.companions_cpu_s()[relay.pid]
+    assert health.companions_delay_ns().keys() == {relay.pid}
+    for _ in range(200):
+        with closing(socket.create_connection(relay.address)) as stranger:
+            stranger.sendall(b"5\n")
+            stranger.recv(1)
+    assert health.companions_cpu_s()[relay.pid] > before_s

@@ -1,0 +1,128 @@
+"""Connections to a server that is made more distant: a relay beside the worker holds back each direction.
+
+The relay is a process of its own, so that what it does takes no time of the worker's one thread. It ends with the
+worker: its standard input does.
+"""
+
+import _socket
+import errno
+import json
+import os
+import secrets
+import socket
+import struct
+import subprocess
+import sys
+from functools import cache
+
+from sshload_contract.client import Client
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.clients.tcp import Descriptor, open_socket
+from sshload_worker.login.login import Address
+from sshload_worker.outcomes import GeneratorFaultError, StepFailure, connect_outcome
+from sshload_worker.recording.health import forget_companion, watch_companion
+
+_US_PER_S = 1_000_000
+_ERRNO = struct.Struct(">I")
+_TOKEN_BYTES = 16
+
+
+class Relay:
+    """One running relay, and how it is asked for a connection."""
+
+    def __init__(self, delay_s: float) -> None:
+        """Start a relay; raises GeneratorFaultError where it does not come up."""
+        command = [sys.executable, "-m", "sshload_worker.clients.delay_relay"]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - no part of the command is anybody's input
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+        except OSError as error:
+            raise GeneratorFaultError(f"the relay of client.networkDelay cannot be started: {error.strerror}") from None
+        self._token = secrets.token_hex(_TOKEN_BYTES)
+        said = b""
+        if self._process.stdin is not None and self._process.stdout is not None:
+            self._process.stdin.write(f"{self._token} {round(delay_s * _US_PER_S)}\n".encode())
+            self._process.stdin.flush()
+            said = self._process.stdout.readline()
+        if not said.strip().isdigit():
+            raise GeneratorFaultError("the relay of client.networkDelay ended as it was started")
+        watch_companion(self._process.pid)
+        self.address = ("127.0.0.1", int(said))
+
+    def request(self, address: Address) -> bytes:
+        """Return the words that ask for a connection to `address`."""
+        family, where = address
+        return json.dumps([self._token, family, where]).encode() + b"\n"
+
+    def end(self) -> None:
+        """End the relay with all of its connections, and wait for that."""
+        self._process.communicate()
+        forget_companion(self.pid)
+
+    @property
+    def pid(self) -> int:
+        """The number of the relay's process."""
+        return self._process.pid
+
+
+class DelayedDescriptor(Descriptor):
+    """A connection by way of the relay: `connect` takes what the way there and back takes."""
+
+    __slots__ = ("_family", "_relay")
+
+    def __init__(self, opened: _socket.socket, relay: Relay, family: socket.AddressFamily, *, quick_ack: bool) -> None:
+        super().__init__(opened, quick_ack=quick_ack)
+        self._relay = relay
+        self._family = family
+
+    def connect(self, address: tuple[object, ...]) -> None:
+        """Connect; raises StepFailure where that fails, for the server's reason."""
+        try:
+            super().connect(self._relay.address)
+        except StepFailure:
+            raise _relay_has_ended() from None
+        self.socket.send(self._relay.request((self._family, address)))
+        answer = b""
+        while len(answer) < _ERRNO.size:
+            try:
+                piece = self.socket.recv(_ERRNO.size - len(answer))
+            except BlockingIOError:
+                self.wait_readable()
+                continue
+            if not piece:
+                raise _relay_has_ended()
+            answer += piece
+        (number,) = _ERRNO.unpack(answer)
+        if number in {errno.EMFILE, errno.ENFILE}:
+            raise OSError(number, os.strerror(number))  # as the worker's own lack of sockets
+        if number:
+            raise StepFailure(connect_outcome(number), os.strerror(number))
+
+
+def _relay_has_ended() -> StepFailure:
+    return StepFailure(Outcome.GENERATOR_FAULT, "the relay of client.networkDelay has ended")
+
+
+@cache
+def relay_of(delay_s: float) -> Relay:
+    """Return the relay of this process that delays so long, started with the first call."""
+    return Relay(delay_s)
+
+
+def prepare_delay(client: Client) -> None:
+    """Start the relay that the client needs, if any; raises GeneratorFaultError where it does not come up."""
+    if client.network_delay_s:
+        relay_of(client.network_delay_s)
+
+
+def new_descriptor(client: Client, family: socket.AddressFamily) -> Descriptor:
+    """Return a descriptor that has yet to connect to an address of `family`, at the distance that `client` asks for.
+
+    Raises OSError where the worker has no socket left.
+    """
+    if not client.network_delay_s:
+        return Descriptor(open_socket(family), quick_ack=client.quick_ack)
+    relay = relay_of(client.network_delay_s)
+    return DelayedDescriptor(open_socket(socket.AF_INET), relay, family, quick_ack=client.quick_ack)

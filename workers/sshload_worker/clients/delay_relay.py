@@ -1,0 +1,297 @@
+"""The relay that makes a server more distant: the process that `clients.delay` starts, of the standard library only.
+
+It relays TCP connections from this machine to servers, and holds back what passes, in each direction, for one time. It
+never waits for one piece before it takes the next, so it does not limit the throughput, as long as no more than
+`_MOST_UNDER_WAY_BYTES` of a direction are on the way.
+
+A client sends its request, one line of JSON: the relay's token, a socket family, and a socket address. The SYN reaches
+the server after one delay, its answer is back after another, and then the client reads the four bytes of the errno of
+the connection, 0 where it was made. A real server would accept the connection only with the client's acknowledgement,
+two delays later than this one does. So the first thing that a server says is held for two delays more.
+
+A timer of the kernel wakes the relay (timerfd_create(2)), because the event loop's own are as coarse as a millisecond.
+"""
+
+import asyncio
+import ctypes
+import errno
+import heapq
+import json
+import os
+import secrets
+import signal
+import socket
+import struct
+import sys
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from time import monotonic_ns
+from typing import cast
+
+_NS_PER_S = 1_000_000_000
+_MOST_UNDER_WAY_BYTES = 67_108_864
+_REQUEST_BYTES = 1_024
+_BACKLOG = 4_096
+_CLOCK_MONOTONIC = 1
+_TIMER_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
+_ABSOLUTE = 1
+_ERRNO = struct.Struct(">I")
+
+
+class _TimeSpec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class _TimerSpec(ctypes.Structure):
+    _fields_ = (("interval", _TimeSpec), ("value", _TimeSpec))
+
+
+class _Timer:
+    """Calls functions at instants, in their order, on the running event loop."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = self._libc.timerfd_create(_CLOCK_MONOTONIC, _TIMER_FLAGS)
+        if self._descriptor < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_create")
+        self._calls: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers = count()
+        asyncio.get_running_loop().add_reader(self._descriptor, self._ring)
+
+    def call_at(self, due_ns: int, call: Callable[[], None]) -> None:
+        """Call `call` at a monotonic time, at once where that has passed."""
+        entry = (due_ns, next(self._numbers), call)
+        heapq.heappush(self._calls, entry)
+        if self._calls[0] is entry:
+            self._arm()
+
+    def _ring(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self._descriptor, 8)
+        while self._calls and self._calls[0][0] <= monotonic_ns():
+            heapq.heappop(self._calls)[2]()
+        if self._calls:
+            self._arm()
+
+    def _arm(self) -> None:
+        # An instant that has passed rings at once.
+        spec = _TimerSpec(_TimeSpec(0, 0), _TimeSpec(*divmod(self._calls[0][0], _NS_PER_S)))
+        self._libc.timerfd_settime(self._descriptor, _ABSOLUTE, ctypes.byref(spec), None)
+
+
+class _Direction:
+    """What is on the way to one side: pieces in their order, each with the instant at which it arrives."""
+
+    def __init__(self, timer: _Timer, delay_ns: int, source: asyncio.Transport, sink: asyncio.WriteTransport) -> None:
+        self._timer = timer
+        self._delay_ns = delay_ns
+        self._source = source
+        self._sink = sink
+        self._pieces: deque[tuple[int, bytes]] = deque()
+        self._under_way_bytes = 0
+        self._due_ns = 0
+        self._is_waiting = False
+        self._is_blocked = False
+        self._has_ended = False
+
+    def put(self, piece: bytes, *, extra_ns: int = 0) -> None:
+        """Have a piece arrive one delay and `extra_ns` from now; an empty one is the end."""
+        self._due_ns = max(monotonic_ns() + self._delay_ns + extra_ns, self._due_ns)
+        self._pieces.append((self._due_ns, piece))
+        self._under_way_bytes += len(piece)
+        if self._under_way_bytes > _MOST_UNDER_WAY_BYTES:
+            self._source.pause_reading()
+        self._wait()
+
+    def block(self, *, blocked: bool) -> None:
+        """Note whether the side that this leads to takes no more for now."""
+        self._is_blocked = blocked
+        if not blocked:
+            self._deliver()
+
+    def _wait(self) -> None:
+        if self._pieces and not self._is_waiting and not self._is_blocked:
+            self._is_waiting = True
+            self._timer.call_at(self._pieces[0][0], self._ring)
+
+    def _ring(self) -> None:
+        self._is_waiting = False
+        self._deliver()
+
+    def _deliver(self) -> None:
+        while self._pieces and not self._is_blocked and self._pieces[0][0] <= monotonic_ns():
+            _, piece = self._pieces.popleft()
+            self._under_way_bytes -= len(piece)
+            if self._sink.is_closing() or self._has_ended:
+                continue
+            if piece:
+                self._sink.write(piece)
+            else:
+                self._has_ended = True
+                self._sink.write_eof()
+        if self._under_way_bytes <= _MOST_UNDER_WAY_BYTES // 2 and not self._source.is_closing():
+            self._source.resume_reading()
+        self._wait()
+
+
+class _Side(asyncio.Protocol):
+    """One of the two connections of a way. `onward` is the direction in which its words go, `hither` the other one."""
+
+    def __init__(self, *, first_extra_ns: int = 0) -> None:
+        self.transport: asyncio.Transport | None = None
+        self.onward: _Direction | None = None
+        self.hither: _Direction | None = None
+        self.other: _Side | None = None
+        self._extra_ns = first_extra_ns
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Note the transport."""
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Pass on what this side said."""
+        if self.onward is not None:
+            self.onward.put(data, extra_ns=self._extra_ns)
+        self._extra_ns = 0
+
+    def eof_received(self) -> bool:
+        """Pass on that this side says no more; it may still listen."""
+        if self.onward is not None:
+            self.onward.put(b"")
+        return True
+
+    def pause_writing(self) -> None:
+        """Hold back what goes to this side."""
+        if self.hither is not None:
+            self.hither.block(blocked=True)
+
+    def resume_writing(self) -> None:
+        """Go on with what goes to this side."""
+        if self.hither is not None:
+            self.hither.block(blocked=False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the other side too: after all that is on the way to it, or at once where this one was reset."""
+        if self.other is None or self.other.transport is None:
+            return
+        if exc is not None:
+            self.other.transport.abort()
+        elif self.onward is not None:
+            self.onward.put(b"")
+
+
+class _Near(_Side):
+    """The client's connection, which begins with a request."""
+
+    def __init__(self, relay: "_Relay") -> None:
+        super().__init__()
+        self._relay = relay
+        self._request = b""
+        self._connecting: asyncio.Task[None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Take the request, then pass on what the client says."""
+        if self.onward is not None:
+            super().data_received(data)
+            return
+        self._request += data
+        if self.transport is None or self._connecting is not None:
+            return
+        if b"\n" in self._request:
+            self._connecting = asyncio.create_task(self._connect(monotonic_ns()))
+        elif len(self._request) > _REQUEST_BYTES:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give up the connection to the server, or end it."""
+        if self._connecting is not None:
+            self._connecting.cancel()
+        super().connection_lost(exc)
+
+    async def _connect(self, begin_ns: int) -> None:
+        relay, transport = self._relay, cast("asyncio.Transport", self.transport)
+        try:
+            token, family, address = json.loads(self._request)
+            if not secrets.compare_digest(str(token), relay.token):
+                raise ValueError  # noqa: TRY301 - as any other request that is none
+        except (ValueError, TypeError, RecursionError):
+            transport.abort()
+            return
+        await relay.until(begin_ns + relay.delay_ns)
+        try:
+            far = await relay.connected(socket.AddressFamily(family), tuple(address))
+        except OSError as error:
+            await relay.until(monotonic_ns() + relay.delay_ns)
+            transport.write(_ERRNO.pack(error.errno or errno.EIO))
+            transport.close()
+            return
+        far_transport = cast("asyncio.Transport", far.transport)
+        hither = _Direction(relay.timer, relay.delay_ns, far_transport, transport)
+        self.other, self.hither, far.onward, far.other = far, hither, hither, self
+        far_transport.resume_reading()
+        await relay.until(monotonic_ns() + relay.delay_ns)
+        transport.write(_ERRNO.pack(0))
+        self.onward = far.hither = _Direction(relay.timer, relay.delay_ns, transport, far_transport)
+
+
+class _Relay:
+    """What all connections share."""
+
+    def __init__(self, token: str, delay_ns: int) -> None:
+        self.token = token
+        self.delay_ns = delay_ns
+        self.timer = _Timer()
+
+    async def until(self, due_ns: int) -> None:
+        """Wait until an instant."""
+        reached = asyncio.get_running_loop().create_future()
+
+        def ring() -> None:
+            if not reached.done():
+                reached.set_result(None)
+
+        self.timer.call_at(due_ns, ring)
+        await reached
+
+    async def connected(self, family: socket.AddressFamily, address: tuple[object, ...]) -> _Side:
+        """Return a connection to a server, from which nothing is read yet; raises OSError."""
+        loop = asyncio.get_running_loop()
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            opened.setblocking(False)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.sock_connect(opened, address)
+            transport, far = await loop.create_connection(lambda: _Side(first_extra_ns=2 * self.delay_ns), sock=opened)
+        except BaseException:
+            opened.close()
+            raise
+        transport.pause_reading()
+        return far
+
+
+async def _run(token: str, delay_ns: int) -> None:
+    loop = asyncio.get_running_loop()
+    relay = _Relay(token, delay_ns)
+    server = await loop.create_server(lambda: _Near(relay), "127.0.0.1", 0, backlog=_BACKLOG)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    worker_has_ended = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), worker_has_ended.set)
+    await worker_has_ended.wait()
+
+
+def main() -> None:
+    """Relay with the token and the delay in microseconds that a line of standard input says, until its end.
+
+    The first line of standard output is the port of 127.0.0.1 at which it listens.
+    """
+    for ignored in (signal.SIGINT, signal.SIGTERM):  # what is typed at a terminal is for the worker to obey
+        signal.signal(ignored, signal.SIG_IGN)
+    token, delay_us = sys.stdin.readline().split()
+    asyncio.run(_run(token, int(delay_us) * 1_000))
+
+
+if __name__ == "__main__":
+    main()
