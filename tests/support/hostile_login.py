@@ -1,6 +1,8 @@
 """One login by ssh2-python at a server that breaks the protocol: `python hostile_login.py FAULT` prints its outcome.
 
-It is a program because a fault may crash the process that it is played in, or keep it busy for ever.
+`python hostile_login.py --random COUNT` plays so many servers whose SFTP is random from the version on, and prints each
+outcome that there was. It is a program because a fault may crash the process that it is played in, or keep it busy for
+ever.
 """
 
 from gevent import monkey
@@ -14,6 +16,7 @@ from collections.abc import Callable  # noqa: E402
 from contextlib import suppress  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from functools import partial  # noqa: E402
+from random import Random  # noqa: E402
 
 import bare_ssh_server as bare  # noqa: E402
 from bare_ssh_server import CHACHA, CTR, ETM, GCM, MAC, BareServer, Exchange, string  # noqa: E402
@@ -27,6 +30,7 @@ from sshload_worker.outcomes import StepFailure  # noqa: E402
 from unkind_servers import speaking  # noqa: E402
 
 _MOST = 2**32 - 1
+_OPENS = 0.8  # the share of the random servers that open the file
 _SFTP_VERSION = string(struct.pack(">BI", 2, 3))  # draft-ietf-secsh-filexfer-02 section 4
 _SFTP_STATUS_OK = string(struct.pack(">BIIII", 101, 0, 0, 0, 0))  # section 7: of the first request, without a text
 _SFTP_HANDLE = string(struct.pack(">BI", 102, 0) + string(b"handle"))
@@ -176,6 +180,23 @@ PLAYS = {
 }
 
 
+def _random_sftp(seed: int) -> Play:
+    """Return a server that answers the reading of a file by packets that are right here and there, and then closes."""
+    random = Random(seed)  # noqa: S311 - no secrets
+    says = [_SFTP_VERSION, *(string(_random_packet(random, number)) for number in range(random.randrange(1, 6)))]
+    return Play(_after_login(*map(_data, says), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)), _read_file_at_once)
+
+
+def _random_packet(random: Random, number: int) -> bytes:
+    """Return an SFTP packet whose kind, request, length and content may each be those of an honest answer."""
+    kind = random.choice((101, 101, 102, 103, 103, 103, 104, 105, random.randrange(256)))
+    request = random.choice((number, number, number, number, 0, _MOST))
+    content = random.randbytes(random.choice((0, 4, 6, 8, 30_000, random.randrange(64))))
+    length = random.choice((len(content), len(content), 0, 1, len(content) + 1, 30_001, _MOST))
+    opened = number == 0 and random.random() < _OPENS
+    return _SFTP_HANDLE[4:] if opened else struct.pack(">BII", kind, request, length) + content
+
+
 def _serve(play: Play, connection: socket.socket) -> None:
     with suppress(ConnectionError):
         server = BareServer(connection)
@@ -195,5 +216,11 @@ def _outcome(play: Play) -> Outcome:
     return Outcome.OK
 
 
+def _outcomes() -> list[str]:
+    if sys.argv[1] == "--random":
+        return sorted({str(_outcome(_random_sftp(seed))) for seed in range(int(sys.argv[2]))})
+    return [str(_outcome(PLAYS[sys.argv[1]]))]
+
+
 if __name__ == "__main__":
-    print(_outcome(PLAYS[sys.argv[1]]))  # noqa: T201 - for whoever started this
+    print(*_outcomes())  # noqa: T201 - for whoever started this

@@ -28,6 +28,8 @@ PLAYS_AT_ONCE = 8
 SILENT = "silent"
 UNTOLD_AT_OPENING = {Outcome.CHANNEL_REFUSED, Outcome.EXEC_REJECTED}  # libssh2's sftp_init hides why a channel failed
 SMALL_FILE = Path(__file__).with_name("conftest.py")
+RANDOM_SERVERS = 60
+ANSWERED_AT_RANDOM = {Outcome.OK, Outcome.DISCONNECTED, *(one for one in Outcome if one.startswith("sftp"))}
 HOSTILE_LOGIN = Path(__file__).parents[2] / "support/hostile_login.py"
 HANGS_AFTER_S = 120.0
 FAULTS = {
@@ -145,6 +147,15 @@ def test_a_connection_that_goes_wrong_at_any_byte_ends_in_one_outcome(  # noqa: 
     with gevent.Timeout(300, AssertionError("sockets are left open")):
         while open_files() > before:  # the relay closes its own a moment later
             gevent.sleep(0.01)
+
+
+def test_random_answers_to_the_reading_of_a_file_neither_crash_nor_occupy_the_process() -> None:
+    done = subprocess.run(
+        [sys.executable, HOSTILE_LOGIN, "--random", str(RANDOM_SERVERS)],
+        capture_output=True, text=True, check=False, timeout=HANGS_AFTER_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert {Outcome.SFTP_BAD_MESSAGE, Outcome.SFTP_CONNECTION_LOST} <= set(done.stdout.split()) <= ANSWERED_AT_RANDOM
 
 
 def open_files() -> int:
