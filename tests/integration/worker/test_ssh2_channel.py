@@ -2,20 +2,28 @@
 
 import os
 import resource
+import socket
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic_ns
 
 import gevent
 import pytest
+from bare_ssh_server import CHANNEL_CLOSE, CHANNEL_REQUEST, CHANNEL_SUCCESS, string
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from gevent import Timeout
+from gevent.event import AsyncResult
 from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.by_parts import run_by_parts
 from sshload_worker.clients.interface import Channel, CommandEnd, Course
+from sshload_worker.login.known_hosts import ANY_HOST_KEY
 from sshload_worker.outcomes import StepFailure
+from staged_ssh_server import CHANNEL_EOF, StagedServer
+from unkind_servers import speaking
 
 FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
 LARGE_BYTES = 8_000_000
@@ -123,6 +131,28 @@ def test_a_command_by_one_call_ends_as_it_does_part_by_part(
         said.clear()
         assert run_by_parts(connection.open_channel(), command, said.extend, Course()) == expected
         assert said == output
+
+
+def test_no_end_of_input_is_sent_on_a_channel_that_the_server_has_closed(sshd: SshServer) -> None:
+    heard: AsyncResult[int] = AsyncResult()
+
+    def serve(connection: socket.socket) -> None:
+        server = StagedServer(connection, Ed25519PrivateKey.generate())
+        server.exchange_own_keys()
+        server.let_in()
+        server.open_channel()
+        server.hear_start()
+        exit_status = string(b"exit-status") + bytes(5)
+        ending = ((CHANNEL_SUCCESS, b""), (CHANNEL_REQUEST, exit_status), (CHANNEL_EOF, b""), (CHANNEL_CLOSE, b""))
+        server.send_at_once(struct.pack(">BI", kind, 0) + rest for kind, rest in ending)
+        heard.set(server.receive()[0])
+        server.await_end()
+
+    with speaking(serve) as port:
+        there = (socket.AF_INET, ("127.0.0.1", port))
+        with logged_in(replace(login_to(sshd, FAST), host_keys=ANY_HOST_KEY, address=there)) as connection:
+            assert connection.open_channel().run("true", len, Course()).exit_code == 0
+            assert heard.get() == CHANNEL_CLOSE
 
 
 def test_the_parts_of_a_command_by_one_call_end_in_their_order(sshd: SshServer) -> None:
