@@ -12,7 +12,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.s
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help generate demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search \
+.PHONY: help generate demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz mina-sshd bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search \
         images sbom docs cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -81,6 +81,10 @@ bench: venv ## how fast the worker is, and how near to the limit, beside Go's cl
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev util-linux valgrind zlib1g-dev
 	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_speed.py
+
+mina-sshd: venv ## the Java program that speaks MINA SSHD, for sshload run with client.library mina-sshd
+	@scripts/debian-packages default-jdk-headless maven
+	@scripts/mina-sshd .venv/share/sshload/mina-sshd
 
 bench-libraries: venv ## ssh2-python against paramiko by operation, in threads and greenlets, into docs/measurements
 	@scripts/debian-packages cmake gcc libc6-dev make patch python3-dev zlib1g-dev

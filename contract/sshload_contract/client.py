@@ -65,6 +65,7 @@ class Library(StrEnum):
     PARAMIKO = "paramiko"
     ASYNCSSH = "asyncssh"
     OPENSSH = "openssh"
+    MINA_SSHD = "mina-sshd"
 
 
 def _not_for(name: str, size: Callable[[Any], int | None], libraries: Iterable[Library], message: str) -> Rule:
@@ -127,13 +128,13 @@ class Client:
         _not_for(
             "readBufferSize",
             lambda client: client.read_buffer_bytes,
-            [Library.ASYNCSSH, Library.OPENSSH],
-            "the libraries asyncssh and openssh have no such setting",
+            [Library.ASYNCSSH, Library.OPENSSH, Library.MINA_SSHD],
+            "the libraries asyncssh, openssh and mina-sshd have no such setting",
         ),
         Rule(
-            "duration(self.networkDelay) == duration('0s') || self.library != 'openssh'",
-            "the library openssh makes its connections itself, so they cannot be delayed",
-            lambda client: not client.network_delay_s or client.library is not Library.OPENSSH,
+            "duration(self.networkDelay) == duration('0s') || !(self.library in ['openssh', 'mina-sshd'])",
+            "the libraries openssh and mina-sshd make their connections themselves, so they cannot be delayed",
+            lambda client: not client.network_delay_s or client.library not in {Library.OPENSSH, Library.MINA_SSHD},
             at=".networkDelay",
         ),
         _only("packetSize", lambda client: client.packet_bytes, Library.PARAMIKO, "4Ki", "1Mi"),
@@ -144,7 +145,11 @@ class Client:
         _only("sftpReadSize", lambda client: client.sftp_read_bytes, Library.PARAMIKO, "1Ki", "255Ki"),
     )
 
-    library: Annotated[Library, Default("ssh2-python"), "The client library."]
+    library: Annotated[
+        Library,
+        Default("ssh2-python"),
+        "The client library. mina-sshd is Java: its workers.image is sshload-worker-java.",
+    ]
     control_master: Annotated[
         bool,
         Default(False),
@@ -184,7 +189,7 @@ class Client:
         _BUFFER,
         Named("readBufferSize"),
         "How much a read of a channel asks for. Without it, sshload's own choice. At most 16Mi for ssh2-python, and"
-        " not for asyncssh and openssh.",
+        " not for asyncssh, openssh and mina-sshd.",
     ]
     sftp_read_bytes: Annotated[
         int | None,
@@ -211,6 +216,6 @@ class Client:
         Default("0s"),
         "Delay of each direction between a worker and the first server on its path, which a relay in the worker's pod"
         " adds: 10ms makes the round trip 20 ms longer. The relay does not limit the throughput to what fits into the"
-        " delay. Not for openssh.",
+        " delay. Not for openssh and mina-sshd.",
     ]
     timeouts: Annotated[Timeouts, Default({})]

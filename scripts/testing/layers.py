@@ -78,6 +78,14 @@ PACKAGES = Need(
     ),
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--install"))
+MINA_SSHD = Need(
+    "MINA SSHD",
+    (
+        "bash",
+        "-c",
+        "scripts/debian-packages default-jdk-headless maven && scripts/mina-sshd .venv/share/sshload/mina-sshd",
+    ),
+)  # fmt: skip
 ACTIONLINT = Need(
     "actionlint", ("bash", "-c", 'path=$(scripts/tool actionlint) && printf "SSHLOAD_ACTIONLINT=%q\\n" "$path"')
 )
@@ -104,7 +112,7 @@ LAYERS = (
         6,
         500,
         40 * 60,
-        (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, BROWSER, POSTGRESQL, API_SERVER_PROGRAMS),
+        (PACKAGES, SSH_LIBRARY, MINA_SSHD, HELM, GITOPS_READER, BROWSER, POSTGRESQL, API_SERVER_PROGRAMS),
         (API_SERVER,),
     ),
     Layer("e2e", 4, 585, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),

@@ -194,6 +194,12 @@ class WrittenClient(Client):
             lambda client: client.library is not Library.OPENSSH or client.auth in BY_KEY,
             at=".auth",
         ),
+        Rule(
+            "self.library != 'mina-sshd' || self.auth in ['publickey', 'password']",
+            "the library mina-sshd takes publickey or password",
+            lambda client: client.library is not Library.MINA_SSHD or client.auth in {Auth.PUBLICKEY, Auth.PASSWORD},
+            at=".auth",
+        ),
     )
     auth: Annotated[
         Auth,

@@ -7,7 +7,7 @@ from typing import Final
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import UsersLoad
-from sshload_contract.steps import ScenarioStep, SleepStep
+from sshload_contract.steps import ExecStep, ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
@@ -31,6 +31,7 @@ _NAMED_IN_LOCUSTFILE: Final = r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}
 _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.timings[:-1]})
 """Timings that are a part of a step, and not the whole of it."""
 _SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
+_WITH_MINA_SSHD: Final = frozenset({ExecStep.kind, SleepStep.kind, *_SFTP})
 _HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
 _BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 _LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
@@ -132,6 +133,22 @@ _LIBRARIES: Final = (
     ),
     _no_keep_alive("load.hold"),
     _no_keep_alive("load.capacity.hold"),
+    Rule(
+        "self.client.library != 'mina-sshd' || !has(self.via)",
+        "the library mina-sshd goes through no jump hosts",
+        lambda spec: spec.client.library is not Library.MINA_SSHD or not spec.via,
+        at=".via",
+    ),
+    Rule(
+        "self.client.library != 'mina-sshd' || has(self.scenario.steps)"
+        f" && self.scenario.steps.all(s, has(s.exec) || has(s.sleep) || {_HAS_SFTP})",
+        "the library mina-sshd takes the steps exec, sleep, and those of SFTP",
+        lambda spec: (
+            spec.client.library is not Library.MINA_SSHD
+            or (spec.locustfile is None and all(step.kind in _WITH_MINA_SSHD for step in spec.scenario.steps))
+        ),
+        at=".scenario",
+    ),
 )
 
 
@@ -252,8 +269,8 @@ def _unmeasured(spec: LoadTestSpec) -> list[str]:
     ]
 
 
-def _parts_with_openssh(spec: LoadTestSpec) -> list[str]:
-    if spec.client.library is not Library.OPENSSH:
+def _parts_that_nobody_times(spec: LoadTestSpec) -> list[str]:
+    if spec.client.library not in {Library.OPENSSH, Library.MINA_SSHD}:
         return []
     return [step for step in _latency_steps(spec) if step.rpartition(".")[2] in _PARTS]
 
@@ -321,14 +338,16 @@ _THRESHOLDS: Final = (
         at=".thresholds",
     ),
     Rule(
-        f"self.client.library != 'openssh' || !has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
+        "!(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
+        " || self.thresholds.all(t, !has(t.latency)"
         f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
-        "the library openssh runs programs, whose parts cannot be measured: latency.step must not be a part of a step",
-        lambda spec: not _parts_with_openssh(spec),
+        "the libraries openssh and mina-sshd run programs, whose parts cannot be measured: latency.step must not be a"
+        " part of a step",
+        lambda spec: not _parts_that_nobody_times(spec),
         at=".thresholds",
         explain=lambda spec: (
-            "the library openssh runs programs, whose parts cannot be measured: latency.step is"
-            f" {shown(_parts_with_openssh(spec)[0])}"
+            f"the library {spec.client.library} runs programs, whose parts cannot be measured: latency.step is"
+            f" {shown(_parts_that_nobody_times(spec)[0])}"
         ),
     ),
     Rule(

@@ -64,3 +64,7 @@ def _package(library: Library) -> LibraryPackage:
             from sshload_worker.clients import openssh  # noqa: PLC0415
 
             return openssh
+        case Library.MINA_SSHD:
+            from sshload_worker.clients import mina  # noqa: PLC0415
+
+            return mina

@@ -123,6 +123,17 @@ class HealthMonitor:
 
 
 _companions: set[int] = set()
+_programs: set[int] = set()
+
+
+def add_program(pid: int) -> None:
+    """Count a program that runs as long as the worker, and may use several CPUs, with the worker's programs."""
+    _programs.add(pid)
+
+
+def remove_program(pid: int) -> None:
+    """Count it no more beside those that have ended."""
+    _programs.discard(pid)
 
 
 def watch_companion(pid: int) -> None:
@@ -157,9 +168,15 @@ def run_delay_ns() -> int | None:
 
 
 def programs_cpu_s() -> float:
-    """Return the CPU time of the programs that this process has started and that have ended."""
+    """Return the CPU time of the programs that this process has started and that have ended, or that are counted."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return ended.ru_utime + ended.ru_stime
+    return ended.ru_utime + ended.ru_stime + sum(_running_cpu_s(pid) for pid in _programs)
+
+
+def _running_cpu_s(pid: int) -> float:
+    """Return the user and system time of a program (proc(5)), 0 where it is unknown."""
+    words = _read_proc_file(_PROC / str(pid) / "stat").rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0.0
 
 
 def used_cpu_s() -> float:
@@ -168,8 +185,14 @@ def used_cpu_s() -> float:
 
 
 def memory_peak_bytes() -> int | None:
-    """Return the most resident memory that this process has had (VmHWM in proc(5)); None where it is unknown."""
-    for line in _read_proc_file(_STATUS).splitlines():
+    """Return the most resident memory that this process and its counted programs have had, None where it is unknown."""
+    peaks = [_peak_bytes(file) for file in (_STATUS, *(_PROC / str(pid) / "status" for pid in _programs))]
+    return None if None in peaks else sum(peak for peak in peaks if peak is not None)
+
+
+def _peak_bytes(status: Path) -> int | None:
+    """Return VmHWM of proc(5)."""
+    for line in _read_proc_file(status).splitlines():
         name, _, value = line.partition(":")
         if name == "VmHWM":
             return int(value.split()[0]) * _BYTES_PER_KB

@@ -37,6 +37,15 @@ BAD: dict[str, Bad] = {
     "control-master-of-another-library": bad("client.controlMaster", value=True),
     "window-of-openssh": _setting("openssh", "windowSize", "1Mi"),
     "packet-of-openssh": _setting("openssh", "packetSize", "32Ki"),
+    "read-buffer-of-mina-sshd": _setting("mina-sshd", "readBufferSize", "32Ki"),
+    "delay-of-mina-sshd": _setting("mina-sshd", "networkDelay", "10ms"),
+    "certificate-of-mina-sshd": _setting("mina-sshd", "auth", "certificate"),
+    "shell-of-mina-sshd": bad(
+        "client.library", "mina-sshd", "spec.scenario", base=with_steps({"shell": {"send": "a", "expect": "a"}})
+    ),
+    "scp-of-mina-sshd": bad(
+        "client.library", "mina-sshd", "spec.scenario", base=with_steps({"scpRead": {"path": "a"}})
+    ),
     "delay-of-openssh": _setting("openssh", "networkDelay", "10ms"),
     "delay-of-six-seconds": bad("client.networkDelay", "6s", says="5s"),
     "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
@@ -54,6 +63,8 @@ GOOD: dict[str, Spec] = {
     "the-largest-sizes-of-asyncssh": changed(
         SMALL, "client", {"library": "asyncssh", "packetSize": "1Mi", "sftpReadSize": "64Mi", "sftpWriteSize": "64Mi"}
     ),
+    "sftp-of-mina-sshd": changed(with_steps({"sftpRead": {"path": "a"}}), "client.library", "mina-sshd"),
+    "window-of-mina-sshd": changed(SMALL, "client", {"library": "mina-sshd", "windowSize": "8Mi"}),
     "delay-of-asyncssh": changed(SMALL, "client", {"library": "asyncssh", "networkDelay": "5s"}),
     "no-delay-of-openssh": changed(SMALL, "client", {"library": "openssh", "networkDelay": "0s"}),
     "slow-acknowledgements-of-openssh": changed(SMALL, "client", {"library": "openssh", "quickAck": False}),

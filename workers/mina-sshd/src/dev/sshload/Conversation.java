@@ -1,0 +1,89 @@
+package dev.sshload;
+
+import java.io.IOException;
+import java.nio.channels.SocketChannel;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.sshd.common.NamedResource;
+import org.apache.sshd.common.OptionalFeature;
+import org.apache.sshd.common.channel.exception.SshChannelOpenException;
+import org.apache.sshd.common.cipher.BuiltinCiphers;
+import org.apache.sshd.common.kex.BuiltinDHFactories;
+import org.apache.sshd.common.mac.BuiltinMacs;
+import org.apache.sshd.common.signature.BuiltinSignatures;
+import org.apache.sshd.sftp.common.SftpException;
+
+/** One conversation, from its first request to its end. */
+final class Conversation implements Runnable {
+    private static final int KNOWN = 0;
+    private static final int CONNECT = 1;
+    private static final int RUN = 10;
+    private static final int SFTP = 20;
+
+    private final Wire wire;
+
+    Conversation(SocketChannel socket) {
+        this.wire = new Wire(socket);
+    }
+
+    @Override
+    public void run() {
+        try (Subject subject = begin()) {
+            for (int asked = wire.next(); asked >= 0 && subject != null; asked = wire.next()) {
+                int what = asked;
+                answered(() -> subject.answer(what, wire));
+            }
+        } catch (IOException | RuntimeException ended) {
+            // the worker has cut it off
+        } finally {
+            wire.close();
+        }
+    }
+
+    private Subject begin() throws IOException {
+        int asked = wire.next();
+        Subject[] begun = new Subject[1];
+        answered(() -> {
+            switch (asked) {
+                case KNOWN -> wire.answer(Wire.OK, names(BuiltinDHFactories.VALUES.stream()),
+                        names(BuiltinCiphers.VALUES.stream()), names(BuiltinMacs.VALUES.stream()),
+                        names(BuiltinSignatures.VALUES.stream()));
+                case CONNECT -> begun[0] = Login.connect(wire);
+                case RUN -> Command.run(wire);
+                case SFTP -> begun[0] = Files.open(wire);
+                default -> throw new Failure("fault", "the driver has no request " + asked);
+            }
+        });
+        return begun[0];
+    }
+
+    private static <N extends NamedResource & OptionalFeature> String names(Stream<N> all) {
+        return all.filter(OptionalFeature::isSupported).map(NamedResource::getName).collect(Collectors.joining(","));
+    }
+
+    private interface Work {
+        void run() throws Exception;
+    }
+
+    private void answered(Work work) throws IOException {
+        try {
+            work.run();
+        } catch (Failure failure) {
+            wire.answer(Wire.FAILED, failure.kind, failure.getMessage());
+        } catch (SftpException refused) {
+            wire.answer(Wire.FAILED, "sftp " + refused.getStatus(), Failure.text(refused));
+        } catch (Exception error) {
+            String kind = error instanceof SshChannelOpenException || error.getCause() instanceof SshChannelOpenException
+                    ? "channel" : "lost";
+            wire.answer(Wire.FAILED, kind, Failure.text(error));
+        }
+    }
+
+    /** What a conversation is about after its first request. */
+    interface Subject extends AutoCloseable {
+        void answer(int asked, Wire wire) throws Exception;
+
+        @Override
+        void close();
+    }
+}

@@ -1,0 +1,292 @@
+package dev.sshload;
+
+import java.io.ByteArrayInputStream;
+import java.security.KeyPair;
+import java.security.PublicKey;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.sshd.client.ClientBuilder;
+import org.apache.sshd.client.SshClient;
+import org.apache.sshd.client.auth.password.UserAuthPasswordFactory;
+import org.apache.sshd.client.auth.pubkey.UserAuthPublicKeyFactory;
+import org.apache.sshd.client.config.hosts.HostConfigEntryResolver;
+import org.apache.sshd.client.future.ConnectFuture;
+import org.apache.sshd.client.session.ClientSession;
+import org.apache.sshd.common.AttributeRepository;
+import org.apache.sshd.common.NamedFactory;
+import org.apache.sshd.common.NamedResource;
+import org.apache.sshd.common.SshConstants;
+import org.apache.sshd.common.cipher.BuiltinCiphers;
+import org.apache.sshd.common.compression.BuiltinCompressions;
+import org.apache.sshd.common.kex.BuiltinDHFactories;
+import org.apache.sshd.common.kex.KexProposalOption;
+import org.apache.sshd.common.keyprovider.KeyIdentityProvider;
+import org.apache.sshd.common.mac.BuiltinMacs;
+import org.apache.sshd.common.session.Session;
+import org.apache.sshd.common.session.SessionListener;
+import org.apache.sshd.common.signature.BuiltinSignatures;
+import org.apache.sshd.common.util.buffer.Buffer;
+import org.apache.sshd.common.util.buffer.ByteArrayBuffer;
+import org.apache.sshd.common.util.security.SecurityUtils;
+import org.apache.sshd.core.CoreModuleProperties;
+
+/** One SSH connection. Its number is what conversations about its commands and files name it by. */
+final class Login implements Conversation.Subject {
+    private static final int BANNER = 2;
+    private static final int KEX = 3;
+    private static final int AUTH = 4;
+    private static final int KEEP_ALIVE = 5;
+    /** What the library says where a connection that was made had ended before it looked at it again. */
+    private static final String CLOSED_AT_ONCE = "No session attached";
+    private static final String KEEP_ALIVE_REQUEST = "keepalive@openssh.com";
+    private static final AttributeRepository.AttributeKey<Course> COURSE = new AttributeRepository.AttributeKey<>();
+    private static final Map<Long, ClientSession> SESSIONS = new ConcurrentHashMap<>();
+    private static final Map<Settings, SshClient> CLIENTS = new ConcurrentHashMap<>();
+    private static final AtomicLong NUMBERS = new AtomicLong();
+
+    private final ClientSession session;
+    private final Course course;
+    private final long number = NUMBERS.incrementAndGet();
+
+    private Login(ClientSession session, Course course) {
+        this.session = session;
+        this.course = course;
+        if (session != null) {
+            SESSIONS.put(number, session);
+        }
+    }
+
+    /** Return the session of that number. */
+    static ClientSession session(long number) throws Failure {
+        ClientSession found = SESSIONS.get(number);
+        if (found == null) {
+            throw new Failure("lost", "the connection is closed");
+        }
+        return found;
+    }
+
+    /** Connect by TCP, and answer with the number of the connection. */
+    static Login connect(Wire wire) throws Exception {
+        String host = wire.text();
+        int port = (int) wire.number();
+        String user = wire.text();
+        Settings settings = Settings.read(wire);
+        SshClient client = CLIENTS.computeIfAbsent(settings, Login::newClient);
+        ConnectFuture future = client.connect(user, host, port);
+        future.await();
+        Login login;
+        if (future.getException() == null) {
+            login = new Login(future.getClientSession(), Course.of(future.getClientSession()));
+        } else if (Failure.text(future.getException()).startsWith(CLOSED_AT_ONCE)) {
+            login = new Login(null, new Course());
+            login.course.fail(new Failure("closed", "the server closed the connection before its banner"));
+        } else {
+            throw new Failure("connect", Failure.text(future.getException()));
+        }
+        wire.answer(Wire.OK, login.number);
+        return login;
+    }
+
+    @Override
+    public void answer(int asked, Wire wire) throws Exception {
+        switch (asked) {
+            case BANNER -> wire.answer(Wire.OK, reached(course.identified, "banner"));
+            case KEX -> {
+                reached(course.keysExchanged, "kex");
+                wire.answer(Wire.OK, agreed(KexProposalOption.ALGORITHMS), agreed(KexProposalOption.C2SENC),
+                        agreed(KexProposalOption.C2SMAC), agreed(KexProposalOption.SERVERKEYS));
+            }
+            case AUTH -> {
+                logIn(wire.text(), wire.bytes());
+                wire.answer(Wire.OK);
+                course.ended.whenComplete((reason, error) -> wire.close());
+            }
+            case KEEP_ALIVE -> {
+                Buffer request = session.createBuffer(SshConstants.SSH_MSG_GLOBAL_REQUEST);
+                request.putString(KEEP_ALIVE_REQUEST);
+                request.putBoolean(true);
+                session.request(KEEP_ALIVE_REQUEST, request, Duration.ofDays(1));
+                wire.answer(Wire.OK);
+            }
+            default -> throw new Failure("fault", "a connection has no request " + asked);
+        }
+    }
+
+    @Override
+    public void close() {
+        SESSIONS.remove(number);
+        if (session != null) {
+            session.close(true);
+        }
+    }
+
+    private String agreed(KexProposalOption what) {
+        return session.getNegotiatedKexParameter(what);
+    }
+
+    private void logIn(String method, byte[] secret) throws Exception {
+        if (method.equals("publickey")) {
+            Iterable<KeyPair> pairs = SecurityUtils.loadKeyPairIdentities(
+                    session, NamedResource.ofName("key"), new ByteArrayInputStream(secret), null);
+            pairs.forEach(session::addPublicKeyIdentity);
+        } else {
+            session.addPasswordIdentity(new String(secret, java.nio.charset.StandardCharsets.UTF_8));
+        }
+        var future = session.auth();
+        future.await();
+        if (!future.isSuccess()) {
+            Throwable error = future.getException();
+            boolean lost = course.ended.isDone() || !session.isOpen();
+            throw new Failure(lost ? "lost" : "auth", error == null ? "the server refuses the login" : Failure.text(error));
+        }
+    }
+
+    private <T> T reached(CompletableFuture<T> milestone, String part) throws Exception {
+        try {
+            return milestone.get();
+        } catch (ExecutionException failed) {
+            Throwable cause = failed.getCause();
+            if (cause instanceof Failure failure) {
+                throw failure;
+            }
+            throw new Failure(part, Failure.text(cause));
+        }
+    }
+
+    private static SshClient newClient(Settings settings) {
+        SshClient client = SshClient.setUpDefaultClient();
+        client.setHostConfigEntryResolver(HostConfigEntryResolver.EMPTY);
+        client.setKeyIdentityProvider(KeyIdentityProvider.EMPTY_KEYS_PROVIDER);
+        client.setUserAuthFactories(List.of(UserAuthPublicKeyFactory.INSTANCE, UserAuthPasswordFactory.INSTANCE));
+        client.setServerKeyVerifier((session, address, key) -> settings.accepts(key, Course.of(session)));
+        if (!settings.kex.isEmpty()) {
+            client.setKeyExchangeFactories(NamedFactory.setUpTransformedFactories(true,
+                    BuiltinDHFactories.parseDHFactoriesList(settings.kex).getParsedFactories(), ClientBuilder.DH2KEX));
+        }
+        if (!settings.ciphers.isEmpty()) {
+            client.setCipherFactories(
+                    List.copyOf(BuiltinCiphers.parseCiphersList(settings.ciphers).getParsedFactories()));
+        }
+        if (!settings.macs.isEmpty()) {
+            client.setMacFactories(List.copyOf(BuiltinMacs.parseMacsList(settings.macs).getParsedFactories()));
+        }
+        if (!settings.hostKeys.isEmpty()) {
+            client.setSignatureFactories(
+                    List.copyOf(BuiltinSignatures.parseSignatureList(settings.hostKeys).getParsedFactories()));
+        }
+        client.setCompressionFactories(List.of(
+                settings.compression ? BuiltinCompressions.delayedZlib : BuiltinCompressions.none));
+        CoreModuleProperties.TCP_NODELAY.set(client, true);
+        // A server that refuses a connection says why and closes it: what is sent before that is heard would break the pipe.
+        CoreModuleProperties.SEND_IMMEDIATE_IDENTIFICATION.set(client, false);
+        CoreModuleProperties.SEND_IMMEDIATE_KEXINIT.set(client, false);
+        CoreModuleProperties.IDLE_TIMEOUT.set(client, Duration.ZERO);
+        CoreModuleProperties.AUTH_TIMEOUT.set(client, Duration.ofDays(1));
+        CoreModuleProperties.NIO2_READ_TIMEOUT.set(client, Duration.ZERO);
+        if (settings.windowBytes > 0) {
+            CoreModuleProperties.WINDOW_SIZE.set(client, settings.windowBytes);
+        }
+        if (settings.packetBytes > 0) {
+            CoreModuleProperties.MAX_PACKET_SIZE.set(client, settings.packetBytes);
+        }
+        if (settings.rekeyBytes > 0) {
+            CoreModuleProperties.REKEY_BYTES_LIMIT.set(client, settings.rekeyBytes);
+        }
+        client.addSessionListener(new Course.Listener());
+        client.start();
+        return client;
+    }
+
+    /** The settings that connections share with each other. */
+    private record Settings(List<String> kex, List<String> ciphers, List<String> macs, List<String> hostKeys,
+            boolean compression, long windowBytes, long packetBytes, long rekeyBytes, boolean anyKey, List<String> keys) {
+
+        static Settings read(Wire wire) {
+            return new Settings(wire.names(), wire.names(), wire.names(), wire.names(), wire.number() != 0, wire.number(),
+                    wire.number(), wire.number(), wire.number() != 0, wire.blobs().stream().map(Settings::hex).toList());
+        }
+
+        boolean accepts(PublicKey key, Course course) {
+            ByteArrayBuffer buffer = new ByteArrayBuffer();
+            buffer.putRawPublicKey(key);
+            boolean accepted = anyKey || keys.contains(hex(buffer.getCompactData()));
+            if (!accepted) {
+                course.fail(new Failure("hostkey", "the server's host key is not among the known hosts"));
+            }
+            return accepted;
+        }
+
+        private static String hex(byte[] bytes) {
+            return java.util.HexFormat.of().formatHex(bytes);
+        }
+    }
+
+    /** How far a connection has come, which its listener hears before anybody asks. */
+    static final class Course {
+        final CompletableFuture<String> identified = new CompletableFuture<>();
+        final CompletableFuture<Boolean> keysExchanged = new CompletableFuture<>();
+        final CompletableFuture<String> ended = new CompletableFuture<>();
+        private volatile String before = "";
+
+        static Course of(Session session) {
+            return session.computeAttributeIfAbsent(COURSE, key -> new Course());
+        }
+
+        void fail(Throwable error) {
+            identified.completeExceptionally(error);
+            keysExchanged.completeExceptionally(error);
+        }
+
+        static final class Listener implements SessionListener {
+            @Override
+            public void sessionPeerIdentificationLine(Session session, String line, List<String> extraLines) {
+                Course course = Course.of(session);
+                if (!line.startsWith("SSH-")) {
+                    course.before = course.before.isEmpty() ? line : course.before;
+                }
+            }
+
+            @Override
+            public void sessionPeerIdentificationReceived(Session session, String version, List<String> extraLines) {
+                Course.of(session).identified.complete(version);
+            }
+
+            @Override
+            public void sessionEvent(Session session, Event event) {
+                if (event == Event.KeyEstablished) {
+                    Course.of(session).keysExchanged.complete(true);
+                }
+            }
+
+            @Override
+            public void sessionDisconnect(
+                    Session session, int reason, String message, String language, boolean initiator) {
+                if (!initiator) {
+                    Course.of(session).fail(new Failure("lost", "the server disconnected: " + message));
+                }
+            }
+
+            @Override
+            public void sessionException(Session session, Throwable error) {
+                Course course = Course.of(session);
+                if (!course.before.isEmpty()) {
+                    course.fail(new Failure("refused", course.before));
+                }
+                course.fail(error);
+            }
+
+            @Override
+            public void sessionClosed(Session session) {
+                Course course = Course.of(session);
+                String why = course.before.isEmpty() ? "the server closed the connection" : course.before;
+                course.fail(new Failure(course.before.isEmpty() ? "closed" : "refused", why));
+                course.ended.complete(why);
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+"""Apache MINA SSHD in a Java program beside the worker, as a client that is written in another language.
+
+The Java program (workers/mina-sshd) has a thread for each connection and each command, as a Java client has. It is
+asked over Unix sockets. What that takes for each part of a login, a command or a piece of a file is part of what is
+timed.
+"""
+
+from sshload_worker.clients.interface import Connection
+from sshload_worker.clients.mina.connection import MinaConnection
+from sshload_worker.clients.mina.settings import check_client
+from sshload_worker.clients.mina.virtual_machine import virtual_machine
+from sshload_worker.login.login import Login
+
+__all__ = ["check_client", "new_connection", "prepare"]
+
+
+def prepare() -> None:
+    """Start the Java program; raises UnsupportedSettingError where there is none."""
+    virtual_machine()
+
+
+def new_connection(login: Login, through: Connection | None, *, shared: bool) -> Connection:  # noqa: ARG001 - all are
+    """Return a connection that has yet to connect; raises OSError where the worker has no file left."""
+    return MinaConnection(login)

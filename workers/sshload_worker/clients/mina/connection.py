@@ -1,0 +1,192 @@
+"""One SSH connection by MINA SSHD (clients.interface.Connection), of which the Java program has all but the waiting."""
+
+import errno
+import os
+from collections.abc import Callable
+from typing import NoReturn
+
+from sshload_contract.client import Auth
+from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.report import Negotiated
+
+from sshload_worker.clients.interface import Channel, CommandEnd, Course, RemoteFile
+from sshload_worker.clients.mina.conversation import Conversation, Refusal, Request
+from sshload_worker.clients.mina.sftp import MinaSftp
+from sshload_worker.clients.mina.virtual_machine import virtual_machine
+from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure, connect_outcome, pre_banner_outcome
+
+_IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
+_OWN_MAC = ("gcm", "poly1305")
+_ERRNOS = {os.strerror(number): number for number in errno.errorcode}
+
+
+class MinaConnection:
+    """One connection. Commands and SFTP are conversations of their own, so several greenlets may have some each."""
+
+    times_parts = False
+
+    def __init__(self, login: Login) -> None:
+        """Prepare it; raises OSError where the worker has no file left."""
+        self._login = login
+        self._talk = virtual_machine().conversation()
+        self._others: list[Conversation] = []
+        self._number = 0
+        self._version = ""
+        self._agreed: tuple[str, ...] = ()
+
+    def connect(self) -> None:
+        """Open the TCP connection."""
+        login, client = self._login, self._login.client
+        if login.address is None:
+            raise StepFailure(Outcome.GENERATOR_FAULT, "mina-sshd goes through no jump hosts")
+        keys = login.host_keys
+        names = (
+            client.kex_algorithms, client.ciphers, client.macs, client.host_key_algorithms or keys.algorithms,
+        )  # fmt: skip
+        _, (host, port, *_) = login.address
+        self._talk.send(
+            Request.CONNECT, str(host), int(str(port)), login.user, *(",".join(one) for one in names),
+            int(client.compression), client.window_bytes or 0, client.packet_bytes or 0, client.rekey_bytes or 0,
+            int(keys.any_key), len(keys.accepted), *sorted(keys.accepted),
+        )  # fmt: skip
+        try:
+            self._number = self._talk.refusable_answer().number()
+        except Refusal as refusal:
+            if refusal.kind != "connect":
+                raise refusal.failure() from None
+            number = _ERRNOS.get(refusal.text)
+            raise StepFailure(connect_outcome(number or errno.EIO), refusal.text) from None
+
+    def banner(self) -> None:
+        """Wait for the server's version line."""
+        try:
+            self._talk.send(Request.BANNER)
+            self._version = self._talk.refusable_answer().text()
+        except Refusal as refusal:
+            known = pre_banner_outcome(refusal.text)
+            otherwise = Outcome.NOT_SSH if refusal.kind in {"banner", "refused"} else Outcome.RESET_BEFORE_BANNER
+            raise StepFailure(known or otherwise, refusal.text) from None
+
+    def kex(self) -> None:
+        """Exchange keys, and check that the host key is a known one."""
+        answer = self._talk.ask(Request.KEX)
+        self._agreed = tuple(answer.text() for _ in range(4))
+
+    def auth(self) -> None:
+        """Authenticate as the login's credentials say."""
+        found = self._login.credentials
+        secret = found.private_key if found.auth is Auth.PUBLICKEY else found.password.encode()
+        self._talk.ask(Request.AUTH, str(found.auth), secret)
+
+    def negotiated(self) -> Negotiated:
+        """Return the algorithms that the handshake negotiated, and the server's version."""
+        kex, cipher, mac, host_key = self._agreed
+        return Negotiated(
+            kex=kex,
+            cipher=cipher,
+            mac=_IMPLICIT_MAC if any(word in cipher for word in _OWN_MAC) else mac,
+            host_key=host_key,
+            server_version=self._version,
+        )
+
+    def is_lost(self) -> bool:
+        """Return whether the connection has ended, without waiting."""
+        return self._talk.has_ended()
+
+    def keep_alive(self) -> None:
+        """Ask for a sign of life, and wait for it."""
+        self._talk.ask(Request.KEEP_ALIVE)
+
+    def open_channel(self) -> "MinaCommand":
+        """Return a channel, which is opened with its command."""
+        return MinaCommand(self._converse(), self._number)
+
+    def open_forward(self, host: str, port: int) -> Channel:
+        """Fail: there is no such request."""
+        del host, port
+        _refuse()
+
+    def open_sftp(self) -> MinaSftp:
+        """Open a channel with the SFTP subsystem on it."""
+        talk = self._converse()
+        talk.ask(Request.SFTP, self._number)
+        return MinaSftp(talk, self._login.client)
+
+    def scp_read(self, path: str) -> RemoteFile:
+        """Fail: there is no such request."""
+        del path
+        _refuse()
+
+    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
+        """Fail: there is no such request."""
+        del path, size_bytes
+        _refuse()
+
+    def close(self) -> None:
+        """End the connection at once. Never waits."""
+        for talk in (*self._others, self._talk):
+            talk.close()
+        self._others.clear()
+
+    def _converse(self) -> Conversation:
+        self._others = [talk for talk in self._others if not talk.is_closed]
+        talk = virtual_machine().conversation()
+        self._others.append(talk)
+        return talk
+
+
+class MinaCommand:
+    """One command on a channel of its own (clients.interface.SessionChannel), of which only `run` is there."""
+
+    def __init__(self, talk: Conversation, connection: int) -> None:
+        self._talk = talk
+        self._connection = connection
+
+    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
+        """Execute a command, hand each piece of its output to `take`, and close the channel at the output's end."""
+        self._talk.send(Request.RUN, self._connection, command)
+        answer = self._talk.answer()
+        while answer.is_data:
+            take(answer.data())
+            answer = self._talk.answer()
+        code, signal, stderr = answer.number(), answer.text(), answer.data()
+        course.started_ns, course.first_byte_ns, course.closed_ns = (answer.number() for _ in range(3))
+        course.output_end_ns = course.closed_ns
+        self._talk.close()
+        return CommandEnd(exit_code=None if code < 0 else code, signal=signal, stderr=stderr)
+
+    def request_terminal(self) -> None:
+        """Fail: there is no such request."""
+        _refuse()
+
+    def start_shell(self) -> None:
+        """Fail: there is no such request."""
+        _refuse()
+
+    def execute(self, command: str) -> None:
+        """Fail: there is no such request."""
+        del command
+        _refuse()
+
+    def read(self) -> bytes:
+        """Fail: there is no such request."""
+        _refuse()
+
+    def write(self, data: bytes) -> None:
+        """Fail: there is no such request."""
+        del data
+        _refuse()
+
+    def send_end(self) -> None:
+        """Fail: there is no such request."""
+        _refuse()
+
+    def close(self) -> CommandEnd:
+        """End the channel, whatever state it is in."""
+        self._talk.close()
+        return CommandEnd(exit_code=None, signal="", stderr=b"")
+
+
+def _refuse() -> NoReturn:
+    raise StepFailure(Outcome.GENERATOR_FAULT, "mina-sshd runs commands and SFTP only")

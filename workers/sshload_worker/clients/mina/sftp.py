@@ -1,0 +1,82 @@
+"""SFTP by MINA SSHD (clients.interface.Sftp)."""
+
+from collections.abc import Callable
+
+from sshload_contract.client import Client
+
+from sshload_worker.clients.by_parts import read_by_parts
+from sshload_worker.clients.interface import Course
+from sshload_worker.clients.mina.conversation import Conversation, Request
+
+_READ_BYTES = 262_144
+_WRITE_BYTES = 32_768
+
+
+class MinaSftp:
+    """The SFTP subsystem on a channel of its own, with one open file at a time."""
+
+    def __init__(self, talk: Conversation, client: Client) -> None:
+        self._talk = talk
+        self._read_bytes = client.sftp_read_bytes or _READ_BYTES
+        self._write_bytes = client.sftp_write_bytes or _WRITE_BYTES
+
+    def open_to_read(self, path: str) -> "MinaFile":
+        """Open a file."""
+        self._talk.ask(Request.OPEN_TO_READ, path, self._read_bytes)
+        return MinaFile(self._talk)
+
+    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
+        """Open a file, hand each piece of it to `take`, and close it."""
+        read_by_parts(lambda: self.open_to_read(path), take, course)
+
+    def open_to_write(self, path: str) -> "MinaFile":
+        """Open a file in place of what is there."""
+        self._talk.ask(Request.OPEN_TO_WRITE, path, self._write_bytes)
+        return MinaFile(self._talk)
+
+    def list_directory(self, path: str) -> int:
+        """Read a directory to its end, and return how many entries it has, without `.` and `..`."""
+        return self._talk.ask(Request.LIST, path).number()
+
+    def stat(self, path: str) -> int:
+        """Return a file's size in bytes."""
+        return self._talk.ask(Request.STAT, path).number()
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory."""
+        self._talk.ask(Request.MKDIR, path)
+
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory."""
+        self._talk.ask(Request.RMDIR, path)
+
+    def rename(self, path: str, to: str) -> None:
+        """Rename a file."""
+        self._talk.ask(Request.RENAME, path, to)
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        self._talk.ask(Request.REMOVE, path)
+
+    def close(self) -> None:
+        """End the subsystem and close its channel."""
+        self._talk.close()
+
+
+class MinaFile:
+    """A file on the server, open for one direction (clients.interface.RemoteFile)."""
+
+    def __init__(self, talk: Conversation) -> None:
+        self._talk = talk
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end."""
+        return self._talk.ask(Request.READ).data()
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`; that it is on the server is certain after `close`."""
+        self._talk.ask(Request.WRITE, data)
+
+    def close(self) -> None:
+        """Wait until all is written, and close the file."""
+        self._talk.ask(Request.CLOSE_FILE)
