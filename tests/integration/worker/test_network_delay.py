@@ -1,5 +1,7 @@
 """client.networkDelay: each round trip takes longer by what is said, and nothing else of a connection is changed."""
 
+import os
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -28,6 +30,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
 
 DELAY_S = 0.02
+DEADLINE_S = 300.0
 LONG_S = 2.0
 HISTOGRAM_ERROR = 0.999
 PIECE = bytes(range(256)) * 256
@@ -147,6 +150,20 @@ def test_a_relay_that_has_ended_is_the_workers_own_fault() -> None:
         near.connect(("127.0.0.1", free_port()))
     assert failed.value.outcome is Outcome.GENERATOR_FAULT
     near.shut_down()
+
+
+def test_a_relay_that_stands_still_is_seen_in_the_workers_lag() -> None:
+    relay = relay_of(DELAY_S)
+    monitor = HealthMonitor()
+    monitor.start()
+    os.kill(relay.pid, signal.SIGSTOP)
+    gevent.sleep(0.5)
+    os.kill(relay.pid, signal.SIGCONT)
+    with gevent.Timeout(DEADLINE_S):
+        while monitor.health(connections=0, overflows=0).loop_lag_max_us < 400_000:
+            gevent.sleep(0.05)
+    assert monitor.health(connections=0, overflows=0).loop_lag_p99_us >= 100_000
+    monitor.stop()
 
 
 def test_a_relay_that_works_hard_is_seen_in_the_workers_cpu_share() -> None:

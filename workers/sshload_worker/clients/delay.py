@@ -36,7 +36,7 @@ class Relay:
         command = [sys.executable, "-m", "sshload_worker.clients.delay_relay"]
         try:
             self._process = subprocess.Popen(  # noqa: S603 - no part of the command is anybody's input
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
             )
         except OSError as error:
             raise GeneratorFaultError(f"the relay of client.networkDelay cannot be started: {error.strerror}") from None
@@ -44,11 +44,10 @@ class Relay:
         said = b""
         if self._process.stdin is not None and self._process.stdout is not None:
             self._process.stdin.write(f"{self._token} {round(delay_s * _US_PER_S)}\n".encode())
-            self._process.stdin.flush()
             said = self._process.stdout.readline()
+            watch_companion(self._process.pid, self._process.stdout.fileno())
         if not said.strip().isdigit():
             raise GeneratorFaultError("the relay of client.networkDelay ended as it was started")
-        watch_companion(self._process.pid)
         self.address = ("127.0.0.1", int(said))
 
     def request(self, address: Address) -> bytes:
@@ -58,8 +57,8 @@ class Relay:
 
     def end(self) -> None:
         """End the relay with all of its connections, and wait for that."""
-        self._process.communicate()
         forget_companion(self.pid)
+        self._process.communicate()
 
     @property
     def pid(self) -> int:

@@ -31,6 +31,8 @@ from time import monotonic_ns
 from typing import cast
 
 _NS_PER_S = 1_000_000_000
+_NS_PER_US = 1_000
+_PROBE_NS = 10_000_000
 _MOST_UNDER_WAY_BYTES = 67_108_864
 _REQUEST_BYTES = 1_024
 _BACKLOG = 4_096
@@ -271,12 +273,35 @@ class _Relay:
         return far
 
 
+class _Probes:
+    """Tells on standard output how late the relay wakes, so that the worker knows how true its delays are.
+
+    It wakes every 10 ms. What it tells is each lateness in microseconds, as a number of four bytes.
+    """
+
+    def __init__(self, timer: _Timer) -> None:
+        self._timer = timer
+        self._due_ns = monotonic_ns() + _PROBE_NS
+        os.set_blocking(sys.stdout.fileno(), False)
+        timer.call_at(self._due_ns, self._probe)
+
+    def _probe(self) -> None:
+        now_ns = monotonic_ns()
+        # The probes that a long lateness kept from being sent would have been late too, each one interval less.
+        late_us = [(now_ns - due_ns) // _NS_PER_US for due_ns in range(self._due_ns, now_ns + 1, _PROBE_NS)]
+        with suppress(BlockingIOError):  # nobody reads, because no load is on
+            os.write(sys.stdout.fileno(), struct.pack(f"={len(late_us)}I", *late_us))
+        self._due_ns = monotonic_ns() + _PROBE_NS
+        self._timer.call_at(self._due_ns, self._probe)
+
+
 async def _run(token: str, delay_ns: int) -> None:
     loop = asyncio.get_running_loop()
     relay = _Relay(token, delay_ns)
     server = await loop.create_server(lambda: _Near(relay), "127.0.0.1", 0, backlog=_BACKLOG)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
+    _Probes(relay.timer)
     worker_has_ended = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), worker_has_ended.set)
     await worker_has_ended.wait()
@@ -285,7 +310,7 @@ async def _run(token: str, delay_ns: int) -> None:
 def main() -> None:
     """Relay with the token and the delay in microseconds that a line of standard input says, until its end.
 
-    The first line of standard output is the port of 127.0.0.1 at which it listens.
+    The first line of standard output is the port of 127.0.0.1 at which it listens. What follows is of `_Probes`.
     """
     for ignored in (signal.SIGINT, signal.SIGTERM):  # what is typed at a terminal is for the worker to obey
         signal.signal(ignored, signal.SIG_IGN)

@@ -7,6 +7,9 @@ kernel tells: gVisor, for one, has no schedstat. What it does not tell is left o
 
 import os
 import resource
+from array import array
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, monotonic_ns, process_time, thread_time
 
@@ -23,6 +26,7 @@ _NS_PER_S = 1_000_000_000
 _NS_PER_US = 1_000
 _US_PER_S = 1_000_000
 _BYTES_PER_KB = 1_024
+_LAGS_BYTES = 65_536
 _PROC = Path("/proc")
 _SCHEDSTAT = _PROC / "thread-self/schedstat"
 _STAT = Path("/proc/stat")
@@ -42,6 +46,8 @@ class HealthMonitor:
     def __init__(self) -> None:
         self._lag = LatencyHistogram()
         self._lag_max_us = 0
+        self._companions_lag = LatencyHistogram()
+        self._companions_lag_max_us = 0
         self._cpu_share: float | None = None
         self._begin_ns = monotonic_ns()
         self._delay_before_ns, self._companions_before_ns = run_delay_ns(), companions_delay_ns()
@@ -56,6 +62,8 @@ class HealthMonitor:
         self._delay_before_ns, self._companions_before_ns = run_delay_ns(), companions_delay_ns()
         self._machine_before = machine_cpu(_read_proc_file(_STAT))
         self._cpu_before_s = used_cpu_s()
+        for _ in _companion_lags_us():
+            pass
         self._watching.spawn(self._watch_loop)
         self._watching.spawn(self._watch_cpu)
 
@@ -65,6 +73,9 @@ class HealthMonitor:
 
     def health(self, *, connections: int, overflows: int) -> Health:
         """Return the figures since the start. `connections` are those open now."""
+        for lag_us in _companion_lags_us():
+            self._companions_lag.record(lag_us)
+            self._companions_lag_max_us = max(self._companions_lag_max_us, lag_us)
         self._ports_used = max(self._ports_used, connections + waiting_ports())
         machine_now = machine_cpu(_read_proc_file(_STAT))
         delay_ns, companions_ns = run_delay_ns(), companions_delay_ns()
@@ -77,11 +88,11 @@ class HealthMonitor:
             cpu_share=self._cpu_share,
             run_delay_share=run_delay_share,
             stolen_share=stolen_share(self._machine_before, machine_now),
-            loop_lag_mean_us=round(self._lag.mean_us() or 0),
+            loop_lag_mean_us=round(max(self._lag.mean_us() or 0, self._companions_lag.mean_us() or 0)),
             loop_lag_p50_us=self._lag_percentile_us(50),
             loop_lag_p99_us=self._lag_percentile_us(99),
             loop_lag_p999_us=self._lag_percentile_us(99.9),
-            loop_lag_max_us=self._lag_max_us,
+            loop_lag_max_us=max(self._lag_max_us, self._companions_lag_max_us),
             ports_used=self._ports_used,
             ports_available=available_ports(),
             overflows=overflows,
@@ -91,9 +102,12 @@ class HealthMonitor:
         )
 
     def _lag_percentile_us(self, percentile: float) -> int:
-        """Return a percentile, or the maximum while there are too few samples for it."""
-        value_us = self._lag.percentile_us(percentile)
-        return self._lag_max_us if value_us is None else value_us
+        """Return a percentile, or the maximum while there are too few samples for it: the worker's or a companion's."""
+        own_us, companions_us = self._lag.percentile_us(percentile), self._companions_lag.percentile_us(percentile)
+        return max(
+            self._lag_max_us if own_us is None else own_us,
+            self._companions_lag_max_us if companions_us is None else companions_us,
+        )
 
     def _watch_loop(self) -> None:
         while True:
@@ -122,7 +136,7 @@ class HealthMonitor:
             wall_s, own_s, programs_s, companions_s = wall_now_s, own_now_s, programs_now_s, companions_now_s
 
 
-_companions: set[int] = set()
+_companions: dict[int, int] = {}
 _programs: set[int] = set()
 
 
@@ -136,14 +150,26 @@ def remove_program(pid: int) -> None:
     _programs.discard(pid)
 
 
-def watch_companion(pid: int) -> None:
-    """Hold a process of one thread, without which the worker measures nothing, to what holds for the worker itself."""
-    _companions.add(pid)
+def watch_companion(pid: int, lags: int) -> None:
+    """Hold a process of one thread, without which the worker measures nothing, to what holds for the worker itself.
+
+    `lags` is the descriptor from which its lags can be read, in microseconds as numbers of four bytes each.
+    """
+    os.set_blocking(lags, False)
+    _companions[pid] = lags
+
+
+def _companion_lags_us() -> Iterator[int]:
+    """Yield the lags that companions have told since the last call."""
+    for lags in _companions.values():
+        with suppress(BlockingIOError):
+            while said := os.read(lags, _LAGS_BYTES):
+                yield from array("I", said)
 
 
 def forget_companion(pid: int) -> None:
     """Hold it to nothing any more."""
-    _companions.discard(pid)
+    _companions.pop(pid, None)
 
 
 def companions_cpu_s() -> dict[int, float]:
