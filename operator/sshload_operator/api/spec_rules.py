@@ -341,8 +341,8 @@ _THRESHOLDS: Final = (
         "!(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
         " || self.thresholds.all(t, !has(t.latency)"
         f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
-        "the libraries openssh and mina-sshd run programs, whose parts cannot be measured: latency.step must not be a"
-        " part of a step",
+        "the library openssh runs programs, as mina-sshd does, whose parts cannot be measured: latency.step must not be"
+        " a part of a step",
         lambda spec: not _parts_that_nobody_times(spec),
         at=".thresholds",
         explain=lambda spec: (
