@@ -4,8 +4,10 @@ import java.io.ByteArrayInputStream;
 import java.security.KeyPair;
 import java.security.PublicKey;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -17,7 +19,6 @@ import org.apache.sshd.client.auth.pubkey.UserAuthPublicKeyFactory;
 import org.apache.sshd.client.config.hosts.HostConfigEntryResolver;
 import org.apache.sshd.client.future.ConnectFuture;
 import org.apache.sshd.client.session.ClientSession;
-import org.apache.sshd.common.AttributeRepository;
 import org.apache.sshd.common.NamedFactory;
 import org.apache.sshd.common.NamedResource;
 import org.apache.sshd.common.SshConstants;
@@ -44,7 +45,8 @@ final class Login implements Conversation.Subject {
     /** What the library says where a connection that was made had ended before it looked at it again. */
     private static final String CLOSED_AT_ONCE = "No session attached";
     private static final String KEEP_ALIVE_REQUEST = "keepalive@openssh.com";
-    private static final AttributeRepository.AttributeKey<Course> COURSE = new AttributeRepository.AttributeKey<>();
+    /** Not an attribute of the session, which loses those when it ends. */
+    private static final Map<Session, Course> COURSES = Collections.synchronizedMap(new WeakHashMap<>());
     private static final Map<Long, ClientSession> SESSIONS = new ConcurrentHashMap<>();
     private static final Map<Settings, SshClient> CLIENTS = new ConcurrentHashMap<>();
     private static final AtomicLong NUMBERS = new AtomicLong();
@@ -234,7 +236,7 @@ final class Login implements Conversation.Subject {
         private volatile String before = "";
 
         static Course of(Session session) {
-            return session.computeAttributeIfAbsent(COURSE, key -> new Course());
+            return COURSES.computeIfAbsent(session, key -> new Course());
         }
 
         void fail(Throwable error) {
