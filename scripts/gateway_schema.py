@@ -11,7 +11,11 @@ from sshload_gateway.identity.tokens import ALGORITHMS
 
 SCHEMA = Path(__file__).resolve().parents[1] / "charts/sshload/values.schema.json"
 _BLOCK: Final = re.compile(r'^    "gatewayConfig": \{\n.*?^    \},\n', re.MULTILINE | re.DOTALL)
-_OF_THE_CHART: Final = {"": {"listen", "management", "database", "sealingKeys"}, "tokens": {"jwksFile"}}
+_OF_THE_CHART: Final = {
+    "": {"listen", "management", "database", "sealingKeys"},
+    "tokens": {"jwksFile"},
+    "load": {"apiServer", "tokenFile", "caFile"},
+}
 """What the chart sets itself, by section: addresses, and where mounted files are."""
 _WORDS: Final = {"title", "description", "default", "format"}
 _CLOSER: Final[Mapping[tuple[str, ...], Mapping[str, Any]]] = {
@@ -37,6 +41,8 @@ def _plain(part: Mapping[str, Any], named: Mapping[str, Any], place: tuple[str, 
     if place in _CLOSER:
         return dict(_CLOSER[place])
     part = {**named[part["$ref"].rpartition("/")[2]], **part} if "$ref" in part else part
+    if any("$ref" in one for one in part.get("anyOf", ())):  # or null, which Helm takes for no value at all
+        return _plain(part["anyOf"][0], named, place)
     plain = {key: value for key, value in part.items() if key not in _WORDS | {"$defs", "$ref"}}
     left_out = _OF_THE_CHART.get(".".join(place), set())
     if "properties" in plain:

@@ -16,6 +16,9 @@ from sshload_gateway.ssh.policy import Limits, PolicyName
 
 _LARGEST_PORT: Final = 65_535
 
+_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+Namespace = Annotated[str, Field(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 Port = Annotated[int, Field(ge=1, le=_LARGEST_PORT)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -195,6 +198,29 @@ class RequestLimits(_Section):
     directory_entries: Count = Field(default=10_000, description="Entries of a directory that can be listed.")
 
 
+class LoadConfig(_Section):
+    """Who may start SSHLoadTests by `POST /sshapi/v2/load`, and where. Without this section nobody may."""
+
+    claim: str = Field(min_length=1, max_length=255, description="The claim of a token that says who may.")
+    namespaces: dict[Annotated[str, Field(min_length=1, max_length=255)], Namespace] = Field(
+        min_length=1, description="From what the claim says, a text, to the namespace of the tests."
+    )
+    per_minute: Count = Field(default=6, description="Tests of one caller, by each process.")
+    body_bytes: int = Field(default=65_536, ge=1_024, le=1024 * 1024, description="Of a spec.")
+    pages_url: str = Field(
+        default="", pattern=r"^(https?://[^\s?#]+[^\s?#/])?$", description="Where the operator's pages are, for links."
+    )
+    api_server: str = Field(
+        default="https://kubernetes.default.svc", pattern=r"^https://[^\s/?#@]+$", description="The API server."
+    )
+    token_file: Annotated[Path, Field(strict=False)] = Field(
+        default=Path(_ACCOUNT, "token"), description="The token of the account that creates tests."
+    )
+    ca_file: Annotated[Path, Field(strict=False)] = Field(
+        default=Path(_ACCOUNT, "ca.crt"), description="The certificates that the API server's is held against."
+    )
+
+
 class Config(_Section):
     """The whole file."""
 
@@ -206,6 +232,7 @@ class Config(_Section):
     destinations: DestinationsConfig
     pool: PoolConfig = PoolConfig()
     limits: RequestLimits = RequestLimits()
+    load: LoadConfig | None = None
     shutdown_s: Seconds = Field(default=25.0, description="How long requests may take to end after SIGTERM.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Of the JSON log.")
 

@@ -15,8 +15,9 @@ from starlette.types import ASGIApp
 from sshload_gateway.api.app import make_app
 from sshload_gateway.api.guard import Guard, RequestMetrics
 from sshload_gateway.api.management import Readiness, make_management
-from sshload_gateway.api.state import Gateway
-from sshload_gateway.config import Config, ConfigError, Listen
+from sshload_gateway.api.state import Gateway, Loads
+from sshload_gateway.cluster.load_tests import ApiServer, LoadTests
+from sshload_gateway.config import Config, ConfigError, Listen, LoadConfig
 from sshload_gateway.identity.key_set import JwksKeys, from_file, from_url
 from sshload_gateway.identity.rate_limit import RateLimit
 from sshload_gateway.identity.tokens import Terms, TokenCheck
@@ -73,13 +74,15 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
     ProcessCollector(registry=registry)
     tokens = config.tokens
     keys = JwksKeys(from_file(tokens.jwks_file) if tokens.jwks_file else from_url(str(tokens.jwks_url)))
-    check = TokenCheck(Terms(tokens.issuer, tokens.audience, tokens.algorithms, tokens.leeway_s), keys)
+    claim = config.load.claim if config.load else None
+    check = TokenCheck(Terms(tokens.issuer, tokens.audience, tokens.algorithms, tokens.leeway_s, claim), keys)
     allowed = destinations(config.destinations.entries(), config.destinations.ranges())
     database = Database(config.database.read(), config.database.answer_s)
     pool = Pool(config.pool.limits(), SshLogin(allowed, config.pool.login_s), PoolMetrics(registry))
     registry.register(PoolGauges(pool))
     credentials = Credentials(database, seal, config.limits.credentials)
-    gateway = Gateway(Sessions(credentials, seal, pool), allowed, config.limits, commands_counter(registry))
+    loads = _loads(config.load) if config.load else None
+    gateway = Gateway(Sessions(credentials, seal, pool), allowed, config.limits, commands_counter(registry), loads)
     rate = RateLimit(config.limits.requests_per_second, config.limits.requests_at_once)
     api = Guard(make_app(gateway), check, rate, config.limits.body_bytes, RequestMetrics(registry))
     readiness = Readiness(database, keys)
@@ -90,6 +93,12 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
         preparing.cancel()
         await pool.close(_LAST_SESSIONS_S)
         await database.close()
+
+
+def _loads(config: LoadConfig) -> Loads:
+    server = ApiServer(config.api_server, config.token_file, config.ca_file)
+    rate = RateLimit(config.per_minute / 60, config.per_minute)
+    return Loads(LoadTests(server), config.namespaces, rate, config.body_bytes, config.pages_url)
 
 
 async def _prepare(database: Database, credentials: Credentials, readiness: Readiness) -> None:

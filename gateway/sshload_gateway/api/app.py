@@ -6,7 +6,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from sshload_gateway.api import commands, credentials
+from sshload_gateway.api import commands, credentials, load
 from sshload_gateway.api.problems import Problem, add_answers
 from sshload_gateway.api.shapes import Welcome
 from sshload_gateway.api.state import Gateway
@@ -33,6 +33,7 @@ def make_app(gateway: Gateway | None) -> FastAPI:
         return Welcome(version=version("sshload"))
 
     app.include_router(credentials.ROUTES)
+    app.include_router(load.ROUTES)
     app.include_router(commands.ROUTES)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app

@@ -48,7 +48,7 @@ class _BodyTooLargeError(HTTPException):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Admits requests to an app. The caller's `sub` is `caller` in the state of an admitted request."""
+    """Admits requests to an app. An admitted request has the caller's `sub` as `caller` in its state, and `group`."""
 
     app: ASGIApp
     tokens: TokenCheck
@@ -78,7 +78,7 @@ class Guard:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] not in PUBLIC:
             try:
-                caller = await self.tokens.subject(_bearer(scope))
+                identity = await self.tokens.identity(_bearer(scope))
             except TokenError as error:
                 refusal = answer(401, "token", str(error))
                 refusal.headers["WWW-Authenticate"] = "Bearer"
@@ -87,11 +87,11 @@ class Guard:
             except KeySetUnavailableError as error:
                 await answer_to(error)(scope, receive, send)
                 return
-            retry_s = self.rate_limit.take(caller, time.monotonic())
+            retry_s = self.rate_limit.take(identity.subject, time.monotonic())
             if retry_s:
                 await answer(429, "rate-limit", "you call too often", retry_s=retry_s)(scope, receive, send)
                 return
-            scope.setdefault("state", {})["caller"] = caller
+            scope.setdefault("state", {}).update(caller=identity.subject, group=identity.group)
         await self.app(scope, self._bounded(scope, receive), send)
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:

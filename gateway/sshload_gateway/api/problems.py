@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sshload_gateway.api.callers import ClientGoneError
+from sshload_gateway.cluster.load_tests import ClusterUnavailableError, RefusedError
 from sshload_gateway.identity.key_set import KeySetUnavailableError
 from sshload_gateway.sessions import NoSuchCredentialError
 from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, ServerError, SessionRefusedError
@@ -43,6 +44,18 @@ class NotAllowedError(Exception):
     """The gateway does not connect to this destination."""
 
 
+class NoLoadRightError(Exception):
+    """The caller may start no load tests."""
+
+
+class TooOftenError(Exception):
+    """The caller has done this too often, with the seconds after which it may again."""
+
+    def __init__(self, detail: str, retry_s: int) -> None:
+        super().__init__(detail)
+        self.retry_s = retry_s
+
+
 def answer(status: int, kind: str, detail: str, *, problems: list[str] | None = None, retry_s: int = 0) -> JSONResponse:
     """Return the answer for a problem; with `retry_s` it says when to try again."""
     problem = Problem(title=_phrase(status), status=status, kind=kind, detail=detail, problems=problems or [])
@@ -68,7 +81,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911 - one line for each error
+def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911, PLR0912 - one line for each error
     """Return the answer for an error; one that is not known is logged, and told without its words."""
     match error:
         case NoSuchCredentialError():
@@ -84,6 +97,16 @@ def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911 - one li
             return answer(502, "server", str(error))
         case SessionRefusedError():
             return answer(502, "no-session", "the server opens no session: look at its MaxSessions")
+        case NoLoadRightError():
+            return answer(403, "no-load-right", str(error))
+        case TooOftenError():
+            return answer(429, "rate-limit", str(error), retry_s=error.retry_s)
+        case RefusedError():
+            is_of_spec = error.status != HTTPStatus.FORBIDDEN
+            return answer(422 if is_of_spec else 403, "spec" if is_of_spec else "cluster", error.detail)
+        case ClusterUnavailableError():
+            _LOG.warning("%s", error)
+            return answer(503, "api-server", str(error), retry_s=_DATABASE_RETRY_S)
         case ListingError():
             return answer(409, "listing", str(error))
         case TooManyCredentialsError():
@@ -137,6 +160,10 @@ def add_answers(app: FastAPI) -> None:
         DatabaseUnavailableError,
         KeySetUnavailableError,
         SealError,
+        NoLoadRightError,
+        TooOftenError,
+        RefusedError,
+        ClusterUnavailableError,
     ):
         app.add_exception_handler(known, failed)
     app.add_exception_handler(ClientGoneError, gone)

@@ -78,6 +78,15 @@ class StoredCredentials(_Shape):
     credentials: list[StoredCredential]
 
 
+class StartedLoad(_Shape):
+    """A load test that was created, and where to follow it."""
+
+    name: str
+    namespace: str
+    command: str = Field(description="What shows how it stands.")
+    page: str | None = Field(description="Its page, null where the gateway knows of none.")
+
+
 class CommandRequest(_Shape):
     """A command to run."""
 

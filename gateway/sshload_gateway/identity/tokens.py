@@ -32,6 +32,16 @@ class Terms:
     audience: str
     algorithms: tuple[str, ...]
     leeway_s: float
+    group_claim: str | None = None
+    """The claim that says where a caller may start load tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a token is of: its `sub`, and what its claim for load tests says, empty where that is no text."""
+
+    subject: str
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +51,8 @@ class TokenCheck:
     terms: Terms
     keys: KeySet
 
-    async def subject(self, token: str) -> str:
-        """Return the `sub` of a token that is accepted; raises TokenError, and KeySetUnavailableError."""
+    async def identity(self, token: str) -> Identity:
+        """Return who a token is of that is accepted; raises TokenError, and KeySetUnavailableError."""
         if len(token) > _LONGEST_TOKEN:
             raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
         try:
@@ -57,7 +67,9 @@ class TokenCheck:
             raise TokenError("the token's kid names no key of the issuer's key set")
         if key.algorithm_name != header["alg"]:
             raise TokenError("the token's algorithm is not that of its key")
-        return _subject(self._claims(token, key))
+        claims = self._claims(token, key)
+        group = claims.get(self.terms.group_claim) if self.terms.group_claim else None
+        return Identity(_subject(claims), group if isinstance(group, str) else "")
 
     def _claims(self, token: str, key: jwt.PyJWK) -> dict[str, object]:
         terms = self.terms

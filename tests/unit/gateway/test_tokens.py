@@ -26,7 +26,7 @@ class _Keys:
 
 def _subject(token: str, *algorithms: str) -> str:
     terms = Terms(ISSUER, AUDIENCE, algorithms or ("ES256",), 0)
-    return asyncio.run(TokenCheck(terms, _Keys(ISSUED_BY)).subject(token))
+    return asyncio.run(TokenCheck(terms, _Keys(ISSUED_BY)).identity(token)).subject
 
 
 def test_the_caller_is_the_subject() -> None:

@@ -1,0 +1,1 @@
+"""What the gateway asks a cluster for: load tests of callers."""

@@ -1,0 +1,98 @@
+"""SSHLoadTests that callers start: created in one namespace of a list, by an account that may do nothing else."""
+
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+
+_ANSWER_S: Final = 10.0
+_LARGEST_ANSWER: Final = 4 * 1024 * 1024
+_LONGEST_REASON: Final = 2_000
+_REFUSALS: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+REQUESTED_BY: Final = "sshload.dev/requested-by"
+"""The annotation of a test that has the `sub` of the caller who started it."""
+
+
+class RefusedError(Exception):
+    """The API server does not take the test, with its words, printable and bounded."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+class ClusterUnavailableError(Exception):
+    """The API server did not answer, not in time, or not as expected. Nobody knows whether it made the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServer:
+    """Where the API server is, and the files of the account that asks it, which the kubelet renews."""
+
+    url: str
+    token_file: Path
+    ca_file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTests:
+    """Creates SSHLoadTests."""
+
+    server: ApiServer
+
+    async def create(self, namespace: str, spec: Mapping[str, Any], requested_by: str) -> str:
+        """Create a test with a name that the API server makes up; return the name.
+
+        Raises RefusedError, and ClusterUnavailableError.
+        """
+        test = {
+            "apiVersion": "sshload.dev/v1alpha1",
+            "kind": "SSHLoadTest",
+            "metadata": {"generateName": "load-", "annotations": {REQUESTED_BY: requested_by}},
+            "spec": spec,
+        }
+        try:
+            status, answer = await self._post(namespace, test)
+        except (OSError, ValueError, aiohttp.ClientError) as error:  # TimeoutError is an OSError
+            raise ClusterUnavailableError(f"the API server does not answer: {type(error).__name__}") from error
+        said = answer if isinstance(answer, dict) else {}
+        if status in _REFUSALS:
+            raise RefusedError(status, _one_line(said.get("message")))
+        name = said.get("metadata", {}).get("name") if status == HTTPStatus.CREATED else None
+        if not isinstance(name, str):
+            raise ClusterUnavailableError(f"the API server answers {status}")
+        return name
+
+    async def _post(self, namespace: str, test: Mapping[str, Any]) -> tuple[int, Any]:
+        server = self.server
+        path = f"/apis/sshload.dev/v1alpha1/namespaces/{namespace}/sshloadtests"
+        token = server.token_file.read_text(encoding="utf-8").strip()
+        tls = ssl.create_default_context(cafile=server.ca_file)
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_ANSWER_S)) as session,
+            session.post(
+                f"{server.url}{path}",
+                params={"fieldValidation": "Strict"},
+                json=test,
+                headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+                ssl=tls,
+                allow_redirects=False,
+            ) as answer,
+        ):
+            content = bytearray()
+            async for piece in answer.content.iter_chunked(_LARGEST_ANSWER):
+                content += piece
+                if len(content) > _LARGEST_ANSWER:
+                    raise ValueError("the answer is too large")
+            return answer.status, json.loads(content)
+
+
+def _one_line(message: object) -> str:
+    text = " ".join(str(message).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:_LONGEST_REASON]
