@@ -188,7 +188,8 @@ class RequestLimits(_Section):
     requests_per_second: float = Field(
         default=20.0, gt=0, le=100_000, description="Requests of one caller in the long run, by each process."
     )
-    requests_at_once: Count = Field(default=40, description="Requests of one caller at once.")
+    requests_at_once: Count = Field(default=40, description="Requests of one caller in a burst.")
+    under_way: Count = Field(default=40, description="Requests of one caller that are under way at the same time.")
     credentials: Count = Field(default=100, description="Credentials of one caller.")
     command_s: Seconds = Field(default=60.0, description="How long a command may run.")
     output_bytes: int = Field(
@@ -241,8 +242,11 @@ def read_config(text: str) -> Config:
     """Return the configuration that a YAML text has; raises ConfigError with all its problems."""
     try:
         document: Any = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
+    except yaml.MarkedYAMLError as error:  # its words show the line, which may have a password
+        where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"is not YAML{where}: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError of dates and numbers that are none
+        raise ConfigError("is not YAML, or has a date or a number that is none, or is nested too deeply") from None
     try:
         return Config.model_validate(document)
     except ValidationError as error:

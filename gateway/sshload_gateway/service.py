@@ -21,6 +21,7 @@ from sshload_gateway.config import Config, ConfigError, Listen, LoadConfig
 from sshload_gateway.identity.key_set import JwksKeys, from_file, from_url
 from sshload_gateway.identity.rate_limit import RateLimit
 from sshload_gateway.identity.tokens import Terms, TokenCheck
+from sshload_gateway.identity.under_way import UnderWay
 from sshload_gateway.metrics import PoolGauges, PoolMetrics, commands_counter
 from sshload_gateway.sessions import Sessions
 from sshload_gateway.ssh.destinations import destinations
@@ -84,13 +85,15 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
     loads = _loads(config.load) if config.load else None
     gateway = Gateway(Sessions(credentials, seal, pool), allowed, config.limits, commands_counter(registry), loads)
     rate = RateLimit(config.limits.requests_per_second, config.limits.requests_at_once)
-    api = Guard(make_app(gateway), check, rate, config.limits.body_bytes, RequestMetrics(registry))
+    under_way = UnderWay(config.limits.under_way)
+    api = Guard(make_app(gateway), check, rate, under_way, config.limits.body_bytes, RequestMetrics(registry))
     readiness = Readiness(database, keys)
     preparing = asyncio.create_task(_prepare(database, credentials, readiness))
     try:
         yield api, make_management(registry, readiness)
     finally:
         preparing.cancel()
+        await keys.close()
         await pool.close(_LAST_SESSIONS_S)
         await database.close()
 
@@ -107,18 +110,17 @@ async def _prepare(database: Database, credentials: Credentials, readiness: Read
         try:
             await migrate(database)
             readiness.is_migrated = True
-            count = await credentials.reseal()
+            resealed = await credentials.reseal()
         except DatabaseUnavailableError as error:
             _LOG.warning("%s; trying again", error)
             await asyncio.sleep(_DATABASE_PAUSE_S)
         except CommandError as error:
             _LOG.error("the database cannot be migrated: %s", error)
             return
-        except SealError as error:
-            _LOG.error("private keys cannot be sealed again: %s", error)
-            return
         else:
-            _LOG.info("the database is ready; %d private keys were sealed again", count)
+            _LOG.info("the database is ready; %d private keys were sealed again", resealed.count)
+            for fault, count in resealed.faults.items():
+                _LOG.error("%d private keys were not sealed again: %s", count, fault)
             return
 
 

@@ -1,17 +1,25 @@
 """From a caller's credential to work on a session: the store, the seal and the pool together."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 import asyncssh
 
-from sshload_gateway.ssh.failures import BusyError, SessionRefusedError, SupersededError
+from sshload_gateway.ssh.failures import (
+    BusyError,
+    LoginError,
+    LoginFailure,
+    SessionRefusedError,
+    SupersededError,
+)
 from sshload_gateway.ssh.login import Account, Secrets
 from sshload_gateway.ssh.pool import Pool, Session
 from sshload_gateway.store.credentials import Credential, Credentials
-from sshload_gateway.store.sealing import Seal
+from sshload_gateway.store.sealing import Seal, SealError
 
+_LOG: Final = logging.getLogger(__name__)
 _CHANGES_AT_MOST: Final = 3
 
 _Done_co = TypeVar("_Done_co", covariant=True)
@@ -93,7 +101,12 @@ class Sessions:
             self.pool.broken(session)
 
     def _secrets(self, credential: Credential) -> Secrets:
-        private_key = self.seal.open(credential.sealed_key, (credential.owner, credential.name))
+        try:
+            private_key = self.seal.open(credential.sealed_key, (credential.owner, credential.name))
+        except SealError as error:
+            _LOG.error("%s", error)
+            what = "the credential's private key cannot be opened: store the credential again"
+            raise LoginError(LoginFailure.SEAL, what) from None
         return Secrets(private_key, credential.host_keys)
 
 

@@ -19,13 +19,13 @@ from typing import Any
 from fuzz_corpus import FUZZ, targets
 
 _CACHE = FUZZ.parents[1] / ".cache/fuzz"
-_ROOMS = ("contract", "operator", "target", "worker")
+_ROOMS = ("contract", "gateway", "operator", "target", "worker")
 _LONGEST_INPUT_BYTES = 200_000
 _LONGEST_KEPT_BYTES = 8_000
 _BYTES_FOR_A_LINE = 500
 """How many bytes of input a line that no shorter input runs through is worth."""
 
-_PACKAGES = tuple(str(FUZZ.parents[1] / folder) for folder in ("contract", "operator", "targets", "workers"))
+_PACKAGES = tuple(str(FUZZ.parents[1] / folder) for folder in ("contract", "gateway", "operator", "targets", "workers"))
 _LIMITS = ("-timeout=20", "-rss_limit_mb=2000", f"-max_len={_LONGEST_INPUT_BYTES}", "-len_control=0")
 
 

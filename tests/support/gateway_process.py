@@ -125,7 +125,7 @@ def gateway_config(folder: Path, ports: Iterable[int], **changes: Any) -> dict[s
         "sealingKeys": {"folder": str(seal), "active": "first"},
         "destinations": {"allowed": [{"host": "127.0.0.1", "ports": list(ports)}]},
         "pool": {"waitS": 60, "loginS": 60, "refusalPauseS": 0},
-        "limits": {"requestsPerSecond": 10_000, "requestsAtOnce": 10_000, "commandS": 60},
+        "limits": {"requestsPerSecond": 10_000, "requestsAtOnce": 10_000, "underWay": 10_000, "commandS": 60},
     }
     for section, change in changes.items():
         is_merged = isinstance(change, Mapping) and section != "database"

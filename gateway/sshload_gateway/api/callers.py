@@ -37,7 +37,7 @@ TOKEN = Depends(HTTPBearer(bearerFormat="JWT", auto_error=False, scheme_name="to
 async def while_connected(request: Request, work: Coroutine[None, None, _Done]) -> _Done:
     """Do work for a client, whose request has been read; cancel it once the client hangs up.
 
-    Raises ClientGoneError then, after the work has ended.
+    Raises ClientGoneError then, after the work has ended, and what the guard raises of a body that it does not read.
     """
     doing = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(request))
@@ -46,6 +46,7 @@ async def while_connected(request: Request, work: Coroutine[None, None, _Done]) 
         if not doing.done():
             doing.cancel()
             await asyncio.wait((doing,))
+            gone.result()  # raises what the guard says of a body
             raise ClientGoneError
         return doing.result()
     finally:

@@ -17,6 +17,7 @@ from sshload_gateway.api.problems import answer, answer_to
 from sshload_gateway.identity.key_set import KeySetUnavailableError
 from sshload_gateway.identity.rate_limit import RateLimit
 from sshload_gateway.identity.tokens import TokenCheck, TokenError
+from sshload_gateway.identity.under_way import TooManyUnderWayError, UnderWay
 
 _LOG: Final = logging.getLogger(__name__)
 PUBLIC: Final = ("/sshapi/v2/", "/openapi.json")
@@ -53,6 +54,7 @@ class Guard:
     app: ASGIApp
     tokens: TokenCheck
     rate_limit: RateLimit
+    under_way: UnderWay
     body_bytes: int
     metrics: RequestMetrics
 
@@ -92,6 +94,12 @@ class Guard:
                 await answer(429, "rate-limit", "you call too often", retry_s=retry_s)(scope, receive, send)
                 return
             scope.setdefault("state", {}).update(caller=identity.subject, group=identity.group)
+            try:
+                with self.under_way.one(identity.subject):
+                    await self.app(scope, self._bounded(scope, receive), send)
+            except TooManyUnderWayError as error:
+                await answer(429, "under-way", str(error), retry_s=1)(scope, receive, send)
+            return
         await self.app(scope, self._bounded(scope, receive), send)
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:

@@ -18,11 +18,12 @@ from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, Se
 from sshload_gateway.ssh.listing import ListingError
 from sshload_gateway.store.credentials import TooManyCredentialsError
 from sshload_gateway.store.database import DatabaseUnavailableError
-from sshload_gateway.store.sealing import SealError
 
 _LOG: Final = logging.getLogger(__name__)
 _DATABASE_RETRY_S: Final = 5
 _CLIENT_GONE: Final = 499
+_OF_LOGINS: Final = {LoginFailure.NOT_ALLOWED: 403, LoginFailure.TIMEOUT: 504, LoginFailure.SEAL: 500}
+"""Statuses of logins that failed; of all others it is 502, since the server is the problem."""
 _RENAMED: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
 """Names of RFC 9110 that Python has from version 3.13 on."""
 _PROBLEMS_AT_MOST: Final = 20
@@ -89,7 +90,7 @@ def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911, PLR0912
         case NotAllowedError():
             return answer(403, LoginFailure.NOT_ALLOWED, str(error))
         case LoginError():
-            status = {LoginFailure.NOT_ALLOWED: 403, LoginFailure.TIMEOUT: 504}.get(error.kind, 502)
+            status = _OF_LOGINS.get(error.kind, 502)
             return answer(status, error.kind, error.detail)
         case BusyError():
             return answer(503, "busy", error.detail, retry_s=error.retry_after_s)
@@ -116,9 +117,6 @@ def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911, PLR0912
             return answer(503, "database", "the database does not answer", retry_s=_DATABASE_RETRY_S)
         case KeySetUnavailableError():
             return answer(503, "key-set", str(error), retry_s=_DATABASE_RETRY_S)
-        case SealError():
-            _LOG.error("%s", error)
-            return answer(500, "seal", "the credential's private key cannot be opened: store the credential again")
     _LOG.error("a request failed", exc_info=error)
     return answer(500, "internal", "the gateway failed; its log says why")
 
@@ -159,7 +157,6 @@ def add_answers(app: FastAPI) -> None:
         TooManyCredentialsError,
         DatabaseUnavailableError,
         KeySetUnavailableError,
-        SealError,
         NoLoadRightError,
         TooOftenError,
         RefusedError,

@@ -35,6 +35,7 @@ class JwksKeys:
         self._fresh_until_s = float("-inf")
         self._tried_at_s = float("-inf")
         self._reading = asyncio.Lock()
+        self._renewing: asyncio.Task[None] | None = None
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
         """Return the key of this id, None where there is none; raises KeySetUnavailableError."""
@@ -44,9 +45,11 @@ class JwksKeys:
         return self._keys.get(key_id) if self._keys is not None else None
 
     async def check(self) -> None:
-        """Raise KeySetUnavailableError where there are no keys."""
-        if self._clock() >= self._fresh_until_s:
+        """Raise KeySetUnavailableError where there are no keys. Old ones are used while they are read again."""
+        if self._keys is None:
             await self._read_again()
+        elif self._clock() >= self._fresh_until_s and (self._renewing is None or self._renewing.done()):
+            self._renewing = asyncio.create_task(self._read_again())
         if self._keys is None:
             raise KeySetUnavailableError("the issuer's key set cannot be read")
 
@@ -58,11 +61,17 @@ class JwksKeys:
 
     async def _read(self) -> None:
         try:
-            self._keys = _parse(await self._source())
+            self._keys = parse_key_set(await self._source())
             self._fresh_until_s = self._clock() + _OLD_S
         except (OSError, aiohttp.ClientError, ValueError, jwt.PyJWTError) as error:
             _LOG.warning("the issuer's key set cannot be read: %s", type(error).__name__)
         self._tried_at_s = self._clock()
+
+    async def close(self) -> None:
+        """Give up what is being read."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.wait((self._renewing,))
 
 
 def from_file(path: Path) -> Source:
@@ -103,9 +112,12 @@ def _bounded(path: Path) -> bytes:
     return content
 
 
-def _parse(content: bytes) -> Mapping[str, jwt.PyJWK]:
+def parse_key_set(content: bytes) -> Mapping[str, jwt.PyJWK]:
     """Return the keys that have an id and can verify signatures; raises ValueError where there is none."""
-    document = json.loads(content)
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise ValueError("the key set is nested too deeply") from None
     keys = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(keys, list):
         raise ValueError("the key set is no JWKS")  # noqa: TRY004 - as for every other fault of it

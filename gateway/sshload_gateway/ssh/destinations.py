@@ -5,11 +5,13 @@ control leads to no internal address unless an entry lists that address or range
 """
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final
+from typing import Any, Final
 
 from sshload_contract.addresses import Address, forms, read_address
 from sshload_contract.allow_list import (
@@ -23,6 +25,7 @@ from sshload_contract.allow_list import (
 
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
 
+_LOG: Final = logging.getLogger(__name__)
 PRIVATE_RANGES: Final = (
     DeniedRange("10.0.0.0/8", "private"),
     DeniedRange("100.64.0.0/10", "shared by a provider"),
@@ -32,6 +35,9 @@ PRIVATE_RANGES: Final = (
     DeniedRange("fec0::/10", "private"),
 )
 
+_LOOKUPS: Final = ThreadPoolExecutor(16, "lookup")
+"""Threads of their own, so that names that hang keep nothing else waiting."""
+
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """From a name and a port to addresses as text; raises OSError where there is none."""
 
@@ -39,10 +45,14 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 async def resolve(name: str, port: int) -> Sequence[str]:
     """Return the addresses of a name by the system's resolver; raises OSError where it has none."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(_LOOKUPS, _addresses, name, port)
     except UnicodeError as error:  # what can be no name at all
         raise OSError(str(error)) from None
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _addresses(name: str, port: int) -> "list[tuple[Any, ...]]":
+    return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
 
 
 def canonical_host(host: str) -> str:
@@ -79,7 +89,9 @@ class Destinations:
         for address in found:
             why = address_refusal(self.allow_list, address, port)
             if why:
-                raise LoginError(LoginFailure.NOT_ALLOWED, f"{host} leads to {address}, which {why}")
+                _LOG.warning("%s leads to %s, which %s", host, address, why)
+                what = f"{host} leads to an address that this gateway does not connect to"
+                raise LoginError(LoginFailure.NOT_ALLOWED, what)
         if not found:
             raise LoginError(LoginFailure.UNRESOLVED, f"the name {host} has no address")
         return tuple(found)

@@ -14,6 +14,8 @@ class LoginFailure(StrEnum):
     HOST_KEY = "host-key"
     AUTHENTICATION = "authentication"
     PROTOCOL = "protocol"
+    SEAL = "seal"
+    """The gateway cannot open the private key that it has stored."""
 
 
 class LoginError(Exception):

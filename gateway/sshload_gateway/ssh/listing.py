@@ -23,6 +23,9 @@ _TYPES: Final[tuple[tuple[Callable[[int], bool], Kind], ...]] = (
 )
 
 
+asyncssh.sftp.MAX_SFTP_PACKET_LEN = 256 * 1024  # as OpenSSH has it; one of 4 MiB could have 350,000 names to read
+
+
 class ListingError(Exception):
     """The directory cannot be listed, with a sentence for the caller."""
 

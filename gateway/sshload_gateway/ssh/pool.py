@@ -62,6 +62,7 @@ class Pool:
         self._sessions = 0
         self._waiters = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._logins: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
         self._is_closed = False
         self._all_given_back = asyncio.Event()
@@ -152,8 +153,13 @@ class Pool:
                 self._forget_unused(lane)
 
     async def close(self, within_s: float) -> None:
-        """Give no more sessions; wait for those that there are, and close all connections then."""
+        """Give no more sessions; wait for those that there are, and close all connections then.
+
+        Logins that are under way are given up.
+        """
         self._is_closed = True
+        for login in self._logins:
+            login.cancel()
         for lane in list(self._lanes.values()):
             self._fail(lane, BusyError("the gateway is shutting down", 1))
             self._close_all(lane.drain(), "shutdown")
@@ -261,7 +267,9 @@ class Pool:
         host.logins += 1
         host.connections += 1
         self._connections += 1
-        self._start(self._log_in(lane, host))
+        login = self._start(self._log_in(lane, host))
+        self._logins.add(login)
+        login.add_done_callback(self._logins.discard)
 
     async def _log_in(self, lane: Lane, host: Host) -> None:
         began_s = self._clock()
@@ -275,6 +283,10 @@ class Pool:
 
         try:
             ssh = await self._login(lane.account, self._secrets[lane.account], on_lost)
+        except asyncio.CancelledError:  # by close
+            lane.opening -= 1
+            self._uncount(host)
+            raise
         except LoginError as error:
             failure: LoginError | None = error
         except Exception as error:  # noqa: BLE001 - whatever a server brings about must not leave requests waiting
@@ -408,10 +420,11 @@ class Pool:
             del self._lanes[lane.account]
             del self._secrets[lane.account]
 
-    def _start(self, work: "asyncio._CoroutineLike[None]") -> None:
+    def _start(self, work: "asyncio._CoroutineLike[None]") -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _sweep(self) -> None:
         """Close what is too old or idle for too long, and forget what nobody asks for, again and again."""

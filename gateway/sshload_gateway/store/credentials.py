@@ -2,6 +2,8 @@
 
 import time
 import uuid
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,10 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from sshload_gateway.store.database import Database
-from sshload_gateway.store.sealing import Seal, Sealed
+from sshload_gateway.store.sealing import Seal, Sealed, SealError
 from sshload_gateway.store.tables import CREDENTIALS
 
 _RESEALED_AT_ONCE: Final = 100
+_ONE_OF_AN_OWNER: Final = sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:owner, 0))")
+"""Stores of one owner happen one after the other, in all gateways."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +49,14 @@ class NewCredential:
     host_keys: tuple[str, ...]
     public_key: str
     private_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """How many private keys were sealed again, and how many were not for each reason."""
+
+    count: int
+    faults: Mapping[str, int]
 
 
 class TooManyCredentialsError(Exception):
@@ -87,6 +99,8 @@ class Credentials:
             .returning(CREDENTIALS)
         )
         async with self._database.transaction() as connection:
+            if not self._database.is_sqlite:  # which has one writer at a time: others would not count each other's rows
+                await connection.execute(_ONE_OF_AN_OWNER, {"owner": new.owner})
             row = (await connection.execute(statement)).mappings().one()
             owned = sa.select(sa.func.count()).where(CREDENTIALS.c.owner == new.owner)
             if row["version"] == 1 and (await connection.execute(owned)).scalar_one() > self._most:
@@ -117,27 +131,34 @@ class Credentials:
         async with self._database.transaction() as connection:
             return (await connection.execute(statement)).scalar_one_or_none()
 
-    async def reseal(self) -> int:
-        """Seal with the active key what older keys have sealed; return how many private keys that were.
+    async def reseal(self) -> Resealed:
+        """Seal with the active key what older keys have sealed, as far as these keys are here.
 
-        Raises SealError where an older key is not here any more, and DatabaseUnavailableError.
+        Raises DatabaseUnavailableError.
         """
-        total = 0
-        while count := await self._reseal_some():
-            total += count
-        return total
+        total, faults, after = 0, Counter[str](), ""
+        while rows := await self._reseal_some(after, faults):
+            total += len(rows)
+            after = rows[-1].id
+        return Resealed(total - faults.total(), faults)
 
-    async def _reseal_some(self) -> int:
-        older = sa.select(CREDENTIALS).where(CREDENTIALS.c.sealing_key != self._seal.active).limit(_RESEALED_AT_ONCE)
+    async def _reseal_some(self, after: str, faults: Counter[str]) -> list[Credential]:
+        is_older = (CREDENTIALS.c.sealing_key != self._seal.active, CREDENTIALS.c.id > after)
+        older = sa.select(CREDENTIALS).where(*is_older).order_by(CREDENTIALS.c.id).limit(_RESEALED_AT_ONCE)
         async with self._database.transaction() as connection:
             rows = [_credential(row) for row in (await connection.execute(older)).mappings()]
             for row in rows:
                 about = (row.owner, row.name)
-                sealed = self._seal.close(self._seal.open(row.sealed_key, about), about)
+                try:
+                    private_key = self._seal.open(row.sealed_key, about)
+                except SealError as error:
+                    faults[str(error)] += 1
+                    continue
+                sealed = self._seal.close(private_key, about)
                 unchanged = (CREDENTIALS.c.id == row.id, CREDENTIALS.c.version == row.version)
                 values = {"sealed_key": sealed.data, "sealing_key": sealed.key_id}
                 await connection.execute(sa.update(CREDENTIALS).where(*unchanged).values(**values))
-        return len(rows)
+        return rows
 
 
 def _credential(row: sa.RowMapping | dict[str, Any]) -> Credential:

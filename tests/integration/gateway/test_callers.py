@@ -73,12 +73,41 @@ def test_a_caller_that_calls_too_often_is_told_when_to_come_back(limited: Gatewa
     assert limited.caller("seldom").ask("GET", "/credentials").status_code == 200
 
 
+def test_a_caller_runs_no_more_commands_at_a_time_than_it_may(place: Place, sshd: SshServer) -> None:
+    folder = place.folder / "gateway-of-one-at-a-time"
+    folder.mkdir()
+    begun, ended = (place.folder / "home" / f"{word}-the-only-one" for word in ("begun", "ended"))
+    with gateway_process(folder, [sshd.port], limits={"underWay": 1}) as gateway, ThreadPoolExecutor(1) as others:
+        caller = gateway.caller()
+        caller.store("server", sshd).raise_for_status()
+        running = others.submit(caller.run, "server", f"touch {begun}; until [ -e {ended} ]; do sleep 0.1; done")
+        wait_until(begun.exists, "the command begins")
+        refused = caller.run("server", "true")
+        other = gateway.caller("bob").ask("GET", "/credentials")
+        ended.touch()
+
+        assert (refused.status_code, refused.json()["kind"]) == (429, "under-way")
+        assert other.status_code == 200
+        assert running.result().status_code == 200
+        assert caller.run("server", "true").status_code == 200
+
+
 def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(limited: GatewayProcess) -> None:
     caller = limited.caller("large")
     body = b"{" + b" " * 4_096
 
     assert caller.ask("POST", "/credentials", data=body).status_code == 413
     assert caller.ask("POST", "/credentials", data=iter([body])).status_code == 413
+
+
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_a_body_of_a_request_that_has_none_is_refused_where_it_is_too_large(
+    caller: Caller, *, is_declared: bool
+) -> None:
+    body = b" " * (1024 * 1024 + 1)
+    answer = caller.ask("GET", "/server/files", data=body if is_declared else iter([body]))
+
+    assert answer.status_code == 413
 
 
 def test_the_issuer_may_change_its_keys(limited: GatewayProcess, jwks: _Jwks) -> None:

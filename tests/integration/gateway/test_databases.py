@@ -16,7 +16,7 @@ from sshload_gateway.store.tables import METADATA
 
 pytestmark = pytest.mark.xdist_group("gateway")
 
-_KEYS = {"first": os.urandom(32), "second": os.urandom(32)}
+_KEYS = {name: os.urandom(32) for name in ("first", "second", "gone")}
 _MOST = 5
 
 
@@ -112,14 +112,43 @@ def test_what_an_older_key_sealed_is_sealed_again_by_the_active_one(url: str) ->
             for number in range(3):
                 await older.put(_new("ada", f"one-{number}", b"secret"))
             newer = Credentials(database, _seal("second"), _MOST)
-            assert await newer.reseal() == 3
-            assert await newer.reseal() == 0
+            assert (await newer.reseal()).count == 3
+            assert (await newer.reseal()).count == 0
             without_first = Seal({"second": _KEYS["second"]}, "second")
             for one in await newer.of_owner("ada"):
                 assert one.version == 1
                 assert without_first.open(one.sealed_key, ("ada", one.name)) == b"secret"
 
     asyncio.run(sealed_again())
+
+
+def test_a_key_that_is_gone_keeps_no_others_from_being_sealed_again(url: str) -> None:
+    async def sealed_again() -> None:
+        async with _database(url) as database:
+            for active, name in (("gone", "lost"), ("first", "kept")):
+                for number in range(3):
+                    await Credentials(database, _seal(active), 10).put(_new("ada", f"{name}-{number}", b"secret"))
+            here = Seal({name: _KEYS[name] for name in ("first", "second")}, "second")
+            resealed = await Credentials(database, here, 10).reseal()
+            assert resealed.count == 3
+            ((fault, count),) = resealed.faults.items()
+            assert ("'gone'" in fault, count) == (True, 3)
+            for one in await Credentials(database, here, 10).of_owner("ada"):
+                assert one.sealed_key.key_id == ("second" if one.name.startswith("kept") else "gone")
+
+    asyncio.run(sealed_again())
+
+
+def test_stores_at_the_same_time_exceed_no_limit(url: str) -> None:
+    async def many() -> None:
+        async with _database(url) as database, _database(url) as other:
+            stores = [Credentials(one, _seal("first"), _MOST) for one in (database, other)]
+            puts = [stores[number % 2].put(_new("ada", f"one-{number}", b"secret")) for number in range(20)]
+            ended = await asyncio.gather(*puts, return_exceptions=True)
+            assert sum(isinstance(one, TooManyCredentialsError) for one in ended) == 20 - _MOST
+            assert len(await stores[0].of_owner("ada")) == _MOST
+
+    asyncio.run(many())
 
 
 def test_a_row_that_was_copied_to_another_caller_does_not_open(url: str) -> None:

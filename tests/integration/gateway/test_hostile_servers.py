@@ -73,6 +73,15 @@ def test_a_name_that_is_too_long_ends_a_listing() -> None:
         _play(running, _list)
 
 
+def test_a_packet_with_more_names_than_are_read_at_once_ends_a_listing() -> None:
+    def serve(server: StagedServer) -> None:
+        count = 25_000
+        _list_directory(server, struct.pack(">I", count) + count * (string(b"x") + string(b"") + bytes(4)))
+
+    with hostile_server(serve) as running, pytest.raises(ServerError, match="SFTP"):
+        _play(running, _list)
+
+
 def test_a_listing_that_cannot_be_read_is_told_as_the_servers_fault() -> None:
     def serve(server: StagedServer) -> None:
         _list_directory(server, struct.pack(">I", 2**31))

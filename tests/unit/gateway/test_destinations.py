@@ -1,10 +1,12 @@
 import asyncio
+import socket
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from sshload_contract.allow_list import AllowedTarget, DeniedRange
-from sshload_gateway.ssh.destinations import Destinations, destinations
+from sshload_gateway.ssh.destinations import Destinations, destinations, resolve
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
 
 PUBLIC = "203.0.113.7"
@@ -50,6 +52,28 @@ def test_a_name_that_leads_inside_is_refused(address: str) -> None:
         with pytest.raises(LoginError) as refused:
             asyncio.run(found.addresses("a.example.com", 22))
         assert refused.value.kind is LoginFailure.NOT_ALLOWED
+        assert address not in refused.value.detail
+
+
+def test_names_that_hang_keep_no_other_work_of_threads_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+
+    def hang(*_arguments: object, **_more: object) -> list[object]:
+        answered.wait()
+        raise OSError
+
+    async def claim() -> None:
+        lookups = [asyncio.ensure_future(resolve(f"{number}.example.com", 22)) for number in range(100)]
+        try:
+            assert await asyncio.to_thread(lambda: "done") == "done"
+            assert not any(lookup.done() for lookup in lookups)
+        finally:
+            answered.set()
+        ended = await asyncio.gather(*lookups, return_exceptions=True)
+        assert {type(one) for one in ended} == {OSError}
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    asyncio.run(asyncio.wait_for(claim(), 300))
 
 
 def test_a_name_may_lead_inside_where_an_entry_lists_that_range() -> None:
@@ -58,10 +82,13 @@ def test_a_name_may_lead_inside_where_an_entry_lists_that_range() -> None:
     assert asyncio.run(found.addresses("a.example.com", 22))
 
 
-def test_a_range_that_the_configuration_denies_is_refused() -> None:
+def test_a_range_that_the_configuration_denies_is_refused_and_the_log_says_which(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     found = _leading_to(PUBLIC, allowed=ANY_NAME, denied=(DeniedRange("203.0.113.0/24", "ours"),))
-    with pytest.raises(LoginError, match=r"203\.0\.113\.0/24"):
+    with pytest.raises(LoginError, match="an address that this gateway does not connect to"):
         asyncio.run(found.addresses("a.example.com", 22))
+    assert "203.0.113.0/24" in caplog.text
 
 
 @pytest.mark.parametrize(

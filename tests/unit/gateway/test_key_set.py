@@ -16,12 +16,19 @@ class _Source:
         self.content = content
         self.reads = 0
         self.now_s = 0.0
+        self.answers = asyncio.Event()
+        self.answers.set()
 
     async def __call__(self) -> bytes:
         self.reads += 1
+        await self.answers.wait()
         if not self.content:
             raise OSError
         return self.content.encode()
+
+    def hang(self) -> None:
+        """Answer no more."""
+        self.answers.clear()
 
     def keys(self) -> JwksKeys:
         return JwksKeys(self, lambda: self.now_s)
@@ -36,6 +43,7 @@ def test_keys_are_read_once_and_again_when_they_are_old() -> None:
         assert source.reads == 1
         source.now_s = 301
         await asyncio.gather(*(keys.key("first") for _ in range(10)))
+        await keys.key("unknown")  # which waits until they are read
         assert source.reads == 2
 
     asyncio.run(ask())
@@ -75,6 +83,26 @@ def test_keys_are_used_on_where_they_cannot_be_read_again() -> None:
         await keys.check()
         source.content, source.now_s = "", 1_000
         assert await keys.key("first") is not None
+
+    asyncio.run(ask())
+
+
+def test_a_server_of_keys_that_hangs_delays_nobody_whose_key_is_known() -> None:
+    source = _Source(FIRST.jwks())
+    keys = source.keys()
+
+    async def ask() -> None:
+        await keys.check()
+        source.hang()
+        source.now_s = 301
+        for _ in range(3):
+            asked = asyncio.ensure_future(keys.key("first"))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert asked.done()
+            assert asked.result() is not None
+        assert source.reads == 2
+        await keys.close()
 
     asyncio.run(ask())
 

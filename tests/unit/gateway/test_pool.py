@@ -116,6 +116,23 @@ def test_a_connection_that_has_room_is_used_before_another_is_opened() -> None:
     _play(claim)
 
 
+def test_the_end_of_the_gateway_waits_for_no_login() -> None:
+    async def hold() -> None:
+        servers = _Servers()  # whose logins never end
+        pool = Pool(LIMITS, servers.login, PoolMetrics(CollectorRegistry()), asyncio.get_running_loop().time)
+        waiting = asyncio.ensure_future(pool.acquire(ADA, _secrets, pool.deadline_s()))
+        await _settle()
+        assert servers.logins["host"] == 1
+        closing = asyncio.ensure_future(pool.close(0))
+        await _settle()
+        assert closing.done()
+        assert pool.connections == 0
+        with pytest.raises(BusyError, match="shutting down"):
+            await waiting
+
+    asyncio.run(hold())
+
+
 def test_no_connection_is_opened_for_sessions_that_may_not_be() -> None:
     async def claim(pool: Pool, servers: _Servers) -> None:
         first = await pool.acquire(ADA, _secrets, pool.deadline_s())

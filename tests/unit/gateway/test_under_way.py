@@ -1,0 +1,21 @@
+import pytest
+from sshload_gateway.identity.under_way import TooManyUnderWayError, UnderWay
+
+
+def test_a_caller_has_so_many_requests_under_way_and_then_one_for_each_that_ends() -> None:
+    under_way = UnderWay(2)
+    with under_way.one("ada"):
+        with under_way.one("ada"):
+            with pytest.raises(TooManyUnderWayError), under_way.one("ada"):
+                raise AssertionError
+            with under_way.one("bob"):
+                pass
+        with under_way.one("ada"):
+            pass
+
+
+def test_a_request_that_fails_is_under_way_no_more() -> None:
+    under_way = UnderWay(1)
+    for _ in range(2):
+        with pytest.raises(KeyError), under_way.one("ada"):
+            raise KeyError
