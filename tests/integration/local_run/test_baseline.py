@@ -13,6 +13,8 @@ HELD: dict[str, Any] = {
     "baseline": {"testRef": {"name": "before"}},
 }
 
+of_one_baseline = pytest.mark.xdist_group("one local baseline")
+
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -26,6 +28,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@of_one_baseline
 def test_a_run_as_fast_as_the_one_before_passes_and_names_it(tmp_path: Path, before: Path) -> None:
     ended = measured(write_test(tmp_path, **HELD), "--baseline", before, output="table")
     assert ended.code == 0, ended.out + ended.err
@@ -36,6 +39,7 @@ def test_a_run_as_fast_as_the_one_before_passes_and_names_it(tmp_path: Path, bef
     assert "\nbaseline  small (Inconclusive, " in ended.out
 
 
+@of_one_baseline
 def test_a_run_slower_than_allowed_fails(tmp_path: Path, before: Path) -> None:
     document = json.loads(before.read_text())
     document["status"]["results"].update(completedRate=10_000, completedRateLow=9_900, completedRateHigh=10_100)
@@ -45,6 +49,7 @@ def test_a_run_slower_than_allowed_fails(tmp_path: Path, before: Path) -> None:
     assert (ended.code, ended.status["reason"]) == (1, "ThresholdBroken"), ended.err
 
 
+@of_one_baseline
 def test_a_baseline_of_another_load_is_told_by_its_field(tmp_path: Path, before: Path) -> None:
     half = {"arrivals": {"stages": [{"rate": 5, "duration": "2s"}]}}
     ended = measured(write_test(tmp_path, **{**HELD, "load": half}), "--baseline", before)

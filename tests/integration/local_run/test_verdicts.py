@@ -7,6 +7,8 @@ import yaml
 from local_cli import Ended, measured, sshload, write_test
 
 ROOT = Path(__file__).parents[3]
+of_the_healthy_run = pytest.mark.xdist_group("healthy local run")
+of_the_failing_run = pytest.mark.xdist_group("failing local run")
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     return measured(write_test(tmp_path_factory.mktemp("failing"), **failing), output="table")
 
 
+@of_the_healthy_run
 def test_a_healthy_run_passes_and_every_login_is_accounted_for(healthy: Ended) -> None:
     ended = healthy
     assert ended.code == 0, ended.err
@@ -97,12 +100,14 @@ def test_an_unknown_field_is_named(tmp_path: Path) -> None:
     assert "lod" in ended.status["message"]
 
 
+@of_the_failing_run
 def test_a_command_that_fails_breaks_the_error_rate_and_shows_its_outcome(failing: Ended) -> None:
     assert (failing.code, failing.judgement) == (1, {"verdict": "Failed", "reason": "ThresholdBroken"}), failing.err
     _, _, errors = failing.out.partition("\nfailed step ")
     assert [line.split()[1] for line in errors.partition("\n\n")[0].splitlines()[1:]] == ["exitCode"], failing.out
 
 
+@of_the_failing_run
 def test_the_table_shows_steps_errors_thresholds_and_the_verdict(failing: Ended) -> None:
     first_words = [line.split()[0] for line in failing.out.splitlines() if line and not line.startswith(" ")]
     for word in ("✗", "load", "step", "login", "leave.command", "total", "failed", "server", "generator"):
@@ -110,12 +115,14 @@ def test_the_table_shows_steps_errors_thresholds_and_the_verdict(failing: Ended)
     assert failing.out.startswith("Failed (ThresholdBroken): the threshold was broken\n")
 
 
+@of_the_healthy_run
 def test_progress_goes_to_standard_error_and_results_to_standard_output(healthy: Ended) -> None:
     assert "Running" in healthy.err
     assert "Running" not in healthy.out.replace('"Running', "")
     assert healthy.err.startswith("the target is this machine's OpenSSH_")
 
 
+@of_the_healthy_run
 def test_the_logs_that_were_asked_for_hold_no_key(healthy: Ended, logs: Path) -> None:
     names = ["master.log", "summary.json", "target.log", "worker-0.log"]
     assert sorted(path.name for path in logs.iterdir()) == names, healthy.err

@@ -10,6 +10,8 @@ import yaml
 from generator_reruns import lagged_comparison, rerun_while_lagging
 from local_cli import Ended, measured, sshload, write_test
 
+of_one_run = pytest.mark.xdist_group("one saved run")
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -21,6 +23,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run.json"
 
 
+@of_one_run
 def test_a_local_run_is_reported_with_its_course_and_its_distributions(saved: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     ended = sshload("report", saved, "-o", file)
@@ -37,6 +40,7 @@ def test_a_local_run_is_reported_with_its_course_and_its_distributions(saved: Pa
     assert {"total", "login", "connect"} <= counts.keys()
 
 
+@of_one_run
 def test_the_same_run_is_a_page_and_markdown_by_the_name_of_the_file(saved: Path, tmp_path: Path) -> None:
     for name, begins in (("report.html", "<!doctype html>"), ("report.md", "# ")):
         ended = sshload("report", saved, "-o", tmp_path / name)
@@ -44,6 +48,7 @@ def test_the_same_run_is_a_page_and_markdown_by_the_name_of_the_file(saved: Path
         assert (tmp_path / name).read_text().startswith(begins)
 
 
+@of_one_run
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -67,6 +72,7 @@ def test_a_result_that_cannot_be_kept_is_still_printed(tmp_path: Path) -> None:
     assert "No such file" in ended.err
 
 
+@of_one_run
 def test_a_run_is_reported_beside_another(saved: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     ended = sshload("report", saved, "--against", saved, "-o", file)
@@ -77,6 +83,7 @@ def test_a_run_is_reported_beside_another(saved: Path, tmp_path: Path) -> None:
     assert found["against"]["overTime"] == found["overTime"]
 
 
+@of_one_run
 def test_a_managed_target_tells_what_it_used_over_time(saved: Path, tmp_path: Path) -> None:
     ended = sshload("report", saved, "-o", tmp_path / "report.json")
     assert ended.code == 0, ended.err
@@ -121,6 +128,7 @@ def test_a_comparison_that_ran_here_is_saved_and_reported(tmp_path: Path) -> Non
     assert {one["effect"] for figure in found["figures"] for one in figure["variants"]} == {None, "unknown"}
 
 
+@of_one_run
 def test_only_a_test_is_laid_over_another(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "cmp.json").write_text(
         json.dumps({"kind": "SSHLoadTestComparison", "metadata": {"name": "cmp"}, "spec": {}, "status": {}})
