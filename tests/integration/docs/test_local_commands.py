@@ -101,7 +101,7 @@ class Reader:
     def _here(self, word: str) -> str:
         """Return a word as it has to be on this machine, with the file made that it names."""
         if word.startswith("examples/"):
-            return self._written(Path(word).name, list(map(one_round, short_example(Path(word).stem))))
+            return self._written(Path(word).name, list(map(shortest, short_example(Path(word).stem))))
         if word.endswith(".yaml") and not word.startswith("-") and not (self.folder / word).exists():
             shown = yaml_file(self.page, word)
             return self._written(word, [SMALL if shown is None else self._on_loopback(shown.document)])
@@ -116,10 +116,7 @@ class Reader:
         spec = document["spec"]
         if "external" in spec["target"]:
             spec["target"]["external"] |= {"host": "127.0.0.1", "port": self.server.port, "user": USER}
-        (kind,) = spec["load"]
-        if kind in SHORT_LOADS:
-            spec["load"][kind] = {**thinking(spec["load"][kind]), **SHORT_LOADS[kind]}
-        return {**document, "spec": {**spec, "warmUp": "0s"}}
+        return {**document, "spec": {**spec, "load": short_load(spec["load"]), "warmUp": "0s"}}
 
     def _sshload(self, arguments: list[str]) -> str:
         ended = in_folder(self.folder, lambda: sshload(*arguments))
@@ -132,16 +129,25 @@ class Reader:
         return done.stdout
 
 
-def one_round(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a comparison with one round of a short load, and any other document as it is.
+def shortest(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a test with a short load, a comparison with one round of one, and any other document as it is.
 
     A test whose generator lags runs up to three times, and one whose load is more than the machine takes always does.
     """
-    if document["kind"] != "SSHLoadTestComparison":
-        return document
-    spec = document["spec"]
-    base = {**spec["base"], "load": {"arrivals": SHORT_LOADS["arrivals"]}}
-    return {**document, "spec": {**spec, "base": base, "repeats": 1}}
+    spec = document.get("spec", {})
+    if document["kind"] == "SSHLoadTest":
+        return {**document, "spec": {**spec, "load": short_load(spec["load"])}}
+    if document["kind"] == "SSHLoadTestComparison":
+        base = {**spec["base"], "load": {"arrivals": SHORT_LOADS["arrivals"]}}
+        return {**document, "spec": {**spec, "base": base, "repeats": 1}}
+    return document
+
+
+def short_load(load: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a load with few arrivals or users, and with what else it has; of another kind, as it is."""
+    return {
+        kind: {**thinking(found), **SHORT_LOADS[kind]} if kind in SHORT_LOADS else found for kind, found in load.items()
+    }
 
 
 def thinking(load: Mapping[str, Any]) -> dict[str, Any]:
