@@ -11,6 +11,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     counts: dict[str, int] = {}
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
-            name = str(item.path)
+            name = item.path.stem
             counts[name] = counts.get(name, -1) + 1
             item.add_marker(pytest.mark.xdist_group(f"{name} {counts[name] // _BATCH}"))
