@@ -23,6 +23,7 @@ from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import UNSEEN, Column, written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import ScheduleStatus
+from written_defaults import with_defaults_that_rules_read
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CRDS: Final = ROOT / "crds"
@@ -64,9 +65,14 @@ _DECLARED: Final = (
 
 def specs() -> Mapping[str, Schema]:
     """Return the schema of each kind's spec, by the plural of the kind."""
-    tests = {"description": description_of(WrittenSpec), **spec_schema()}
-    schedules = {"description": description_of(WrittenSchedule), **schema(WrittenSchedule)}
-    comparisons = {"description": description_of(WrittenComparison), **schema(WrittenComparison)}
+    tests, schedules, comparisons = (
+        with_defaults_that_rules_read({"description": description_of(declared), **found})
+        for declared, found in (
+            (WrittenSpec, spec_schema()),
+            (WrittenSchedule, schema(WrittenSchedule)),
+            (WrittenComparison, schema(WrittenComparison)),
+        )
+    )
     schedules["properties"]["testTemplate"]["properties"]["spec"] = tests
     comparisons["properties"]["base"] = tests
     patch = comparisons["properties"]["variants"]["items"]["properties"]["patch"]

@@ -246,14 +246,19 @@ def _without_defaults(of_item: Schema) -> Schema:
     """Return the schema of a list's item. Its defaults are only described: an applied list stays as it was written."""
     found = dict(of_item)
     if "properties" in found:
-        found["properties"] = {name: _default_in_words(one) for name, one in found["properties"].items()}
+        found["properties"] = {
+            name: default_in_words(_without_defaults(one)) for name, one in found["properties"].items()
+        }
     return found
 
 
-def _default_in_words(field: Schema) -> Schema:
-    found = _without_defaults(field)
-    if "default" in found:
-        default = found.pop("default")
+def default_in_words(field: Schema) -> Schema:
+    """Return the schema of a field whose default, if it has one, is described and not written by the API server."""
+    if "default" not in field:
+        return field
+    found = {name: said for name, said in field.items() if name != "default"}
+    default = field["default"]
+    if not isinstance(default, dict):
         written = str(default).lower() if isinstance(default, bool) else default
         found["description"] = f"{found['description']} Without it, {written}."
     return found

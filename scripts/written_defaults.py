@@ -1,0 +1,46 @@
+"""Which defaults the API server writes into a spec: those that a rule reads, and no others.
+
+A spec in a cluster is as long as its author wrote it, but for the fields that a CEL rule takes for given. The operator
+knows all defaults by itself; the description of a field says those that nobody writes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sshload_operator.api.shapes.values import default_in_words
+
+Schema = Mapping[str, Any]
+Path = tuple[str, ...]
+
+_TEXT: Final = re.compile(r"'(?:[^'\\\\]|\\\\.)*'")
+_FIELD: Final = re.compile(r"\bself((?:\.\??[A-Za-z]\w*(?!\w*\())+)")
+
+
+def with_defaults_that_rules_read(spec: Schema) -> dict[str, Any]:
+    """Return the schema of a spec whose other defaults are only described."""
+    return _object(spec, (), frozenset(_read(spec, ())))
+
+
+def _read(schema: Schema, path: Path) -> Iterator[Path]:
+    """Yield the path of each field that a rule of the object at `path` or of one in it reads, and of what holds it."""
+    for rule in schema.get("x-kubernetes-validations", ()):
+        for fields in _FIELD.findall(_TEXT.sub("''", rule["rule"])):
+            names = [name.removeprefix("?") for name in fields[1:].split(".")]
+            yield from ((*path, *names[: number + 1]) for number in range(len(names)))
+    for name, field in schema.get("properties", {}).items():
+        yield from _read(field, (*path, name))
+
+
+def _object(schema: Schema, path: Path, read: frozenset[Path]) -> dict[str, Any]:
+    found = dict(schema)
+    if "properties" in schema:
+        found["properties"] = {
+            name: _field(field, (*path, name), read) for name, field in schema["properties"].items()
+        }
+    return found
+
+
+def _field(field: Schema, path: Path, read: frozenset[Path]) -> dict[str, Any]:
+    found = _object(field, path, read)
+    return found if path in read else dict(default_in_words(found))
