@@ -1,5 +1,6 @@
 """A real API server, once for all integration tests that ask for it, and a namespace for each of them."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,12 @@ SHORTEST = Path(__file__).parent / "api_server"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the shortest tests last: those that wait come to their ends meanwhile, and all lanes end together."""
     items.sort(key=lambda item: item.path.is_relative_to(SHORTEST))
+
+
+def pytest_runtest_teardown() -> None:
+    """End the commands `sshload` that a test has started and not waited for."""
+    if "local_cli" in sys.modules:
+        sys.modules["local_cli"].end_what_is_under_way()
 
 
 @pytest.fixture(scope="session")

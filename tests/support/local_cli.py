@@ -24,6 +24,7 @@ ENDS_WITHIN_S = 600
 _MARK = "SSHLOAD_MARK"
 _COLUMNS = "200"  # so wide that no sentence of a table is wrapped
 _SAID_BYTES = 1_000_000
+_UNDER_WAY: "list[Started]" = []
 _POLL_S = 0.05
 
 
@@ -66,6 +67,12 @@ class Started:
             self.process.kill()
             raise
         return Ended(self.process.returncode, out, self.said())
+
+    def end(self) -> None:
+        """End it, and all that it started; nothing where it has ended."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.wait()
 
     def said(self) -> str:
         """Return what it printed on standard error so far."""
@@ -110,7 +117,15 @@ def start(*arguments: str | Path, within: Sequence[str] = ()) -> Started:
         text=True,
         env={**os.environ, "COLUMNS": _COLUMNS, _MARK: mark},
     )
-    return Started(process, mark, err)
+    started = Started(process, mark, err)
+    _UNDER_WAY.append(started)
+    return started
+
+
+def end_what_is_under_way() -> None:
+    """End the commands that a test has not waited for, as one that fails has not: they load this machine till then."""
+    while _UNDER_WAY:
+        _UNDER_WAY.pop().end()
 
 
 def sshload(*arguments: str | Path) -> Ended:

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from local_cli import Started, interrupt, measured, running, sshload, start, wait_until, write_test
+from local_cli import Started, end_what_is_under_way, interrupt, measured, running, sshload, start, wait_until, write_test
 
 HOME = Path(pwd.getpwuid(os.geteuid()).pw_dir)
 LONG = {"users": {"stages": [{"users": 2, "duration": "5m"}]}}
@@ -34,6 +34,15 @@ def test_a_signal_aborts_the_run_and_leaves_nothing(tmp_path: Path, number: sign
     assert started.left_behind() == []
     assert running(nap) == []
     assert not folder.exists()
+
+
+def test_a_run_that_a_failing_test_no_longer_waits_for_ends_with_that_test(tmp_path: Path) -> None:
+    path, nap = long_test(tmp_path)
+    started = start("run", path)
+    wait_until(lambda: running(nap), "a session")
+    end_what_is_under_way()
+    assert started.process.poll() is not None
+    assert (started.left_behind(), running(nap)) == ([], [])
 
 
 ARRIVALS = {"arrivals": {"rate": 10, "duration": "5m"}}
