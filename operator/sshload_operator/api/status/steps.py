@@ -15,7 +15,13 @@ from sshload_contract.declared import Absent, Items, Text
 
 from sshload_operator.api.status.figures import Amount, Count, Percent, StepName
 
-FIELDS_OF_PERCENTILES: Final = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
+
+def percentile_name(percentile: float) -> str:
+    """Return what the name of a percentile's field or column begins with: p99, or p999 for 99.9."""
+    return f"p{percentile:g}".replace(".", "")
+
+
+FIELDS_OF_PERCENTILES: Final = {one: percentile_name(one) for one in (50.0, 90.0, 95.0, 99.0, 99.9)}
 """The percentiles that have fields of their own, and with what these begin."""
 
 TELLING_PERCENTILES: Final = (50.0, 90.0, 99.0)

@@ -14,7 +14,7 @@ from sshload_operator.api.status.results import (
     StageResult,
     TargetResult,
 )
-from sshload_operator.api.status.steps import StepResult
+from sshload_operator.api.status.steps import StepResult, percentile_name
 from sshload_operator.cli.view.page import Facts, Grid, Paste
 from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds
 from sshload_operator.decision.comparison.figures import place
@@ -122,7 +122,7 @@ def steps_as_rows(results: Results) -> Iterator[Mapping[str, object]]:
     """Yield each step with its figures under the names that the status has for them, for a spreadsheet."""
     stated = sorted({one.percentile for step in results.steps for one in step.percentiles})
     for step in in_order(results.steps):
-        percentiles = {f"p{percentile:g}Ms": step.percentile_ms(percentile) for percentile in stated}
+        percentiles = {f"{percentile_name(percentile)}Ms": step.percentile_ms(percentile) for percentile in stated}
         yield {
             "step": step.step,
             "count": step.count,

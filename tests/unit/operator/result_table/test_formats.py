@@ -27,7 +27,7 @@ STATUS: dict[str, Any] = {
     ],
     "results": {
         **RESULTS,
-        "steps": [step_json("total", {50: 40.0, 99: 90.0}, maxMs=100.0), step_json("login", {50: 20.0})],
+        "steps": [step_json("total", {50: 40.0, 99: 90.0, 99.9: 99.0}, maxMs=100.0), step_json("login", {50: 20.0})],
         "errors": [{"step": "kex", "outcome": "kexFailed", "count": 3, "firstMessage": HOSTILE}],
     },
 }
@@ -101,6 +101,7 @@ def test_csv_has_a_row_for_each_step_with_the_statuss_names() -> None:
     rows = list(csv.DictReader(io.StringIO(as_csv(result_rows(read_test_status(STATUS))))))
     assert [row["step"] for row in rows] == ["login", "total"]
     assert (rows[1]["p99Ms"], rows[1]["maxMs"], rows[0]["p99Ms"]) == ("90.0", "100.0", "")
+    assert rows[1]["p999Ms"] == "99.0"
 
 
 def test_a_text_that_a_spreadsheet_would_run_is_quoted_and_a_number_is_not() -> None:
