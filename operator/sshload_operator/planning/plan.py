@@ -12,7 +12,7 @@ from sshload_contract.quantities import resource_amount
 
 from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
 from sshload_operator.api.status.head import ObjectStatus, RunStatus
-from sshload_operator.api.status.load_test import InstalledResources, PodResources, TestHead
+from sshload_operator.api.status.load_test import InstalledResources, TestHead
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.state import Role
 
@@ -191,7 +191,7 @@ def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation
 
 def as_begun(plan: Plan, status: TestHead) -> Plan:
     """Return the plan of a run that goes on with the resources that its status says it was begun with."""
-    return replace(plan, installed=status.installed_resources)
+    return replace(plan, installed=status.installed)
 
 
 def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResources | None:
@@ -206,14 +206,16 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
     )
 
 
-def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> PodResources | None:
+def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> str | None:
+    """Return resources in words, the same for the same resources; None where a pod gets none."""
     if found is None:
         return None
-    return PodResources(requests=_amounts(found.get("requests")), limits=_amounts(found.get("limits")))
+    given = ((kind, found.get(kind)) for kind in ("requests", "limits"))
+    return "; ".join(f"{kind} {_amounts(amounts)}" for kind, amounts in given if amounts is not None) or "none"
 
 
-def _amounts(given: Mapping[str, Any] | None) -> Mapping[str, str] | None:
-    return None if given is None else {name: str(amount) for name, amount in given.items()}
+def _amounts(given: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {amount}" for name, amount in sorted(given.items())) or "none"
 
 
 def run_id(uid: str, run: int) -> str:

@@ -39,7 +39,7 @@ def against(run: SavedRun, other: SavedRun) -> dict[str, Any]:
             "completionTime": None if completed is None else timestamp_text(completed),
         },
         "difference": _difference(run, other)
-        or installed_difference(ours.installed_resources, theirs.installed_resources),
+        or installed_difference(ours.installed, theirs.installed),
         "figures": _beside(ours, theirs),
         "overTime": None if other.summary is None else over_time(other.summary),
         "distributions": [] if other.summary is None else distributions(other.summary),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from sshload_contract.declared import Absent, Entries, Items, Text
+from sshload_contract.declared import Absent, Items, Text
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Stage
 
@@ -23,7 +23,7 @@ from sshload_operator.api.status.head import Column, Condition, RunStatus
 from sshload_operator.api.status.results import Results
 from sshload_operator.state import ConditionType, Phase
 
-_Amounts = Annotated[Mapping[str, Annotated[str, Text(64), "The amount."]] | None, Entries(most=10)]
+_Resources = Annotated[str | None, Text(1_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +103,15 @@ class BaselineStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PodResources:
-    """What the pods of a role were given."""
-
-    requests: Annotated[_Amounts, "What a pod asks for."] = None
-    limits: Annotated[_Amounts, "What a pod can have at most."] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledResources:
     """Resources that the installation gave the pods of the run, by role, of the roles whose resources the spec omits.
 
     A test on pods with other ones is no baseline.
     """
 
-    worker: Annotated[PodResources | None, "Those of the worker pods."] = None
-    master: Annotated[PodResources | None, "Those of the master's pod."] = None
-    target: Annotated[PodResources | None, "Those of the target's pod."] = None
+    worker: Annotated[_Resources, "Those of the worker pods: requests cpu 1, memory 1Gi; limits memory 1Gi."] = None
+    master: Annotated[_Resources, "Those of the master's pod."] = None
+    target: Annotated[_Resources, "Those of the target's pod."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +136,7 @@ class TestHead(RunStatus):
         " kstatus's Ready, Reconciling and Stalled, for Argo CD, Flux and `kubectl wait`.",
     ] = ()
     progress: Progress | None = None
-    installed_resources: InstalledResources | None = None
+    installed: InstalledResources | None = None
 
     @property
     def is_finished(self) -> bool:

@@ -12,7 +12,6 @@ from sshload_contract.load import ReplayLoad
 from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import InstalledResources
 from sshload_operator.api.target import ExternalTarget
 
@@ -41,8 +40,7 @@ def installed_difference(ours: InstalledResources | None, theirs: InstalledResou
     of_roles = (("master", ours.master, theirs.master), ("target", ours.target, theirs.target))
     for role, our, their in (*of_roles, ("worker", ours.worker, theirs.worker)):
         if our is not None and their is not None and our != their:
-            here, there = (json.dumps(written(one), sort_keys=True) for one in (our, their))
-            return f"the installation's resources of {role} pods are {here} here and {there} there"
+            return f"the installation's resources of {role} pods are {our} here and {their} there"
     return ""
 
 

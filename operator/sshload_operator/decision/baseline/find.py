@@ -104,7 +104,7 @@ def candidate(plan: Plan, test: EarlierTest, start_time: datetime) -> Candidate 
 
 def installed_hash(status: TestStatus) -> str:
     """Return a hash of the resources that the installation gave the pods of a run, empty where a status says none."""
-    installed = status.installed_resources
+    installed = status.installed
     if installed is None:
         return ""
     return hashlib.sha256(json.dumps(written(installed), sort_keys=True).encode()).hexdigest()[:16]
@@ -210,7 +210,7 @@ def judge_candidate(plan: Plan, test: EarlierTest) -> Found | Unusable:
     if spec is None:
         message = f"the spec of the baseline {ref.test} is not the one that it measured"
         return Unusable(Reason.NO_BASELINE, f"{message}: it was changed since. Run it again", ref)
-    field = difference(ours, spec) or installed_difference(plan.installed, status.installed_resources)
+    field = difference(ours, spec) or installed_difference(plan.installed, status.installed)
     if field:
         message = f"the baseline {ref.test} measured something else: {field}"
         return Unusable(Reason.BASELINE_DIFFERS, message, ref)

@@ -201,7 +201,7 @@ class TestSubject(Subject[TestDecision]):
             progress=progress(plan, snapshot)
             if snapshot is not None and phase is Phase.RUNNING
             else _old_progress(situation),
-            installed_resources=plan.installed,
+            installed=plan.installed,
         )
         return TestDecision(
             status=changed_status(self.remembered, status),
@@ -252,7 +252,7 @@ class TestSubject(Subject[TestDecision]):
             thresholds=tuple(map(threshold_status, found.thresholds)),
             baseline=found.baseline,
             results_config_map=child_name(plan, Part.RESULTS) if summary is not None else "",
-            installed_resources=plan.installed if situation.resumed else None,
+            installed=plan.installed if situation.resumed else None,
         )
         return TestDecision(
             status=changed_status(self.remembered, status),

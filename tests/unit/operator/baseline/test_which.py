@@ -165,7 +165,7 @@ def test_a_test_on_pods_to_which_the_installation_gave_other_resources_is_no_bas
     passes = run_to_end(asked(), slower(1.0), seen(before))
     assert passes.said() == ("Inconclusive", "BaselineDiffers")
     assert f"measured something else: the installation's resources of {role} pods are " in passes.status["message"]
-    assert 'and {"requests": {"cpu": "2", "memory": "1Gi"}} there' in passes.status["message"]
+    assert "and requests cpu 2, memory 1Gi there" in passes.status["message"]
 
 
 def test_the_installations_resources_count_only_where_both_specs_leave_them_to_it() -> None:
@@ -175,7 +175,7 @@ def test_the_installations_resources_count_only_where_both_specs_leave_them_to_i
 
 def test_a_test_of_an_earlier_release_that_does_not_say_its_resources_is_a_baseline() -> None:
     before = finished(slower(1.0), installation=OTHERS["worker"])
-    del before["status"]["installedResources"]
+    del before["status"]["installed"]
     assert said(before) == ("Passed", "ThresholdsMet")
 
 
