@@ -35,9 +35,7 @@ def _read(schema: Schema, path: Path) -> Iterator[Path]:
 def _object(schema: Schema, path: Path, read: frozenset[Path]) -> dict[str, Any]:
     found = dict(schema)
     if "properties" in schema:
-        found["properties"] = {
-            name: _field(field, (*path, name), read) for name, field in schema["properties"].items()
-        }
+        found["properties"] = {name: _field(field, (*path, name), read) for name, field in schema["properties"].items()}
     return found
 
 

@@ -92,6 +92,9 @@ ACTIONLINT = Need(
 POSTGRESQL = Need("PostgreSQL", ("scripts/debian-packages", "postgresql"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
+PROMETHEUS_OPERATOR = Need(
+    "CRDs of the Prometheus operator", (".venv/bin/python", "tests/support/prometheus_operator_crds.py")
+)
 FLUX = Need("Flux's kustomize-controller", (".venv/bin/python", "tests/support/flux_programs.py"))
 ARGO = Need("Argo CD", (".venv/bin/python", "tests/support/argo_cd_programs.py"))
 REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))

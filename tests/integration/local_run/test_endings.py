@@ -9,7 +9,17 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from local_cli import Started, end_what_is_under_way, interrupt, measured, running, sshload, start, wait_until, write_test
+from local_cli import (
+    Started,
+    end_what_is_under_way,
+    interrupt,
+    measured,
+    running,
+    sshload,
+    start,
+    wait_until,
+    write_test,
+)
 
 HOME = Path(pwd.getpwuid(os.geteuid()).pw_dir)
 LONG = {"users": {"stages": [{"users": 2, "duration": "5m"}]}}

@@ -1,0 +1,54 @@
+"""The Prometheus operator's own CRDs take the objects that the chart makes for it."""
+
+import copy
+import json
+from typing import Any
+
+import helm
+import pytest
+import yaml
+from api_server import ApiServer
+from live_cluster import LiveCluster
+from prometheus_operator_crds import KINDS, crds
+
+pytestmark = pytest.mark.xdist_group("own_api_server")
+MADE = [
+    pytest.param(found, id=f"{found['kind']} of {values.parent.name}")
+    for values in sorted((helm.ROOT / "tests/golden/chart").glob("*/expected.yaml"))
+    for found in yaml.load_all(values.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    if found["kind"] in KINDS
+]
+
+
+@pytest.fixture(scope="module")
+def monitored(own_api_server: ApiServer) -> LiveCluster:
+    """Return a namespace of an API server that has these kinds."""
+    cluster = own_api_server.namespace()
+    files = [argument for path in crds() for argument in ("-f", path)]
+    cluster.kubectl("apply", "--server-side", *map(str, files))
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=10m", *map(str, files))
+    return cluster
+
+
+def answer(cluster: LiveCluster, manifest: dict[str, Any]) -> str:
+    """Return what the API server says of a manifest that it is to keep nowhere."""
+    here = {**manifest, "metadata": {**manifest["metadata"], "namespace": cluster.namespace}}
+    options = ("--dry-run=server", "--validate=strict", "-f", "-")
+    return cluster.kubectl("apply", "--server-side", *options, stdin=json.dumps(here), check=False)
+
+
+def test_the_chart_makes_each_of_the_kinds() -> None:
+    assert {found.values[0]["kind"] for found in MADE} == set(KINDS)
+
+
+@pytest.mark.parametrize("manifest", MADE)
+def test_what_the_chart_makes_is_taken(manifest: dict[str, Any], monitored: LiveCluster) -> None:
+    assert "serverside-applied" in answer(monitored, manifest)
+
+
+@pytest.mark.parametrize("manifest", MADE)
+def test_a_field_that_the_kind_does_not_have_is_refused(manifest: dict[str, Any], monitored: LiveCluster) -> None:
+    wrong = copy.deepcopy(manifest)
+    wrong["spec"]["intervall"] = "30s"
+    assert "intervall" in answer(monitored, wrong)
+    assert "serverside-applied" not in answer(monitored, wrong)
