@@ -23,7 +23,7 @@ from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import UNSEEN, Column, written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import ScheduleStatus
-from written_defaults import with_defaults_that_rules_read
+from written_defaults import with_defaults_that_are_read
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CRDS: Final = ROOT / "crds"
@@ -66,11 +66,13 @@ _DECLARED: Final = (
 def specs() -> Mapping[str, Schema]:
     """Return the schema of each kind's spec, by the plural of the kind."""
     tests, schedules, comparisons = (
-        with_defaults_that_rules_read({"description": description_of(declared), **found})
-        for declared, found in (
-            (WrittenSpec, spec_schema()),
-            (WrittenSchedule, schema(WrittenSchedule)),
-            (WrittenComparison, schema(WrittenComparison)),
+        with_defaults_that_are_read(
+            {"description": description_of(declared), **found}, (column.path for column in status.columns)
+        )
+        for declared, found, status in (
+            (WrittenSpec, spec_schema(), TestStatus),
+            (WrittenSchedule, schema(WrittenSchedule), ScheduleStatus),
+            (WrittenComparison, schema(WrittenComparison), ComparisonStatus),
         )
     )
     schedules["properties"]["testTemplate"]["properties"]["spec"] = tests

@@ -1,11 +1,12 @@
-"""Which defaults the API server writes into a spec: those that a rule reads, and no others.
+"""Which defaults the API server writes into a spec: those that a rule or a column reads, and no others.
 
-A spec in a cluster is as long as its author wrote it, but for the fields that a CEL rule takes for given. The operator
-knows all defaults by itself; the description of a field says those that nobody writes.
+A spec in a cluster is as long as its author wrote it, but for the fields that a CEL rule takes for given and those that
+`kubectl get` prints. The operator knows all defaults by itself; the description of a field says those that nobody
+writes.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sshload_operator.api.shapes.values import default_in_words
@@ -17,9 +18,13 @@ _TEXT: Final = re.compile(r"'(?:[^'\\\\]|\\\\.)*'")
 _FIELD: Final = re.compile(r"\bself((?:\.\??[A-Za-z]\w*(?!\w*\())+)")
 
 
-def with_defaults_that_rules_read(spec: Schema) -> dict[str, Any]:
-    """Return the schema of a spec whose other defaults are only described."""
-    return _object(spec, (), frozenset(_read(spec, ())))
+def with_defaults_that_are_read(spec: Schema, columns: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a spec whose defaults are only described where no rule and none of the columns reads them.
+
+    A column is the path of what it shows, such as .spec.suspend.
+    """
+    shown = (tuple(path.split("."))[2:] for path in columns if path.startswith(".spec."))
+    return _object(spec, (), frozenset((*_read(spec, ()), *shown)))
 
 
 def _read(schema: Schema, path: Path) -> Iterator[Path]:
