@@ -27,6 +27,8 @@ from written_defaults import with_defaults_that_are_read
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CRDS: Final = ROOT / "crds"
+_NEVER_EMPTY: Final = ".spec.target.managed.sshd.logLevel"
+"""A default that is written so that `managed: {}` is no empty object: the Lua of Argo CD makes a list of one."""
 _STEPS: Final = re.compile(r"\.(\w+)|\['(\w+)'[^]]*\]|\[[^]]*\]")
 
 Schema = dict[str, Any]
@@ -67,7 +69,7 @@ def specs() -> Mapping[str, Schema]:
     """Return the schema of each kind's spec, by the plural of the kind."""
     tests, schedules, comparisons = (
         with_defaults_that_are_read(
-            {"description": description_of(declared), **found}, (column.path for column in status.columns)
+            {"description": description_of(declared), **found}, (_NEVER_EMPTY, *(one.path for one in status.columns))
         )
         for declared, found, status in (
             (WrittenSpec, spec_schema(), TestStatus),

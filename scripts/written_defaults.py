@@ -21,7 +21,7 @@ _FIELD: Final = re.compile(r"\bself((?:\.\??[A-Za-z]\w*(?!\w*\())+)")
 def with_defaults_that_are_read(spec: Schema, columns: Iterable[str]) -> dict[str, Any]:
     """Return the schema of a spec whose defaults are only described where no rule and none of the columns reads them.
 
-    A column is the path of what it shows, such as .spec.suspend.
+    A column is the path of a field that something else than a rule reads, such as .spec.suspend.
     """
     shown = (tuple(path.split("."))[2:] for path in columns if path.startswith(".spec."))
     return _object(spec, (), frozenset((*_read(spec, ()), *shown)))

@@ -38,8 +38,7 @@ def against(run: SavedRun, other: SavedRun) -> dict[str, Any]:
             "message": theirs.message,
             "completionTime": None if completed is None else timestamp_text(completed),
         },
-        "difference": _difference(run, other)
-        or installed_difference(ours.installed, theirs.installed),
+        "difference": _difference(run, other) or installed_difference(ours.installed, theirs.installed),
         "figures": _beside(ours, theirs),
         "overTime": None if other.summary is None else over_time(other.summary),
         "distributions": [] if other.summary is None else distributions(other.summary),
