@@ -23,8 +23,14 @@ def with_defaults_that_are_read(spec: Schema, columns: Iterable[str]) -> dict[st
 
     A column is the path of a field that something else than a rule reads, such as .spec.suspend.
     """
-    shown = (tuple(path.split("."))[2:] for path in columns if path.startswith(".spec."))
+    paths = (tuple(path.split("."))[2:] for path in columns if path.startswith(".spec."))
+    shown = (one for path in paths for one in _with_holders(path))
     return _object(spec, (), frozenset((*_read(spec, ()), *shown)))
+
+
+def _with_holders(path: Path) -> Iterator[Path]:
+    """Yield the path of a field and those of the objects that hold it."""
+    yield from (path[: number + 1] for number in range(len(path)))
 
 
 def _read(schema: Schema, path: Path) -> Iterator[Path]:
@@ -32,7 +38,7 @@ def _read(schema: Schema, path: Path) -> Iterator[Path]:
     for rule in schema.get("x-kubernetes-validations", ()):
         for fields in _FIELD.findall(_TEXT.sub("''", rule["rule"])):
             names = [name.removeprefix("?") for name in fields[1:].split(".")]
-            yield from ((*path, *names[: number + 1]) for number in range(len(names)))
+            yield from ((*path, *one) for one in _with_holders(tuple(names)))
     for name, field in schema.get("properties", {}).items():
         yield from _read(field, (*path, name))
 
