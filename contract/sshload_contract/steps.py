@@ -1,4 +1,7 @@
-"""The steps of a scenario: the parameters of each kind, how a spec writes them, and the timings that it takes."""
+"""The steps of a scenario: the parameters of each kind, how a spec writes them, and the timings that it takes.
+
+The kinds that a gateway can do have `gateway_timings` too: those that are taken where the target is one.
+"""
 
 import re
 from dataclasses import dataclass
@@ -86,6 +89,9 @@ class ExecStep:
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN, Timing.EXEC, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.COMMAND,
     )  # fmt: skip
+    gateway_timings: ClassVar[tuple[Timing, ...]] = (
+        Timing.GATEWAY_WAIT, Timing.GATEWAY_LOGIN, Timing.GATEWAY_COMMAND, Timing.COMMAND,
+    )  # fmt: skip
     name: _Name
     command: Annotated[str, _COMMAND, "The command line for the user's shell."]
     expect_exit_code: Annotated[int, Whole(0, 255), Default(0), "The exit code that counts as success."]
@@ -163,6 +169,7 @@ class SftpListStep:
 
     kind: ClassVar[str] = "sftpList"
     timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_LIST)
+    gateway_timings: ClassVar[tuple[Timing, ...]] = (Timing.SFTP_LIST,)
     name: _Name
     path: _Path
     expect_entries: Annotated[
@@ -326,6 +333,7 @@ class SleepStep:
     kind: ClassVar[str] = "sleep"
     written_bare: ClassVar[str] = "duration_s"
     timings: ClassVar[tuple[Timing, ...]] = ()
+    gateway_timings: ClassVar[tuple[Timing, ...]] = ()
     duration_s: Annotated[float, Duration("1ms", "24h", example="5s")]
 
 

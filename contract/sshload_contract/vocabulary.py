@@ -20,7 +20,8 @@ class Timing(StrEnum):
     and `CLOSE` of a file draft-ietf-secsh-filexfer-02. `LOGIN` is the sum from connect to auth; `COMMAND` and what
     follows it are each the sum of one scenario step. `TOTAL` runs from the *scheduled* start of the iteration to the
     end of its last scenario step. `START_DELAY` is the generator's own part of it: from the scheduled start to the
-    actual one.
+    actual one. `TLS` is the handshake with a gateway (RFC 8446); `GATEWAY_WAIT` to `GATEWAY_COMMAND` are what a gateway
+    says that its parts of a command took.
     """
 
     START_DELAY = "startDelay"
@@ -29,6 +30,7 @@ class Timing(StrEnum):
     KEX = "kex"
     AUTH = "auth"
     LOGIN = "login"
+    TLS = "tls"
     CHANNEL_OPEN = "channelOpen"
     SUBSYSTEM = "subsystem"
     EXEC = "exec"
@@ -43,6 +45,9 @@ class Timing(StrEnum):
     TRANSFER = "transfer"
     VERIFY = "verify"
     KEEP_ALIVE = "keepAlive"
+    GATEWAY_WAIT = "gatewayWait"
+    GATEWAY_LOGIN = "gatewayLogin"
+    GATEWAY_COMMAND = "gatewayCommand"
     COMMAND = "command"
     SFTP_READ = "sftpRead"
     SFTP_WRITE = "sftpWrite"
@@ -70,7 +75,10 @@ WHOLE_STEPS = (Timing.LOGIN, *list(Timing)[list(Timing).index(Timing.COMMAND) :]
 class Outcome(StrEnum):
     """How a step ended: every step that was begun ends in exactly one of these.
 
-    Those named sftp are the status codes of draft-ietf-secsh-filexfer-02 section 7, by name.
+    Those named sftp are the status codes of draft-ietf-secsh-filexfer-02 section 7, by name. From `TLS_FAILED` to
+    `CONNECTION_LOST` they are a gateway's: the first two of the way to it, those up to `REQUEST_REFUSED` by the status
+    of its answer (429, 503, 504, 502, any other from 500 on, any other), and the last three by how it says that a
+    command ended.
     """
 
     OK = "ok"
@@ -105,6 +113,18 @@ class Outcome(StrEnum):
     SFTP_OP_UNSUPPORTED = "sftpOpUnsupported"
     SFTP_OTHER = "sftpOther"
     SCP_FAILED = "scpFailed"
+    TLS_FAILED = "tlsFailed"
+    TLS_TIMEOUT = "tlsTimeout"
+    RATE_LIMITED = "rateLimited"
+    GATEWAY_BUSY = "gatewayBusy"
+    GATEWAY_TIMEOUT = "gatewayTimeout"
+    BAD_GATEWAY = "badGateway"
+    GATEWAY_ERROR = "gatewayError"
+    REQUEST_REFUSED = "requestRefused"
+    BAD_ANSWER = "badAnswer"
+    COMMAND_TIMEOUT = "commandTimeout"
+    OUTPUT_LIMIT = "outputLimit"
+    CONNECTION_LOST = "connectionLost"
     UNFINISHED = "unfinished"
     GENERATOR_FAULT = "generatorFault"
 

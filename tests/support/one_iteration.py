@@ -10,10 +10,10 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.sessions import make_sessions
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.steps.channel import forward_rule
-from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
+from sshload_worker.scenario.target_login import prepare_target, resolve_first_hop
+from sshload_worker.scenario.target_sessions import target_sessions
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ def unexpected(problem: str) -> None:
 
 def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
     """Return the configured iteration, which counts into `recorder`."""
-    login = prepare_login(config, resolve_first_hop(config, unexpected))
+    login = prepare_target(config, resolve_first_hop(config, unexpected))
     return Iteration(
         worker=0,
-        sessions=make_sessions(config.scenario, login, recorder, config.scenario.pool_sessions),
+        sessions=target_sessions(config.scenario, login, recorder, config.scenario.pool_sessions),
         steps=config.scenario.steps,
         timeouts=config.client.timeouts,
         recorder=recorder,

@@ -7,7 +7,14 @@ from ssh_server import SshServer
 from sshload_contract.client import Auth, Client, Library, Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load
 from sshload_contract.steps import ExecStep, ScenarioStep
-from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, Scenario, SessionReuse
+from sshload_contract.wire.run_config import (
+    RUN_CONFIG_VERSION,
+    Endpoint,
+    GatewayEndpoint,
+    RunConfig,
+    Scenario,
+    SessionReuse,
+)
 
 LONG = 30.0
 TOKEN_PATH = Path(__file__).parent / "specs/run_token"
@@ -79,7 +86,7 @@ def scenario(*steps: ScenarioStep) -> Scenario:
     return Scenario(session_reuse=SessionReuse.NONE, pool_sessions=0, steps=steps, locustfile_path="")
 
 
-def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
+def run_config(target: Endpoint | GatewayEndpoint, load: Load, workers: int = 1) -> RunConfig:
     """Return a run of login and `true`, without a login before the load: the server's count is the run's."""
     return RunConfig(
         version=RUN_CONFIG_VERSION,

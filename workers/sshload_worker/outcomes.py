@@ -24,6 +24,7 @@ TIMEOUTS = {
     Timing.BANNER: Outcome.BANNER_TIMEOUT,
     Timing.KEX: Outcome.KEX_TIMEOUT,
     Timing.AUTH: Outcome.AUTH_TIMEOUT,
+    Timing.TLS: Outcome.TLS_TIMEOUT,
 }
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
+from typing import ClassVar
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.client import Auth, Client
@@ -9,7 +10,7 @@ from sshload_contract.load import Load
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Capacity, Threshold
 
-RUN_CONFIG_VERSION = 8
+RUN_CONFIG_VERSION = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Endpoint:
     host key.
     """
 
+    kind: ClassVar[str] = "ssh"
     host: str
     port: int
     user: str
@@ -31,12 +33,30 @@ class Endpoint:
     known_hosts_path: str
 
 
+@dataclass(frozen=True, slots=True)
+class GatewayEndpoint:
+    """Where a gateway answers: an HTTP API that runs commands over SSH, with one of the caller's `credential`s.
+
+    With `tls` the certificate must be for `host`, by an authority of the file at `ca_path`, or a public one where that
+    is empty. `path` stands before that of the API ("" or "/ssh"). `token_path` is the file with the caller's token.
+    """
+
+    kind: ClassVar[str] = "gateway"
+    tls: bool
+    host: str
+    port: int
+    path: str
+    credential: str
+    token_path: str
+    ca_path: str
+
+
 @unique
 class SessionReuse(StrEnum):
     """Who logs in: every iteration, every user once, or a pool whose sessions all iterations share.
 
     A pool logs in from the start order to the middle of the warm-up, which counts as warm-up and in no iteration's
-    time.
+    time. Where the target is a gateway, this says who opens an HTTP connection.
     """
 
     NONE = "none"
@@ -88,7 +108,7 @@ class RunConfig:
     token_path: str
     namespace: str
     test: str
-    target: Endpoint
+    target: Endpoint | GatewayEndpoint
     via: tuple[Endpoint, ...]
     allow_list: AllowList | None
     stats_url: str

@@ -257,7 +257,7 @@ class LoadTestSpec:
 class WrittenSpec:
     """What is measured."""
 
-    target: Annotated[Target, "The server under test: exactly one of managed and external."]
+    target: Annotated[Target, "The server under test: exactly one of managed, external and gateway."]
     via: Annotated[
         tuple[JumpHost, ...],
         Items(most=5),

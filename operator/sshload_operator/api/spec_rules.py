@@ -12,6 +12,13 @@ from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
+from sshload_operator.api.gateway_rules import (
+    GATEWAY_RULES,
+    GATEWAY_TIMINGS_IN_CEL,
+    HAS_GATEWAY,
+    calls_gateway,
+    timings_of_gateway,
+)
 from sshload_operator.api.search import (
     ENDING_RESERVE_S,
     least_trial_ms,
@@ -20,7 +27,7 @@ from sshload_operator.api.search import (
 )
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency
 
 _MICROSECONDS: Final = 1_000_000
@@ -64,7 +71,9 @@ _LOGINS: Final = (
     Rule(
         f"!has(self.target.external) || !self.target.external.encryptedKey || self.client.auth in {BY_KEY_IN_CEL}",
         "there is no key that could be encrypted, by client.auth",
-        lambda spec: isinstance(spec.target, ManagedTarget) or not spec.target.encrypted_key or spec.auth in BY_KEY,
+        lambda spec: (
+            not isinstance(spec.target, ExternalTarget) or not spec.target.encrypted_key or spec.auth in BY_KEY
+        ),
         at=".target.external.encryptedKey",
         explain=lambda spec: f"{spec.auth} has no key that could be encrypted",
     ),
@@ -244,6 +253,9 @@ _DEADLINE: Final = (
 
 def _measured(spec: LoadTestSpec) -> Iterator[str]:
     """Yield the timings that the run takes, as far as the spec says."""
+    if calls_gateway(spec):
+        yield from timings_of_gateway(spec)
+        return
     yield str(Timing.TOTAL)
     yield from map(str, _LOGIN_STEPS)
     for place in range(1, len(spec.via) + 1):
@@ -352,12 +364,13 @@ _THRESHOLDS: Final = (
     ),
     Rule(
         "!has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
-        f" || t.latency.step in {_words((*_LOGIN_STEPS, Timing.TOTAL))}"
+        f" || ({HAS_GATEWAY} ? {GATEWAY_TIMINGS_IN_CEL} :"
+        f" t.latency.step in {_words((*_LOGIN_STEPS, Timing.TOTAL))}"
         f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
         " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
         f" || (({_HAS_HOLD}) && t.latency.step in {_words(measured_step('held', one) for one in _HELD_STEPS)})"
         f" || (has(self.scenario.locustfile) && t.latency.step.matches('^{_NAMED_IN_LOCUSTFILE}$'))"
-        f" || (has(self.scenario.steps) && self.scenario.steps.exists(s, {_TIMINGS_IN_CEL})))",
+        f" || (has(self.scenario.steps) && self.scenario.steps.exists(s, {_TIMINGS_IN_CEL}))))",
         "latency.step must be connect, banner, kex, auth, login, total, or a timing of a step of the scenario"
         " (docs/reference/steps-and-outcomes.md lists them by kind), with the step's name and a dot before it where it"
         " has one (uptime.exec); of jump hosts via1.login and so on, of held sessions held.login and so on",
@@ -382,4 +395,4 @@ _THRESHOLDS: Final = (
     ),
 )
 
-SPEC_RULES: Final = (*_LOGINS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)
+SPEC_RULES: Final = (*GATEWAY_RULES, *_LOGINS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)

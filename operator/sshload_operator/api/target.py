@@ -1,4 +1,4 @@
-"""The server under test and the way there: a managed target, an external one, and jump hosts."""
+"""The server under test and the way there: a managed target, an external one, a gateway, and jump hosts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -153,7 +153,59 @@ class ExternalTarget:
     auth: Annotated[Auth, Unwritten(Auth.PUBLICKEY)]  # client.auth
 
 
-Target = ManagedTarget | ExternalTarget
+@dataclass(frozen=True, slots=True)
+class GatewayTarget:
+    """An existing gateway: an HTTP API that runs commands over SSH. It is refused unless the installation allows it.
+
+    The same list as for target.external allows it (externalTargets). Each request has the token as its bearer token.
+    """
+
+    kind: ClassVar[str] = "gateway"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "self.tls || !has(self.caSecretRef)",
+            "is for tls only",
+            lambda gateway: gateway.tls or not gateway.ca_secret,
+            at=".caSecretRef",
+        ),
+    )
+    host: Annotated[Host, "Its name or address."]
+    port: Annotated[Port, Default(443), "Its port."]
+    tls: Annotated[
+        bool,
+        Default(True),
+        "Whether it speaks HTTPS. Without it, whoever is in between can read the token.",
+    ]
+    path: Annotated[
+        str,
+        Text(
+            longest=200,
+            pattern=r"(/[A-Za-z0-9_.~-]+)*",
+            wanted="a path such as /ssh, without a slash at its end",
+        ),
+        Absent(""),
+        "What stands before /sshapi/v2 in its URLs, if anything.",
+    ]
+    credential: Annotated[
+        str,
+        Text(
+            shortest=1,
+            longest=63,
+            pattern=r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
+            wanted="a credential's name, such as login-node",
+        ),
+        "The credential that the gateway has stored for the token's owner.",
+    ]
+    token_secret: Annotated[SecretName, Named("tokenSecretRef"), "The Secret with `token`."]
+    ca_secret: Annotated[
+        SecretName,
+        Named("caSecretRef"),
+        Absent(""),
+        "The Secret with `ca.crt`, the authorities of its certificate. Without it, the public ones.",
+    ]
+
+
+Target = ManagedTarget | ExternalTarget | GatewayTarget
 
 
 @dataclass(frozen=True, slots=True)

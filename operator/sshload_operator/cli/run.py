@@ -40,6 +40,8 @@ _EXTERNAL: Final = (
     ("passphrase-file", "The passphrase of that key."),
     ("password-file", "The password to log in with."),
     ("known-hosts", "The host keys to accept, jump hosts' too."),
+    ("token-file", "The token that requests to a gateway have."),
+    ("ca-file", "The authorities to check a gateway's certificate by."),
 )
 
 
@@ -61,7 +63,7 @@ class Given:
             for host, file in self.others[f"via_{_field(name)}"]:
                 via[host] = replace(via.get(host, Credentials()), **{_field(name): file})
         files = {name: path for name in _FILE_OPTIONS if (path := self.others[Path(name).stem]) is not None}
-        target = Credentials(**{_field(name): self.others[_field(name)] for name in VIA_OPTIONS})
+        target = Credentials(**{_field(name): self.others[_field(name)] for name, _ in _EXTERNAL})
         return OwnFiles(test=self.file, target=target, via=via, files=files)
 
 

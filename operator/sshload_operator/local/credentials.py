@@ -4,18 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshload_contract.wire.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.manifests.mounts import (
     CERTIFICATE,
+    GATEWAY_CA,
+    GATEWAY_TOKEN,
     PASSPHRASE,
     PASSWORD,
     PRIVATE_KEY,
     CredentialPaths,
     credential_files,
     external_endpoint,
+    gateway_endpoint,
 )
 
 _OPTIONS = {
@@ -35,10 +38,14 @@ class Credentials:
     passphrase_file: Path | None = None
     password_file: Path | None = None
     known_hosts: Path | None = None
+    token_file: Path | None = None
+    ca_file: Path | None = None
 
 
-def target_endpoint(target: ExternalTarget, given: Credentials) -> Endpoint:
-    """Return how workers log in to an external target; raises LocalRunError where a file is missing."""
+def target_endpoint(target: ExternalTarget | GatewayTarget, given: Credentials) -> Endpoint | GatewayEndpoint:
+    """Return how workers speak to a target that exists; raises LocalRunError where a file is missing."""
+    if isinstance(target, GatewayTarget):
+        return _gateway_endpoint(target, given)
     return _endpoint(target, given, "--", "FILE", "client.auth")
 
 
@@ -64,6 +71,21 @@ def via_endpoints(
         )
         endpoints.append(_endpoint(host, files, "--via-", f"{host.host}=FILE", "via[].auth"))
     return tuple(endpoints)
+
+
+def _gateway_endpoint(target: GatewayTarget, given: Credentials) -> GatewayEndpoint:
+    if given.token_file is None:
+        raise LocalRunError(
+            f"each request to {target.host} has a token: say which, with --token-file FILE (in a cluster,"
+            f" {GATEWAY_TOKEN} of the Secret {target.token_secret})"
+        )
+    if target.ca_secret and given.ca_file is None:
+        raise LocalRunError(
+            f"the certificate of {target.host} is checked by authorities of your own: say which, with --ca-file FILE"
+            f" (in a cluster, {GATEWAY_CA} of the Secret {target.ca_secret})"
+        )
+    ca_path = readable(given.ca_file) if target.ca_secret else ""
+    return gateway_endpoint(target, readable(given.token_file), ca_path)
 
 
 def readable(path: Path | None) -> str:

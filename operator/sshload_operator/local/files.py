@@ -12,10 +12,10 @@ from typing import Final
 
 from sshload_contract.client import Auth, Library
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.control.run.keys import KeysAsked, make_keys
 from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
@@ -94,6 +94,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     _require_libraries(spec.client.library)
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
     sshd_port, stats_port, locust_port, master_port = _free_ports(4)
+    target: Endpoint | GatewayEndpoint
     if isinstance(spec.target, ManagedTarget):
         places = TargetPlaces(
             user=current_user().pw_name,
@@ -249,6 +250,8 @@ def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
     server.
     """
     if spec.client.library is not Library.SSH2_PYTHON or _OWN_VERSION in version:
+        return ()
+    if isinstance(spec.target, GatewayTarget):
         return ()
     is_external = isinstance(spec.target, ExternalTarget) or bool(spec.via)
     if is_external and not (spec.client.ciphers and set(spec.client.ciphers) <= set(_CIPHERS)):

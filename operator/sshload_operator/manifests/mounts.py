@@ -9,9 +9,9 @@ from typing import Any
 
 from sshload_contract.client import Auth
 from sshload_contract.names import ConfigMapFile
-from sshload_contract.wire.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.planning.plan import Plan
 
@@ -20,6 +20,8 @@ PRIVATE_KEY = "id"
 CERTIFICATE = "id-cert.pub"
 PASSPHRASE = "passphrase"  # noqa: S105 - the name of a file
 PASSWORD = "password"  # noqa: S105 - the name of a file
+GATEWAY_TOKEN = "token"  # noqa: S105 - the name of a file
+GATEWAY_CA = "ca.crt"
 _WITH_PRIVATE_KEY = (Auth.PUBLICKEY, Auth.AGENT, Auth.CERTIFICATE)
 CONFIG_DIR = "/etc/sshload"
 RUN_FILE = "run.json"
@@ -74,6 +76,19 @@ def external_endpoint(target: ExternalTarget, paths: CredentialPaths) -> Endpoin
     )
 
 
+def gateway_endpoint(target: GatewayTarget, token_path: str, ca_path: str) -> GatewayEndpoint:
+    """Return how workers call a gateway that exists. An empty `ca_path` stands for the public authorities."""
+    return GatewayEndpoint(
+        tls=target.tls,
+        host=target.host,
+        port=target.port,
+        path=target.path,
+        credential=target.credential,
+        token_path=token_path,
+        ca_path=ca_path,
+    )
+
+
 def managed_endpoint(host: str, port: int, user: str, auth: Auth, paths: CredentialPaths) -> Endpoint:
     """Return how workers log in to a managed target, whose keys the operator made."""
     return Endpoint(
@@ -119,6 +134,12 @@ def credentials_sources(target: ExternalTarget, folder: str) -> tuple[dict[str, 
     if target.insecure_ignore_host_key:
         return (credentials,)
     return (credentials, _secret_source(target.known_hosts_secret, (KNOWN_HOSTS_FILE,), folder))
+
+
+def gateway_sources(target: GatewayTarget, folder: str) -> tuple[dict[str, Any], ...]:
+    """Return what calls of a gateway take of the author's Secrets, likewise."""
+    token = _secret_source(target.token_secret, (GATEWAY_TOKEN,), folder)
+    return (token, _secret_source(target.ca_secret, (GATEWAY_CA,), folder)) if target.ca_secret else (token,)
 
 
 def hop_folder(hop: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from sshload_contract.addresses import Network, is_within, read_address
 from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reopened_networks
 
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import (
     DNS_PORT,
     LOCUST_PORT,
@@ -57,7 +57,7 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
 def master_policy(plan: Plan) -> Manifest:
     """Return the master's policy: Locust from this run's workers, metrics for any pod, out to the target's counts."""
     ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT), _rule("from", [_ANY_POD], MASTER_HTTP_PORT)]
-    if isinstance(plan.spec.target, ExternalTarget):
+    if not isinstance(plan.spec.target, ManagedTarget):
         return _policy(plan, Part.MASTER, Role.MASTER, ingress, [])
     counts = _rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)
     return _policy(plan, Part.MASTER, Role.MASTER, ingress, [counts, _dns(plan)])
@@ -71,7 +71,7 @@ def workers_policy(plan: Plan) -> Manifest:
 
 def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
-    if not isinstance(first, ExternalTarget):
+    if isinstance(first, ManagedTarget):
         return [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT)]
     return _external_egress(plan, first.host, first.port)
 

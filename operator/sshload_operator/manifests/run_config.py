@@ -10,16 +10,18 @@ from sshload_contract.names import IMAGE_USER
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig
+from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, GatewayEndpoint, RunConfig
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.manifests.labels import SSH_PORT, TARGET_HTTP_PORT, Part, child_name, metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE,
     CERTIFICATE_FILE,
     CONFIG_DIR,
+    GATEWAY_CA,
+    GATEWAY_TOKEN,
     KEYS_DIR,
     KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
@@ -32,6 +34,7 @@ from sshload_operator.manifests.mounts import (
     TOKEN_FILE,
     CredentialPaths,
     external_endpoint,
+    gateway_endpoint,
     hop_folder,
     managed_endpoint,
 )
@@ -61,7 +64,7 @@ class Places:
     reach. `files` are the paths of the files that ConfigMaps hold, by what the workers call them.
     """
 
-    target: Endpoint
+    target: Endpoint | GatewayEndpoint
     via: tuple[Endpoint, ...]
     allow_list: AllowList | None
     stats_url: str
@@ -75,8 +78,8 @@ def cluster_places(plan: Plan) -> Places:
     via = tuple(external_endpoint(host, _mounted(hop_folder(hop))) for hop, host in enumerate(spec.via))
     allow_list = allow_list_of_run(plan)
     files = {name: f"{CONFIG_DIR}/{name}" for name in spec.files}
-    if isinstance(spec.target, ExternalTarget):
-        target = external_endpoint(spec.target, _mounted(KEYS_FOLDER))
+    if not isinstance(spec.target, ManagedTarget):
+        target = _endpoint(spec.target)
         return Places(target, via, allow_list, stats_url="", files=files, token_path=_TOKEN_PATH)
     service = child_name(plan, Part.TARGET)
     return Places(
@@ -87,6 +90,13 @@ def cluster_places(plan: Plan) -> Places:
         files=files,
         token_path=_TOKEN_PATH,
     )
+
+
+def _endpoint(target: ExternalTarget | GatewayTarget) -> Endpoint | GatewayEndpoint:
+    if isinstance(target, ExternalTarget):
+        return external_endpoint(target, _mounted(KEYS_FOLDER))
+    ca_path = f"{KEYS_DIR}/{GATEWAY_CA}" if target.ca_secret else ""
+    return gateway_endpoint(target, f"{KEYS_DIR}/{GATEWAY_TOKEN}", ca_path)
 
 
 def _mounted(folder: str) -> CredentialPaths:

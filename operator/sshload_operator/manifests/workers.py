@@ -5,7 +5,7 @@ from typing import Any
 
 from sshload_contract.client import Auth
 
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, metadata, role_selector
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
@@ -19,6 +19,7 @@ from sshload_operator.manifests.mounts import (
     config_volume,
     credentials_sources,
     file_source,
+    gateway_sources,
     hop_folder,
     run_keys_source,
 )
@@ -70,19 +71,23 @@ def _container(plan: Plan) -> Container:
 def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield the run's token, and what logins take at the target and at each jump host before it."""
     spec = plan.spec
-    if isinstance(spec.target, ExternalTarget):
-        yield run_keys_source(plan, (TOKEN_FILE,))
-        yield from credentials_sources(spec.target, KEYS_FOLDER)
-    else:
-        certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
-        yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
+    match spec.target:
+        case ExternalTarget() as server:
+            yield run_keys_source(plan, (TOKEN_FILE,))
+            yield from credentials_sources(server, KEYS_FOLDER)
+        case GatewayTarget() as gateway:
+            yield run_keys_source(plan, (TOKEN_FILE,))
+            yield from gateway_sources(gateway, KEYS_FOLDER)
+        case _:
+            certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
+            yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
     for hop, host in enumerate(spec.via):
         yield from credentials_sources(host, hop_folder(hop))
 
 
 def _away_from_the_target(plan: Plan) -> dict[str, Any]:
     """Return the wish not to share a node with a managed target: sharing cores with sshd distorts what is measured."""
-    if isinstance(plan.spec.target, ExternalTarget):
+    if not isinstance(plan.spec.target, ManagedTarget):
         return {}
     term = {
         "labelSelector": {"matchLabels": role_selector(plan, Role.TARGET)},

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import ceil
 
+from sshload_contract.allow_list import is_loopback
 from sshload_contract.client import Library
 from sshload_contract.judgement.error_rate import tries_needed
 from sshload_contract.load import BurstLoad
@@ -12,7 +13,7 @@ from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, in
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.estimates import likely_trials, most_attempts, most_load, most_samples, written_bytes
 from sshload_operator.planning.plan import Plan
@@ -43,6 +44,7 @@ _MEGA = 1_000_000
 def cautions(plan: Plan) -> tuple[str, ...]:
     """Return one sentence for each, naming the field; empty where there is nothing to say."""
     return (
+        *_token_in_the_clear(plan),
         *_burst_above_backlog(plan),
         *_penalties(plan),
         *_too_few_samples(plan),
@@ -55,6 +57,15 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *hold_cautions(plan),
         *search_cautions(plan),
     )
+
+
+def _token_in_the_clear(plan: Plan) -> Iterator[str]:
+    target = plan.spec.target
+    if isinstance(target, GatewayTarget) and not target.tls and not is_loopback(target.host):
+        yield (
+            "spec.target.gateway.tls is false: whoever stands between the workers and the gateway can read its token,"
+            " and run commands with it"
+        )
 
 
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
@@ -70,7 +81,7 @@ def _burst_above_backlog(plan: Plan) -> Iterator[str]:
 
 def _penalties(plan: Plan) -> Iterator[str]:
     target = plan.spec.target
-    if not isinstance(target, ExternalTarget) and target.sshd.per_source_penalties != "no":
+    if isinstance(target, ManagedTarget) and target.sshd.per_source_penalties != "no":
         yield (
             f'spec.target.managed.sshd.perSourcePenalties is "{target.sshd.per_source_penalties}": after a few failed'
             " logins the server refuses the workers' addresses, good logins too"
@@ -128,7 +139,7 @@ def _costly_library(plan: Plan) -> Iterator[str]:
 def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
     """Speak of a pool whose sessions carry more channels at once than the server takes on one connection."""
     target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_load(plan.spec).most_at_once
-    if isinstance(target, ExternalTarget) or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
+    if not isinstance(target, ManagedTarget) or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
         return
     allowed = _MAX_SESSIONS_OF_SSHD if target.sshd.max_sessions is None else target.sshd.max_sessions
     needed = ceil(at_once / scenario.pool_sessions)
@@ -146,7 +157,7 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
     Between the trials of a search nothing is taken away.
     """
     target, load = plan.spec.target, most_load(plan.spec)
-    if isinstance(target, ExternalTarget):
+    if not isinstance(target, ManagedTarget):
         return
     written = written_bytes(plan.spec.scenario.steps)
     certain_at_once = 1 if load.drops_arrivals else load.most_at_once or 1
@@ -172,10 +183,10 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
 def _pool_logs_in_at_once(plan: Plan) -> Iterator[str]:
     """Speak of a pool without a warm-up to log in within: its logins may be what MaxStartups is there to drop."""
     target, scenario = plan.spec.target, plan.spec.scenario
-    if scenario.session_reuse is not SessionReuse.POOL or plan.spec.warm_up_s > 0:
+    if scenario.session_reuse is not SessionReuse.POOL or plan.spec.warm_up_s > 0 or isinstance(target, GatewayTarget):
         return
     start = _START_OF_MAX_STARTUPS
-    if not isinstance(target, ExternalTarget) and target.sshd.max_startups is not None:
+    if isinstance(target, ManagedTarget) and target.sshd.max_startups is not None:
         start = int(target.sshd.max_startups.split(":")[0])
     if scenario.pool_sessions >= start:
         yield (

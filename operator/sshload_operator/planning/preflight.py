@@ -24,7 +24,7 @@ from sshload_contract.wire.report import MOST_WORKERS
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.estimates import most_load
 from sshload_operator.planning.plan import Limits, Plan
 from sshload_operator.planning.search_cautions import impossible_search
@@ -53,9 +53,9 @@ def destinations(spec: LoadTestSpec) -> Iterator[Destination]:
 
 
 def servers(spec: LoadTestSpec) -> Iterator[Destination]:
-    """Yield the servers that are logged in to, but for a managed target."""
-    if isinstance(spec.target, ExternalTarget):
-        yield Destination("spec.target.external", spec.target.host, spec.target.port)
+    """Yield the servers that the workers speak to, but for a managed target."""
+    if not isinstance(spec.target, ManagedTarget):
+        yield Destination(f"spec.target.{spec.target.kind}", spec.target.host, spec.target.port)
     for hop, server in enumerate(spec.via):
         yield Destination(f"spec.via[{hop}]", server.host, server.port)
 

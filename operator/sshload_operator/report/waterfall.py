@@ -9,8 +9,8 @@ from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult
 
 _ORDER: Final = tuple(map(str, Timing))
-_PARTS: Final = frozenset(_ORDER) - frozenset(map(str, (*WHOLE_STEPS, Timing.START_DELAY)))
-_LOGIN: Final = frozenset(map(str, (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH)))
+_PARTS: Final = frozenset(_ORDER) - frozenset(map(str, (*WHOLE_STEPS, Timing.START_DELAY, Timing.GATEWAY_LOGIN)))
+_LOGIN: Final = frozenset(map(str, (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.TLS)))
 _HELD: Final = "held."
 
 

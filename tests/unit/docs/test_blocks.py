@@ -15,7 +15,7 @@ from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.load_test import parse as parse_test
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.webhook.sender import signed_headers
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.installation import read_installation
@@ -84,7 +84,7 @@ def test_a_comparison_that_is_shown_is_valid(block: Block) -> None:
 
 
 def is_external(spec: LoadTestSpec) -> bool:
-    return isinstance(spec.target, ExternalTarget) or bool(spec.via)
+    return not isinstance(spec.target, ManagedTarget) or bool(spec.via)
 
 
 def installation(block: Block, spec: LoadTestSpec) -> Installation:

@@ -10,11 +10,14 @@ for a channel to `login.host` and `login.port` (direct-tcpip, RFC 4254 section 7
 `login.address` is None), all else happens inside of that channel, and `close` closes both.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sshload_contract.wire.report import Negotiated
+
+if TYPE_CHECKING:
+    from sshload_contract.vocabulary import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,14 @@ class Course:
     `started_ns` is that of the server's word that it started the command or opened the file, `first_byte_ns` of the
     first output, where there is any, `output_end_ns` of the end of all output, and `closed_ns` of the server's close of
     the channel or file. The output of a file is its content.
+    `told_ns` are the times that a gateway says its parts took.
     """
 
-    __slots__ = ("closed_ns", "first_byte_ns", "output_end_ns", "started_ns")
+    __slots__ = ("closed_ns", "first_byte_ns", "output_end_ns", "started_ns", "told_ns")
 
     def __init__(self) -> None:
         self.started_ns = self.first_byte_ns = self.output_end_ns = self.closed_ns = 0
+        self.told_ns: Mapping[Timing, int] = {}
 
 
 class Channel(Protocol):

@@ -10,6 +10,7 @@ from sshload_contract.vocabulary import WHOLE_STEPS
 from sshload_contract.wire.report import Report, first_report_s, report_interval_s
 from sshload_contract.wire.run_config import RunConfig
 
+from sshload_worker.clients.gateway.access import GatewayAccess
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.locust_runner.request_events import SummedRequests
 from sshload_worker.login.login import Login
@@ -19,8 +20,8 @@ from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.sessions import Connector, make_sessions
 from sshload_worker.scenario.steps.channel import forward_rule
+from sshload_worker.scenario.target_sessions import target_connector, target_sessions
 
 if TYPE_CHECKING:
     from sshload_worker.locustfile.locust_users import LocustUsers
@@ -31,7 +32,7 @@ class WorkerContext:
     """The state that a worker keeps from trial to trial. `numbers` counts its iterations of all trials."""
 
     run: RunConfig
-    login: Login
+    login: Login | GatewayAccess
     locust_users: "LocustUsers | None"
     listener: SummedRequests
     numbers: Iterator[int]
@@ -52,7 +53,7 @@ class TrialPart:
         self._send = send
         self._share = share
         iteration = _iteration(config, equipment, share, self._recorder)
-        held = HeldSessions(Connector(equipment.login, self._recorder), config.client.timeouts, self._recorder)
+        held = HeldSessions(target_connector(equipment.login, self._recorder), config.client.timeouts, self._recorder)
         self._generator = Generator(config, share, iteration, held, start_ns)
         self._generator.trace = equipment.trace
 
@@ -92,7 +93,7 @@ class TrialPart:
 
 def _iteration(config: RunConfig, equipment: WorkerContext, share: Share, recorder: Recorder) -> Iteration:
     scenario, locust_users = config.scenario, equipment.locust_users
-    sessions = make_sessions(scenario, equipment.login, recorder, max(share.part(scenario.pool_sessions), 1))
+    sessions = target_sessions(scenario, equipment.login, recorder, max(share.part(scenario.pool_sessions), 1))
     return Iteration(
         worker=share.index,
         sessions=sessions if locust_users is None else locust_users.in_sessions(sessions),

@@ -13,8 +13,9 @@ from locust.env import Environment
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.codec import to_json, to_plain
 from sshload_contract.wire.report import LoginFailure, Report
-from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig
 
+from sshload_worker.clients.gateway.access import GatewayAccess
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close
 from sshload_worker.coordination.processes import PortBoard
@@ -34,7 +35,8 @@ from sshload_worker.scenario.first_login import (
     unreachable_failure,
     wait_within,
 )
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve_first_hop
+from sshload_worker.scenario.gateway_sessions import look_once
+from sshload_worker.scenario.target_login import first_hop, prepare_target, resolve_first_hop
 
 if TYPE_CHECKING:
     from sshload_worker.locustfile.locust_users import LocustUsers
@@ -166,7 +168,7 @@ class Worker:
             self._addresses = self._resolve()
             return WorkerContext(
                 run=self._config,
-                login=prepare_login(self._config, self._addresses),
+                login=prepare_target(self._config, self._addresses),
                 locust_users=self._load_locust_users(),
                 listener=self._listener,
                 numbers=count(),
@@ -230,7 +232,9 @@ class Worker:
         while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod):
             gevent.sleep(_PORTS_POLL_S)
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
-        if opened:
+        if opened and isinstance(self._config.target, GatewayEndpoint):
+            dial_until_accepted(host, port, self._report_problem)
+        elif opened:
             dial_until_banner(host, port, self._report_problem)
         elif self._index == 0 and not self._config.is_managed and not self._config.log_in_first:
             patient_s = patience_s(self._config.client.timeouts)
@@ -240,7 +244,7 @@ class Worker:
                 return self._not_reached(str(problem), Outcome.CONNECT_FAILED)
         return None
 
-    def _log_in_first(self, login: "Login") -> bool:
+    def _log_in_first(self, login: "Login | GatewayAccess") -> bool:
         """Log in once, when the master says so, if the run does; return False where no trial follows."""
         if not self._config.log_in_first:
             return True
@@ -255,9 +259,11 @@ class Worker:
         self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None)
         return True
 
-    def _log_in_when_ordered(self, login: "Login") -> LoginFailure | None:
+    def _log_in_when_ordered(self, login: "Login | GatewayAccess") -> LoginFailure | None:
         self._ordered_to_log_in.wait()
         gevent.sleep(self._index * min(_LOGIN_SPACE_S, _ALL_LOGINS_BEGIN_WITHIN_S / self._config.workers))
+        if isinstance(login, GatewayAccess):
+            return look_once(self._index, login, self._report_problem)
         return log_in_once(self._index, login, self._addresses, self._report_problem)
 
     def _generate(self, equipment: WorkerContext) -> int:

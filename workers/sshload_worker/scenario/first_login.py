@@ -15,7 +15,7 @@ import gevent
 from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Outcome, Window, jump_host_of
 from sshload_contract.wire.report import LoginFailure
-from sshload_contract.wire.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
@@ -52,10 +52,11 @@ _LEAST_LIMIT_S = 0.001
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-_OnProblem = Callable[[str], None]
+OnProblem = Callable[[str], None]
+"""Is told why it does not work yet."""
 
 
-def dial_until_accepted(host: str, port: int, on_problem: _OnProblem) -> None:
+def dial_until_accepted(host: str, port: int, on_problem: OnProblem) -> None:
     """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile."""
     while True:
         try:
@@ -67,7 +68,7 @@ def dial_until_accepted(host: str, port: int, on_problem: _OnProblem) -> None:
             return
 
 
-def dial_until_banner(host: str, port: int, on_problem: _OnProblem) -> None:
+def dial_until_banner(host: str, port: int, on_problem: OnProblem) -> None:
     """Return once the server at `port` greets with its SSH version (RFC 4253 section 4.2); tell each problem meanwhile.
 
     A server that is still full of connections, or that punishes this source for having given some up, closes them with
@@ -105,7 +106,7 @@ class UnreachableError(Exception):
     """The server was not reached in time; the message is the last problem that was told."""
 
 
-def wait_within(limit_s: float, wait: Callable[[_OnProblem], T], tell: _OnProblem) -> T:
+def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem) -> T:
     """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
@@ -125,14 +126,14 @@ def wait_within(limit_s: float, wait: Callable[[_OnProblem], T], tell: _OnProble
 
 
 def unreachable_failure(
-    worker: int, server: Endpoint, *, behind: bool, outcome: Outcome | None, why: str
+    worker: int, server: Endpoint | GatewayEndpoint, *, behind: bool, outcome: Outcome | None, why: str
 ) -> LoginFailure:
     """Return that the first server of the way was not reached; `behind` it is another, which it is the jump host to."""
     message = why[:MESSAGE_LIMIT_CHARACTERS]
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
 
 
-def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: _OnProblem) -> LoginFailure | None:
+def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: OnProblem) -> LoginFailure | None:
     """Log in to each server of the way and go again; return why it cannot be done, None where it can.
 
     Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
@@ -181,11 +182,11 @@ def _with_shorter_timeouts(login: Login, share: float) -> Login:
     return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
 
 
-def _log_in_at(worker: int, login: Login, tell: _OnProblem, share: float) -> LoginFailure | None:
+def _log_in_at(worker: int, login: Login, tell: OnProblem, share: float) -> LoginFailure | None:
     deadline_s = monotonic() + patience_s(login.client.timeouts) * share
     shortened = _with_shorter_timeouts(login, share) if share < 1 else login
     failure = _attempt(worker, shortened)
-    for pause_s in _pauses_s():
+    for pause_s in pauses_s():
         if failure is None or failure.outcome in _FINAL_OUTCOMES or monotonic() + pause_s >= deadline_s:
             break
         tell(f"{failure.host}:{failure.port}: {failure.message}")
@@ -199,7 +200,8 @@ def patience_s(timeouts: Timeouts) -> float:
     return max(timeouts.connect_s, _LEAST_PATIENCE_S)
 
 
-def _pauses_s() -> Iterator[float]:
+def pauses_s() -> Iterator[float]:
+    """Yield the pauses between attempts, without end."""
     pause_s = _FIRST_RETRY_PAUSE_S
     while True:
         yield pause_s

@@ -14,7 +14,7 @@ from sshload_contract.vocabulary import Outcome, Timing, measured_step
 from sshload_worker.clients.interface import Connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.sessions import Connector
+from sshload_worker.scenario.sessions import Connecting
 from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit, classify_error
 
 NAME = "held"
@@ -40,7 +40,7 @@ class _Held:
 class HeldSessions:
     """The sessions that one worker holds, by number. One that is lost is counted as a failure, and not replaced."""
 
-    def __init__(self, connector: Connector, timeouts: Timeouts, recorder: Recorder) -> None:
+    def __init__(self, connector: Connecting, timeouts: Timeouts, recorder: Recorder) -> None:
         self._connector = connector
         self._timeouts = timeouts
         self._recorder = recorder

@@ -15,7 +15,22 @@ from sshload_worker.scenario.steps.dispatch import prepare_steps, run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
 _HARMLESS = frozenset(
-    (Outcome.OK, Outcome.EXIT_CODE, Outcome.NO_EXIT_STATUS, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED)
+    (
+        Outcome.OK,
+        Outcome.EXIT_CODE,
+        Outcome.NO_EXIT_STATUS,
+        Outcome.KILLED_BY_SIGNAL,
+        Outcome.CHANNEL_REFUSED,
+        Outcome.RATE_LIMITED,
+        Outcome.GATEWAY_BUSY,
+        Outcome.GATEWAY_TIMEOUT,
+        Outcome.BAD_GATEWAY,
+        Outcome.GATEWAY_ERROR,
+        Outcome.REQUEST_REFUSED,
+        Outcome.COMMAND_TIMEOUT,
+        Outcome.OUTPUT_LIMIT,
+        Outcome.CONNECTION_LOST,
+    )
 )
 """After these a session has no channel of a step open, and is as good as before."""
 

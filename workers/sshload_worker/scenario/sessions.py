@@ -29,6 +29,16 @@ _LOGIN_PARTS = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH)
 _Login: TypeAlias = "AsyncResult[Connection | StepFailure]"
 
 
+class Connecting(Protocol):
+    """Makes connections that take a scenario's steps, and ends them."""
+
+    def connect(self, clock: StepClock, name: str = "") -> Connection:
+        """Return a new connection, whose parts are timed as those of the step `name`; raises StepFailure or OSError."""
+
+    def disconnect(self, connection: Connection) -> None:
+        """End a connection that `connect` has made. Never waits."""
+
+
 class Connector:
     """Makes logged-in connections to one server, and ends them; the recorder knows how many there are."""
 
@@ -226,7 +236,7 @@ class Sessions(Protocol):
 class SessionPerIteration:
     """Every iteration logs in for itself."""
 
-    connector: Connector
+    connector: Connecting
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Log nothing in."""
@@ -253,7 +263,7 @@ class SessionPerUser:
     An iteration of nobody logs in for itself.
     """
 
-    def __init__(self, connector: Connector) -> None:
+    def __init__(self, connector: Connecting) -> None:
         self._connector = connector
         self._kept: dict[int, Connection] = {}
 

@@ -18,9 +18,10 @@ from itertools import cycle
 import gevent
 from sshload_contract.allow_list import address_refusal, host_refusal, lookup_name
 from sshload_contract.client import Client, Library
-from sshload_contract.wire.run_config import Endpoint, RunConfig
+from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
 
 from sshload_worker.clients.delay import prepare_delay
+from sshload_worker.clients.gateway.access import GatewayAccess, prepare_access
 from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
 from sshload_worker.login.login import Address, Login, read_credentials, read_file
@@ -31,16 +32,29 @@ _TELL_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
 """The libraries that can ask for a host certificate; libssh2 fails the key exchange when it is shown one."""
 
 
-def first_hop(config: RunConfig) -> Endpoint:
+def first_hop(config: RunConfig) -> Endpoint | GatewayEndpoint:
     """Return the server that the workers connect to: the first jump host, or the target where there is none."""
     return config.via[0] if config.via else config.target
+
+
+def prepare_target(config: RunConfig, addresses: tuple[Address, ...]) -> Login | GatewayAccess:
+    """Return the Login of the configured target, whose first hop is at `addresses`; of a gateway how to call it.
+
+    Raises GeneratorFaultError where it cannot be made.
+    """
+    if isinstance(config.target, GatewayEndpoint):
+        prepare_delay(config.client)
+        return prepare_access(config.target, addresses, config.client)
+    return prepare_login(config, addresses)
 
 
 def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     """Return the Login of the configured target, whose first hop is at `addresses`.
 
-    Raises GeneratorFaultError where it cannot be made.
+    Raises GeneratorFaultError where it cannot be made, or the target is a gateway.
     """
+    if isinstance(config.target, GatewayEndpoint):
+        raise GeneratorFaultError("the target is a gateway: nobody logs in to it")
     return prepare_login_at(config.target, config.via, config.client, addresses)
 
 
@@ -80,7 +94,9 @@ def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], firs
     return addresses
 
 
-def resolve(server: Endpoint, on_problem: Callable[[str], None], first: int = 0, name: str = "") -> tuple[Address, ...]:
+def resolve(
+    server: Endpoint | GatewayEndpoint, on_problem: Callable[[str], None], first: int = 0, name: str = ""
+) -> tuple[Address, ...]:
     """Return a server's addresses, as soon as its name has one; tell each problem meanwhile.
 
     They are in the resolver's order, but for that they begin with the one of number `first`. `name` is what to look up
@@ -101,7 +117,7 @@ def resolve(server: Endpoint, on_problem: Callable[[str], None], first: int = 0,
             return addresses[first:] + addresses[:first]
 
 
-def _refuse(server: Endpoint, how: str, why: str) -> None:
+def _refuse(server: Endpoint | GatewayEndpoint, how: str, why: str) -> None:
     if why:
         raise TargetNotAllowedError(f"{server.host} port {server.port} {how}{why}")
 

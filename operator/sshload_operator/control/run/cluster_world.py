@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from sshload_contract.wire.master_log import proof_sha256
+from sshload_contract.wire.run_config import GatewayEndpoint
 
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.shapes.reading import read_fitting
@@ -168,9 +169,9 @@ async def _create_keys(cluster: Cluster, plan: Plan) -> str:
 
 
 async def _keys(plan: Plan) -> Mapping[str, str]:
-    if not isinstance(plan.spec.target, ManagedTarget):
-        return {}
     target = cluster_places(plan).target
+    if not isinstance(plan.spec.target, ManagedTarget) or isinstance(target, GatewayEndpoint):
+        return {}
     return (await make_keys(KeysAsked(target.host, target.port, target.user, plan.spec.deadline_s))).files()
 
 

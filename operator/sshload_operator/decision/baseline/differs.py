@@ -13,7 +13,7 @@ from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.load_test import InstalledResources
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget
 
 
 def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
@@ -51,7 +51,13 @@ def comparable_hash(spec: LoadTestSpec) -> str:
 
 
 def _target(spec: LoadTestSpec) -> str:
-    return _server(spec.target) if isinstance(spec.target, ExternalTarget) else "managed"
+    match spec.target:
+        case ExternalTarget() as server:
+            return _server(server)
+        case GatewayTarget() as gateway:
+            return f"gateway {gateway.host} port {gateway.port}{gateway.path}, credential {gateway.credential}"
+        case _:
+            return "managed"
 
 
 def _via(spec: LoadTestSpec) -> str:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.decision.capacity.trials import amount_in_words, digits
 from sshload_operator.decision.life_cycle import Finding, in_progress, settled
 from sshload_operator.decision.load_test.blockers import Blocker, target_blocker, workers_blocker
@@ -71,7 +71,7 @@ def _no_verdict(reason: StrEnum, message: str) -> Findings:
 
 def _target(situation: Situation) -> Finding:
     target = situation.plan.spec.target
-    if isinstance(target, ExternalTarget):
+    if not isinstance(target, ManagedTarget):
         return _external_target(situation, target)
     blocker = target_blocker(situation)
     if blocker is not None:
@@ -86,16 +86,17 @@ def _target(situation: Situation) -> Finding:
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_STARTING, "the target is starting")
 
 
-def _external_target(situation: Situation, target: ExternalTarget) -> Finding:
-    where = f"{target.host}:{target.port}"
+def _external_target(situation: Situation, target: ExternalTarget | GatewayTarget) -> Finding:
+    where, do = f"{target.host}:{target.port}", "send requests" if isinstance(target, GatewayTarget) else "log in"
+    takes = "requests" if isinstance(target, GatewayTarget) else "logins"
     snapshot, before = situation.snapshot, situation.remembered_condition(ConditionType.TARGET_READY)
     logged_in = snapshot is not None and snapshot.iterations > snapshot.failures
     if logged_in or (before is not None and before.status is ConditionStatus.TRUE):
-        return Finding(ConditionStatus.TRUE, Reason.TARGET_EXTERNAL, f"the workers log in to {where}")
+        return Finding(ConditionStatus.TRUE, Reason.TARGET_EXTERNAL, f"the workers {do} to {where}")
     if snapshot is not None and snapshot.problem and not situation.start_over:
-        message = f"the workers try again to log in to {where}: {snapshot.problem}"
+        message = f"the workers try again to {do} to {where}: {snapshot.problem}"
         return Finding(ConditionStatus.FALSE, Reason.TARGET_UNREACHABLE, message)
-    message = f"{where} is not ours to prepare; the workers find out whether it takes logins"
+    message = f"{where} is not ours to prepare; the workers find out whether it takes {takes}"
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, message)
 
 

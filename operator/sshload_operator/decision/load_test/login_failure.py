@@ -1,11 +1,12 @@
 """Why the load was not begun: what kept a worker from logging in before it, in words, and what to change."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sshload_contract.vocabulary import Outcome, Verdict
 from sshload_contract.wire.report import LoginFailure
 
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.target import GatewayTarget, ManagedTarget
 from sshload_operator.decision.judgement import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
@@ -91,15 +92,59 @@ _MEANINGS = {
 }
 
 
+_OF_GATEWAY = {
+    Outcome.AUTH_REJECTED: _Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} refused the token",
+        "Check the Secret of {field}.tokenSecretRef: the token may have run out",
+    ),
+    Outcome.REQUEST_REFUSED: _Meaning(
+        Reason.LOGIN_FAILED,
+        "{server} does not serve the caller",
+        "Check {field}.credential and {field}.path, and whose token the Secret of {field}.tokenSecretRef has",
+    ),
+    Outcome.REFUSED: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} refused the connection",
+        "See that a gateway listens there, and that {field}.port is its port",
+    ),
+    Outcome.CONNECT_FAILED: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} could not be connected to",
+        "See that a gateway listens there, and that nothing in between is in the way",
+    ),
+    Outcome.TLS_FAILED: _Meaning(
+        Reason.LOGIN_FAILED,
+        "{server} agreed on no TLS that can be trusted",
+        "Compare {field}.tls and {field}.host with its certificate, and {field}.caSecretRef with who signed that",
+    ),
+    Outcome.TLS_TIMEOUT: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} did not end the TLS handshake in time",
+        "See that it speaks TLS at {field}.port, or raise spec.client.timeouts.kex",
+    ),
+    Outcome.BAD_ANSWER: _Meaning(
+        Reason.LOGIN_FAILED,
+        "{server} does not answer as a gateway does",
+        "See that {field}.port and {field}.path are those of a gateway, and {field}.tls as it has it",
+    ),
+}
+"""What outcomes mean where the target is a gateway."""
+
+
 def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
     """Return the verdict on a run whose load was not begun because a worker could not log in."""
-    meaning = _NO_ADDRESS if failure.outcome is None else _MEANINGS.get(failure.outcome, _OTHER)
+    meaning = _NO_ADDRESS if failure.outcome is None else _meanings(plan).get(failure.outcome, _OTHER)
     role = f"jump host {failure.jump_host}" if failure.jump_host else "the target"
     server = f"{role} ({failure.host} port {failure.port})"
     said = f" ({failure.message})" if failure.message else ""
     is_made = not failure.jump_host and isinstance(plan.spec.target, ManagedTarget)
-    field = f"spec.via[{failure.jump_host - 1}]" if failure.jump_host else "spec.target.external"
+    field = f"spec.via[{failure.jump_host - 1}]" if failure.jump_host else f"spec.target.{plan.spec.target.kind}"
     advice = _MANAGED_ADVICE if is_made else meaning.advice.format(field=field)
     words = meaning.words.format(server=server)
     message = f"the load was not begun: {words}{said} at the login of worker {failure.worker} before it. {advice}"
     return Verdict.ERROR, meaning.reason, message
+
+
+def _meanings(plan: Plan) -> Mapping[Outcome, _Meaning]:
+    return {**_MEANINGS, **_OF_GATEWAY} if isinstance(plan.spec.target, GatewayTarget) else _MEANINGS

@@ -12,7 +12,7 @@ from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.api.status.results import MaxStartupsAdvice
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import GatewayTarget, ManagedTarget
 from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady, Users
 from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
@@ -101,9 +101,11 @@ def _accepted(arrivals: Steady, logins: Logins) -> Steady:
 
 def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
     """Return the advice, None for a run that cannot be trusted."""
-    managed = isinstance(plan.spec.target, ManagedTarget)
+    target = plan.spec.target
+    managed = isinstance(target, ManagedTarget)
     if (
-        summary.end is not RunEnd.COMPLETED
+        isinstance(target, GatewayTarget)  # who logs in is not seen
+        or summary.end is not RunEnd.COMPLETED
         or summary.early_end is not None
         or defects(summary, managed=managed)
         or arrivals_dropped(summary)
@@ -111,7 +113,7 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
         return None
     if figures_spoiled(summary, plan.spec.scenario.slept_s):
         return None
-    setting = None if isinstance(plan.spec.target, ExternalTarget) else setting_of(plan.spec.target.sshd)
+    setting = setting_of(target.sshd) if isinstance(target, ManagedTarget) else None
     try:
         return _of_logins(measured_logins(plan, summary), setting)
     except NoFiguresError as error:

@@ -9,8 +9,10 @@ _EXTERNAL = EXTERNAL_USERS["target"]["external"]
 
 BAD: dict[str, Bad] = {
     "no-target": Bad(without(SMALL, "target"), "spec.target"),
-    "neither-target": bad("target", {}, says="exactly one of managed and external must be set"),
-    "both-targets": bad("target", {"managed": {}, "external": _EXTERNAL}, says="exactly one of managed and external"),
+    "neither-target": bad("target", {}, says="exactly one of managed, external and gateway must be set"),
+    "both-targets": bad(
+        "target", {"managed": {}, "external": _EXTERNAL}, says="exactly one of managed, external and gateway"
+    ),
     "target-of-the-wrong-type": bad("target.managed", "yes"),
     "password-for-a-managed-target": bad("client.auth", "password", says="publickey"),
     "password-for-a-managed-target-by-questions": bad("client.auth", "keyboard-interactive", says="publickey"),

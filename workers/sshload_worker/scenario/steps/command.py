@@ -4,7 +4,7 @@ import re
 from time import monotonic_ns
 
 from sshload_contract.steps import ExecStep
-from sshload_contract.vocabulary import Outcome, Timing
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
@@ -37,6 +37,8 @@ def run_command(step: ExecStep, run: StepRun) -> None:
         run.count_failure(parts, begin_ns, (begin_ns, opened_ns), course, classify_error(error).outcome)
         raise
     run.count_success(parts, begin_ns, (begin_ns, opened_ns), course)
+    for part, took_ns in course.told_ns.items():
+        run.clock.told(measured_step(step.name, part), took_ns)
     run.clock.transferred(parts.whole, stdout.count)
 
 

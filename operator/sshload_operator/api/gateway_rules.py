@@ -1,0 +1,110 @@
+"""What a spec may ask for where its target is a gateway, which runs commands, lists directories, and no more."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sshload_contract.client import Auth, Client, Library
+from sshload_contract.declared import Rule
+from sshload_contract.steps import ScenarioStep, SleepStep
+from sshload_contract.vocabulary import Timing, measured_step
+
+from sshload_operator.api.shapes.errors import shown
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import GatewayTarget
+
+HAS_GATEWAY: Final = "has(self.target.gateway)"
+_STEP_KINDS: Final = ScenarioStep.__args__
+_POSSIBLE: Final = [kind for kind in _STEP_KINDS if hasattr(kind, "gateway_timings")]
+_POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _POSSIBLE)
+_POSSIBLE_WORDS: Final = ", ".join(kind.kind for kind in _POSSIBLE)
+_OF_EVERY_ITERATION: Final = (Timing.TOTAL, Timing.CONNECT, Timing.TLS)
+_UNUSED_TEXTS: Final = {
+    "kexAlgorithms": "kex_algorithms",
+    "ciphers": "ciphers",
+    "macs": "macs",
+    "hostKeyAlgorithms": "host_key_algorithms",
+    "rekeyLimit": "rekey_bytes",
+    "windowSize": "window_bytes",
+    "packetSize": "packet_bytes",
+    "readBufferSize": "read_buffer_bytes",
+    "sftpReadSize": "sftp_read_bytes",
+    "sftpWriteSize": "sftp_write_bytes",
+}
+"""The settings of spec.client that a gateway's callers have no use for, by the name in a spec."""
+
+
+def calls_gateway(spec: LoadTestSpec) -> bool:
+    """Tell whether the workers speak HTTP to a gateway."""
+    return isinstance(spec.target, GatewayTarget)
+
+
+def timings_of_gateway(spec: LoadTestSpec) -> Iterator[str]:
+    """Yield the timings that a run against a gateway takes."""
+    yield from map(str, _OF_EVERY_ITERATION)
+    for step in spec.scenario.steps:
+        yield from (measured_step(getattr(step, "name", ""), timing) for timing in getattr(step, "gateway_timings", ()))
+
+
+def _impossible_steps(spec: LoadTestSpec) -> list[str]:
+    return [step.kind for step in spec.scenario.steps if type(step) not in _POSSIBLE]
+
+
+def _sets_ssh(client: Client, auth: Auth) -> bool:
+    """Tell whether any setting is there of how SSH is spoken."""
+    chosen = client.library is not Library.SSH2_PYTHON or client.control_master or client.compression
+    return chosen or auth is not Auth.PUBLICKEY or any(getattr(client, one) for one in _UNUSED_TEXTS.values())
+
+
+def _words(timings: tuple[Timing, ...]) -> str:
+    return "[" + ", ".join(f"'{timing}'" for timing in timings) + "]"
+
+
+GATEWAY_TIMINGS_IN_CEL: Final = (
+    f"(t.latency.step in {_words(_OF_EVERY_ITERATION)} || has(self.scenario.steps)"
+    " && self.scenario.steps.exists(s, "
+    + " || ".join(
+        f"(has(s.{kind.kind}) && t.latency.step in {_words(kind.gateway_timings)}"
+        f".map(p, has(s.{kind.kind}.name) ? s.{kind.kind}.name + '.' + p : p))"
+        for kind in _POSSIBLE
+        if kind is not SleepStep
+    )
+    + "))"
+)
+"""Whether the step of the latency threshold `t` is a timing of a run against a gateway."""
+
+GATEWAY_RULES: Final = (
+    Rule(
+        f"!{HAS_GATEWAY} || (!has(self.via) || self.via.size() == 0) && has(self.scenario.steps)"
+        " && !has(self.load.hold) && !(has(self.load.capacity) && has(self.load.capacity.hold))",
+        "takes no via, locustfile and hold: they are for SSH",
+        lambda spec: (
+            not calls_gateway(spec) or (not spec.via and spec.locustfile is None and not spec.load.held_sessions)
+        ),
+        at=".target.gateway",
+    ),
+    Rule(
+        f"!{HAS_GATEWAY} || !has(self.scenario.steps) || self.scenario.steps.size() > 0"
+        f" && self.scenario.steps.all(s, {_POSSIBLE_IN_CEL})",
+        f"of a gateway must be at least one, and {_POSSIBLE_WORDS} only: others need a session of SSH",
+        lambda spec: (
+            not calls_gateway(spec)
+            or spec.locustfile is not None
+            or (bool(spec.scenario.steps) and not _impossible_steps(spec))
+        ),
+        at=".scenario.steps",
+        explain=lambda spec: (
+            f"of a gateway must be {_POSSIBLE_WORDS}, and there is {shown(_impossible_steps(spec)[0])}, which needs a"
+            " session of SSH"
+            if _impossible_steps(spec)
+            else f"must have at least one: a gateway has no login to measure alone. It can be {_POSSIBLE_WORDS}"
+        ),
+    ),
+    Rule(
+        f"!{HAS_GATEWAY} || self.client.library == '{Library.SSH2_PYTHON}' && !self.client.controlMaster"
+        f" && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
+        + "".join(f" && !has(self.client.{name})" for name in _UNUSED_TEXTS),
+        "can have timeouts, quickAck and networkDelay only with target.gateway: the workers speak no SSH",
+        lambda spec: not calls_gateway(spec) or not _sets_ssh(spec.client, spec.auth),
+        at=".client",
+    ),
+)

@@ -1,0 +1,112 @@
+"""The bytes between a worker and a gateway: TCP, and TLS on it where the gateway's URL is https."""
+
+import socket
+import ssl
+from typing import Protocol
+
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.clients.tcp import Descriptor
+from sshload_worker.outcomes import StepFailure
+
+_RECEIVE_BYTES = 65_536
+
+
+class Stream(Protocol):
+    """Bytes in both directions. Calls wait by gevent, and raise StepFailure where the connection is lost."""
+
+    def send(self, data: bytes) -> None:
+        """Send all of `data`."""
+
+    def receive(self) -> bytes:
+        """Return what has come, waiting for something; empty where the other side has ended the connection."""
+
+
+class PlainStream:
+    """TCP alone."""
+
+    def __init__(self, descriptor: Descriptor) -> None:
+        self._descriptor = descriptor
+
+    def send(self, data: bytes) -> None:
+        """Send all of `data`."""
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[self._descriptor.socket.send(rest, socket.MSG_NOSIGNAL) :]
+            except BlockingIOError:
+                self._descriptor.wait_writable()
+            except OSError as error:
+                raise _lost(error) from None
+
+    def receive(self) -> bytes:
+        """Return what has come, waiting for something; empty where the other side has ended the connection."""
+        while True:
+            try:
+                return self._descriptor.socket.recv(_RECEIVE_BYTES)
+            except BlockingIOError:
+                self._descriptor.wait_readable()
+            except OSError as error:
+                raise _lost(error) from None
+
+
+class TlsStream:
+    """TLS on TCP. `handshake` comes first."""
+
+    def __init__(self, below: PlainStream, context: ssl.SSLContext, host: str) -> None:
+        self._below = below
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+
+    def handshake(self) -> None:
+        """Agree on keys, and check the certificate; raises StepFailure."""
+        while True:
+            try:
+                self._tls.do_handshake()
+            except ssl.SSLWantReadError:
+                self._send_sealed()
+                if not self._fetch():
+                    raise StepFailure(
+                        Outcome.TLS_FAILED, "the gateway closed the connection in the TLS handshake"
+                    ) from None
+            except ssl.SSLCertVerificationError as error:
+                raise StepFailure(Outcome.TLS_FAILED, f"the certificate: {error.verify_message}") from None
+            except ssl.SSLError as error:
+                raise StepFailure(Outcome.TLS_FAILED, f"the TLS handshake: {error.reason or 'failed'}") from None
+            else:
+                self._send_sealed()
+                return
+
+    def send(self, data: bytes) -> None:
+        """Send all of `data`. A gateway that asks for new keys meanwhile is answered with the next bytes."""
+        self._tls.write(data)
+        self._send_sealed()
+
+    def receive(self) -> bytes:
+        """Return what has come, waiting for something; empty where the other side has ended the connection."""
+        while True:
+            try:
+                return self._tls.read(_RECEIVE_BYTES)
+            except ssl.SSLWantReadError:
+                self._send_sealed()
+                if not self._fetch():
+                    return b""
+            except ssl.SSLZeroReturnError:
+                return b""
+            except ssl.SSLError as error:
+                raise StepFailure(Outcome.DISCONNECTED, f"TLS: {error.reason or 'failed'}") from None
+
+    def _send_sealed(self) -> None:
+        sealed = self._outgoing.read()
+        if sealed:
+            self._below.send(sealed)
+
+    def _fetch(self) -> bool:
+        """Fetch more of what the other side has sealed; return False at its end."""
+        sealed = self._below.receive()
+        self._incoming.write(sealed)
+        return bool(sealed)
+
+
+def _lost(error: OSError) -> StepFailure:
+    return StepFailure(Outcome.DISCONNECTED, f"the connection to the gateway was lost: {error.strerror}")

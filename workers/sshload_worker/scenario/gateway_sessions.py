@@ -1,0 +1,179 @@
+"""Connections to a gateway, where iterations get theirs, and the look at it before the load.
+
+A connection is TCP and, where the URL is https, TLS, each timed and within its limit. `login`, `banner`, `kex` and
+`auth` are the gateway's business, which says how long they took.
+"""
+
+import logging
+from collections import deque
+from time import monotonic, monotonic_ns
+
+import gevent
+from gevent.pool import Group
+from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
+from sshload_contract.wire.report import LoginFailure
+from sshload_contract.wire.run_config import Scenario, SessionReuse
+
+from sshload_worker.clients.gateway.access import GatewayAccess
+from sshload_worker.clients.gateway.connection import GatewayConnection
+from sshload_worker.clients.interface import Connection
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.first_login import OnProblem, patience_s, pauses_s
+from sshload_worker.scenario.sessions import SessionPerIteration, SessionPerUser, Sessions
+from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit, classify_error
+
+_MAY_PASS = frozenset(
+    {
+        Outcome.REFUSED,
+        Outcome.CONNECT_FAILED,
+        Outcome.CONNECT_TIMEOUT,
+        Outcome.DISCONNECTED,
+        Outcome.RATE_LIMITED,
+        Outcome.GATEWAY_BUSY,
+        Outcome.GATEWAY_TIMEOUT,
+        Outcome.BAD_GATEWAY,
+    }
+)
+"""Outcomes that another attempt may change."""
+
+log = logging.getLogger(__name__)
+
+
+class GatewayConnector:
+    """Makes connections to one gateway, and ends them; the recorder knows how many there are."""
+
+    def __init__(self, access: GatewayAccess, recorder: Recorder) -> None:
+        self._access = access
+        self._recorder = recorder
+
+    def connect(self, clock: StepClock, name: str = "") -> GatewayConnection:
+        """Return a new connection that takes requests; raises StepFailure or OSError."""
+        timeouts = self._access.client.timeouts
+        self._recorder.connections += 1
+        self._recorder.opened += 1
+        connection = None
+        try:
+            made = connection = GatewayConnection(self._access)
+            with TimeLimit(timeouts.connect_s, Timing.CONNECT):
+                clock.timed(measured_step(name, Timing.CONNECT), made.connect)
+            if self._access.tls is not None:
+                with TimeLimit(timeouts.kex_s, Timing.TLS):
+                    clock.timed(measured_step(name, Timing.TLS), made.handshake)
+        except BaseException:  # a kill too
+            self._recorder.connections -= 1
+            if connection is not None:
+                connection.close()
+            raise
+        return made
+
+    def disconnect(self, connection: Connection) -> None:
+        """End a connection that `connect` has made. Never waits."""
+        self._recorder.connections -= 1
+        connection.close()
+
+
+class GatewayPool:
+    """At most `size` idle connections, which iterations take and bring back, as HTTP clients do.
+
+    An iteration that finds none idle opens another. So nobody waits for a connection, and the load stays the one that
+    was asked for.
+    """
+
+    def __init__(self, connector: GatewayConnector, size: int) -> None:
+        self._connector = connector
+        self._size = size
+        self._idle: deque[Connection] = deque()
+        self._opening = Group()
+
+    def prepare(self, clock: StepClock, within_s: float) -> None:
+        """Open all connections, evenly within the time, and wait for the last."""
+        for _ in range(self._size):
+            self._opening.add(gevent.spawn(self._open, clock.sibling()))
+            gevent.sleep(within_s / self._size)
+        self._opening.join()
+
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
+        """Return an idle connection, the last one that was used first, or a new one."""
+        while self._idle:
+            found = self._idle.pop()
+            if not found.is_lost():
+                return found
+            self._connector.disconnect(found)
+        return self._connector.connect(clock)
+
+    def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:  # noqa: ARG002 - likewise
+        """Keep a usable connection, if there is room, and end any other."""
+        if usable and not connection.is_lost() and len(self._idle) < self._size:
+            self._idle.append(connection)
+        else:
+            self._connector.disconnect(connection)
+
+    def leave(self, user: int) -> None:
+        """Keep nothing for users."""
+
+    def close(self) -> None:
+        """End all connections that are kept, and those that are on the way."""
+        self._opening.kill()
+        while self._idle:
+            self._connector.disconnect(self._idle.pop())
+
+    def _open(self, clock: StepClock) -> None:
+        try:
+            self.release(self._connector.connect(clock), None, usable=True)
+        except (StepFailure, OSError) as error:
+            failure = classify_error(error)
+            clock.failed(failure.outcome, failure.message)
+
+
+def make_gateway_sessions(scenario: Scenario, access: GatewayAccess, recorder: Recorder, pool_part: int) -> Sessions:
+    """Return the worker's connections. `pool_part` is how many of the pool's are this worker's, 1 at least."""
+    connector = GatewayConnector(access, recorder)
+    match scenario.session_reuse:
+        case SessionReuse.NONE:
+            return SessionPerIteration(connector)
+        case SessionReuse.USER:
+            return SessionPerUser(connector)
+        case SessionReuse.POOL:
+            return GatewayPool(connector, pool_part)
+
+
+def look_once(worker: int, access: GatewayAccess, tell: OnProblem) -> LoginFailure | None:
+    """Ask the gateway for the caller's credentials; return why that, or the one to be used, is not to be had.
+
+    Problems that may pass are told, and the gateway is asked again for a while. No command runs.
+    """
+    deadline_s = monotonic() + patience_s(access.client.timeouts)
+    failure = _look(access)
+    for pause_s in pauses_s():
+        if failure is None or failure.outcome not in _MAY_PASS or monotonic() + pause_s >= deadline_s:
+            break
+        tell(f"{access.authority}: {failure.message}")
+        gevent.sleep(pause_s)
+        failure = _look(access)
+    if failure is None:
+        return None
+    return LoginFailure(worker, 0, access.endpoint.host, access.endpoint.port, failure.outcome, failure.message)
+
+
+def _look(access: GatewayAccess) -> StepFailure | None:
+    recorder = Recorder("", 0)  # thrown away with all that it counts
+    now_ns = monotonic_ns()
+    connector, due = GatewayConnector(access, recorder), Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns)
+    try:
+        connection = connector.connect(StepClock(recorder, due))
+        try:
+            with TimeLimit(access.client.timeouts.step_s, Timing.COMMAND):
+                names = connection.credentials()
+        finally:
+            connector.disconnect(connection)
+    except Exception as error:  # whatever it is, the master is to know at once
+        if not isinstance(error, StepFailure | OSError):
+            log.exception("the worker met an error of its own")
+        return classify_error(error)
+    if access.endpoint.credential not in names:
+        known = "none" if not names else f"others ({len(names)})"
+        return StepFailure(
+            Outcome.REQUEST_REFUSED, f"the caller has no credential {access.endpoint.credential}, but {known}"
+        )
+    return None
