@@ -1,4 +1,4 @@
-# One file, four images:  --target operator | worker | target | gateway.
+# One file, five images:  --target operator | worker | target | gateway | proxy.
 # Dependencies come from the hash-locked requirements/*.txt and are a layer of their own; the project is a thin layer above.
 # Everything is byte-compiled here, because a pod with a read-only root would otherwise compile at every start.
 # Two builds with the same SOURCE_DATE_EPOCH are the same, byte by byte, where Debian's packages are: name a DEBIAN_SNAPSHOT for that.
@@ -108,3 +108,11 @@ COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_gateway"]
+
+# The proxy in the path to a target. Its configuration comes from the run.
+FROM base AS proxy
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages haproxy
+USER 10001:10001
+WORKDIR /tmp
+ENTRYPOINT ["haproxy", "-db", "-f", "/etc/sshload/haproxy.cfg"]

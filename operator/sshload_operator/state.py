@@ -6,7 +6,7 @@ The phases, condition types and reasons of a test are spelled here, once; those 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Any
+from typing import Any, Final
 
 from sshload_contract.vocabulary import Invalidity
 from sshload_contract.wire.master_log import MasterLog
@@ -140,8 +140,13 @@ class Role(StrEnum):
     """What a child pod is, as its `sshload.dev/role` label says."""
 
     TARGET = "target"
+    PROXY = "proxy"
     MASTER = "master"
     WORKER = "worker"
+
+
+DEPLOYED: Final = frozenset({Role.TARGET, Role.PROXY})
+"""The roles whose pods a Deployment makes, which makes them again; those of the others are of Jobs."""
 
 
 @dataclass(frozen=True, slots=True)

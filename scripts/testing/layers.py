@@ -73,7 +73,7 @@ class Layer:
 PACKAGES = Need(
     "packages",
     (
-        "scripts/debian-packages", "cmake", "gcc", "git", "iproute2", "libc6-dev", "make", "openssh-client",
+        "scripts/debian-packages", "cmake", "gcc", "git", "haproxy", "iproute2", "libc6-dev", "make", "openssh-client",
         "openssh-server", "patch", "prometheus", "python3-dev", "rsync", "shellcheck", "util-linux", "zlib1g-dev",
     ),
 )  # fmt: skip

@@ -22,6 +22,7 @@ PROOF_SHA256 = proof_sha256(TOKEN)
 INSTALLATION = Installation(
     worker_image="registry.example.com/sshload-worker:1.2.3",
     target_image="registry.example.com/sshload-target:1.2.3",
+    proxy_image="registry.example.com/sshload-proxy:1.2.3",
     image_pull_policy="IfNotPresent",
     image_pull_secrets=(),
     worker_resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
@@ -33,6 +34,7 @@ INSTALLATION = Installation(
         user_id=10_001,
         master_resources={"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
         target_resources={"requests": {"cpu": "80m", "memory": "64Mi"}},
+        proxy_resources={"requests": {"cpu": "40m", "memory": "64Mi"}},
     ),
 )
 

@@ -43,7 +43,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "15-max-startups": {"arrivals": {"stages": [{"rate": 250, "duration": "1s"}]}},
     "16-two-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
     "17-post-quantum": {"arrivals": {"stages": [{"rate": 8, "duration": "4s"}]}},
-    "18-through-a-bastion": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
+    "18-in-the-path": {"users": {"stages": [{"users": 1, "duration": "12s"}]}},
     "19-capacity": {"capacity": {"arrivals": {"min": 10, "duration": "4s"}}},
     "20-baseline": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
     "21-api-sustained": {"arrivals": {"stages": [{"rate": 45, "duration": "8s"}]}},

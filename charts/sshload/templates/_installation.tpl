@@ -2,6 +2,7 @@
 {{- define "sshload.installation" -}}
 workerImage: {{ include "sshload.image" (dict "root" . "part" "worker") }}
 targetImage: {{ include "sshload.image" (dict "root" . "part" "target") }}
+proxyImage: {{ include "sshload.image" (dict "root" . "part" "proxy") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 imagePullSecrets: {{ toJson .Values.image.pullSecrets }}
 workerResources: {{ toJson .Values.worker.resources }}
@@ -18,6 +19,7 @@ runPods:
   tolerations: {{ toJson .Values.runPods.tolerations }}
   masterResources: {{ toJson .Values.master.resources }}
   targetResources: {{ toJson .Values.target.resources }}
+  proxyResources: {{ toJson .Values.proxy.resources }}
   networkPolicies: {{ .Values.runNetworkPolicy.enabled }}
   extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
 paused: {{ .Values.paused }}

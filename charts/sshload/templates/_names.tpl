@@ -75,7 +75,7 @@ consul.hashicorp.com/connect-inject: "false"
 {{- end -}}
 
 {{- /*
-The image of .part (operator, worker, target or gateway) in .root: its own registry, tag and digest, else those of all images. A
+The image of .part (operator, worker, target, gateway or proxy) in .root: its own registry, tag and digest, else those of all images. A
 digest stands for one image, so only a part has one; with it the tag is only a name for people.
 */ -}}
 {{- define "sshload.image" -}}

@@ -10,6 +10,7 @@ from sshload_contract.names import Host, Port, SecretName
 from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
 
 from sshload_operator.api.pods import Pods
+from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.sshd import Sshd
 
@@ -104,6 +105,7 @@ class ManagedTarget(Pods):
     kind: ClassVar[str] = "managed"
     sshd: Annotated[Sshd, Default({})]
     fixtures: Annotated[Fixtures, Default({})]
+    proxy: Proxy | None
 
 
 @dataclass(frozen=True, slots=True)

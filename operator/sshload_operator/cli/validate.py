@@ -28,6 +28,7 @@ from sshload_operator.planning.preflight import allowing, preflight
 _NOWHERE = Installation(
     worker_image="",
     target_image="",
+    proxy_image="",
     image_pull_policy="",
     image_pull_secrets=(),
     worker_resources={},

@@ -14,11 +14,13 @@ from sshload_contract.client import Auth, Library
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
+from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.control.run.keys import KeysAsked, make_keys
 from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
+from sshload_operator.local.haproxy import fitting, installed_haproxy
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_operator.local.sshd import (
     SSHD_PATH,
@@ -27,8 +29,15 @@ from sshload_operator.local.sshd import (
     installed_sshd,
     without_unknown_directives,
 )
-from sshload_operator.manifests import Places, TargetPlaces, run_config, target_config
-from sshload_operator.manifests.mounts import TOKEN_FILE, CredentialPaths, managed_endpoint
+from sshload_operator.manifests import (
+    Places,
+    ProxyPlaces,
+    TargetPlaces,
+    haproxy_config,
+    run_config,
+    target_config,
+)
+from sshload_operator.manifests.mounts import PROXY_FILE, TOKEN_FILE, CredentialPaths, managed_endpoint
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
@@ -93,7 +102,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     spec = plan.spec
     _require_libraries(spec.client.library)
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
-    sshd_port, stats_port, locust_port, master_port = _free_ports(4)
+    sshd_port, stats_port, locust_port, master_port, proxy_port, health_port = _free_ports(6)
     target: Endpoint | GatewayEndpoint
     if isinstance(spec.target, ManagedTarget):
         places = TargetPlaces(
@@ -103,8 +112,14 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             sshd_port=sshd_port,
             stats_port=stats_port,
         )
-        notes, processes = await _managed(plan, spec.target, places, folder)
-        target, stats_url = _managed_endpoint(places, spec.auth), f"http://{_LOOPBACK}:{places.stats_port}/stats"
+        entrance = sshd_port if spec.target.proxy is None else proxy_port
+        notes, processes = await _managed(plan, spec.target, places, entrance, folder)
+        if spec.target.proxy is not None:
+            proxy = ProxyPlaces(_LOOPBACK, proxy_port, health_port, _LOOPBACK, sshd_port)
+            proxy_notes, process = _proxy(spec.target.proxy, proxy, folder)
+            notes, processes = (*notes, *proxy_notes), (*processes, process)
+        target = _managed_endpoint(places, entrance, spec.auth)
+        stats_url = f"http://{_LOOPBACK}:{places.stats_port}/stats"
     else:
         notes, processes = (), ()
         target, stats_url = target_endpoint(spec.target, own.target), ""
@@ -138,12 +153,12 @@ def _require_libraries(client: Library) -> None:
 
 
 async def _managed(
-    plan: Plan, target: ManagedTarget, places: TargetPlaces, folder: Path
+    plan: Plan, target: ManagedTarget, places: TargetPlaces, entrance: int, folder: Path
 ) -> tuple[tuple[str, ...], tuple[LocalProcess, ...]]:
     sshd = installed_sshd()
     config = target_config(target, places)
     text, left_out = without_unknown_directives(config.sshd_config, sshd.version)
-    asked = KeysAsked(_LOOPBACK, places.sshd_port, places.user, plan.spec.deadline_s)
+    asked = KeysAsked(_LOOPBACK, entrance, places.user, plan.spec.deadline_s)
     _write_keys((await make_keys(asked)).files(), Path(places.keys_dir))
     (folder / "target.json").write_text(
         to_json(replace(config, sshd_config=text + _environment(places.home))), encoding="utf-8"
@@ -165,6 +180,15 @@ async def _managed(
     return tuple(notes), (process,)
 
 
+def _proxy(proxy: Proxy, places: ProxyPlaces, folder: Path) -> tuple[tuple[str, ...], LocalProcess]:
+    haproxy = installed_haproxy()
+    fitted, notes = fitting(proxy)
+    (folder / PROXY_FILE).write_text(haproxy_config(fitted, places), encoding="utf-8")
+    command = (haproxy.path, "-db", "-f", PROXY_FILE)
+    process = LocalProcess(name="proxy", role=Role.PROXY, command=command, ready_port=places.health_port)
+    return (f"the proxy is this machine's {haproxy.name}, which shares its CPUs with the rest", *notes), process
+
+
 def _environment(home: str) -> str:
     """Return the directive that keeps the user's own ~/.bashrc and the like out of the measurement."""
     return f"SetEnv HOME={home}\n"
@@ -181,7 +205,7 @@ def _write_secret(path: Path, text: str) -> None:
     path.write_text(text, encoding="ascii")
 
 
-def _managed_endpoint(places: TargetPlaces, auth: Auth) -> Endpoint:
+def _managed_endpoint(places: TargetPlaces, port: int, auth: Auth) -> Endpoint:
     keys = Path(places.keys_dir)
     paths = CredentialPaths(
         private_key=str(keys / "id_ed25519"),
@@ -190,7 +214,7 @@ def _managed_endpoint(places: TargetPlaces, auth: Auth) -> Endpoint:
         password="",
         known_hosts=str(keys / "known_hosts"),
     )
-    return managed_endpoint(_LOOPBACK, places.sshd_port, places.user, auth, paths)
+    return managed_endpoint(_LOOPBACK, port, places.user, auth, paths)
 
 
 def _master(locust_port: int, http_port: int) -> LocalProcess:

@@ -254,6 +254,7 @@ def local_installation(allowed: tuple[AllowedTarget, ...]) -> Installation:
     return Installation(
         worker_image="",
         target_image="",
+        proxy_image="",
         image_pull_policy="",
         image_pull_secrets=(),
         worker_resources={},

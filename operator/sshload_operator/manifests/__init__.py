@@ -10,6 +10,7 @@ from sshload_operator.manifests.children import (
     swept,
 )
 from sshload_operator.manifests.labels import Part, child_name
+from sshload_operator.manifests.proxy import ProxyPlaces, haproxy_config
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
 from sshload_operator.manifests.target import TargetPlaces, target_config
@@ -19,11 +20,13 @@ __all__ = [
     "ChildRef",
     "Part",
     "Places",
+    "ProxyPlaces",
     "TargetPlaces",
     "child_name",
     "child_ref",
     "children",
     "cluster_places",
+    "haproxy_config",
     "keys_secret",
     "results_config_map",
     "results_ref",

@@ -15,11 +15,12 @@ from sshload_operator.manifests.mounts import (
     TOKEN_FILE,
     USER_CA_FILE,
 )
-from sshload_operator.manifests.network_policy import master_policy, target_policy, workers_policy
+from sshload_operator.manifests.network_policy import master_policy, proxy_policy, target_policy, workers_policy
+from sshload_operator.manifests.proxy import proxy_deployment, proxy_service
 from sshload_operator.manifests.run_config import config_map
 from sshload_operator.manifests.target import target_deployment, target_service
 from sshload_operator.manifests.workers import workers_job
-from sshload_operator.planning.plan import Plan, TestIdentity
+from sshload_operator.planning.plan import Plan, TestIdentity, proxy_of
 from sshload_operator.state import Manifest
 
 KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
@@ -34,13 +35,16 @@ _RESOURCES = {
 _SWEPT = (
     ("Job", Part.WORKERS),
     ("Job", Part.MASTER),
+    ("Deployment", Part.PROXY),
     ("Deployment", Part.TARGET),
     ("Service", Part.MASTER),
+    ("Service", Part.PROXY),
     ("Service", Part.TARGET),
     ("Secret", Part.KEYS),
     ("ConfigMap", Part.CONFIG),
     ("NetworkPolicy", Part.WORKERS),
     ("NetworkPolicy", Part.MASTER),
+    ("NetworkPolicy", Part.PROXY),
     ("NetworkPolicy", Part.TARGET),
 )
 
@@ -78,8 +82,15 @@ def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
     shared = (config_map(plan), master_service(plan))
     jobs = (master_job(plan, proof_sha256), workers_job(plan))
     if isinstance(target, ManagedTarget):
-        return (*_policies(plan), *shared, target_service(plan), target_deployment(plan, target), *jobs)
+        of_target = (target_service(plan), target_deployment(plan, target))
+        return (*_policies(plan), *shared, *of_target, *_of_proxy(plan, target), *jobs)
     return (*_policies(plan), *shared, *jobs)
+
+
+def _of_proxy(plan: Plan, target: ManagedTarget) -> tuple[Manifest, ...]:
+    if target.proxy is None:
+        return ()
+    return proxy_service(plan), proxy_deployment(plan, target)
 
 
 def _policies(plan: Plan) -> tuple[Manifest, ...]:
@@ -87,7 +98,8 @@ def _policies(plan: Plan) -> tuple[Manifest, ...]:
         return ()
     target = plan.spec.target
     of_target = (target_policy(plan, target),) if isinstance(target, ManagedTarget) else ()
-    return (*of_target, master_policy(plan), workers_policy(plan))
+    of_proxy = (proxy_policy(plan),) if proxy_of(plan.spec) is not None else ()
+    return (*of_target, *of_proxy, master_policy(plan), workers_policy(plan))
 
 
 def child_ref(manifest: Manifest) -> ChildRef:

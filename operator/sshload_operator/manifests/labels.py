@@ -26,12 +26,14 @@ _RUN_ID = re.compile(r"[0-9a-f]{10}")
 _RUN = re.compile(r"[1-9][0-9]{0,18}")
 SSH_PORT = 2222
 TARGET_HTTP_PORT = 9200
+PROXY_HTTP_PORT = 9202
 LOCUST_PORT = 5557
 MASTER_HTTP_PORT = 9201
 DNS_PORT = 53
 SSH_PORT_NAME = "ssh"
 LOCUST_PORT_NAME = "locust"
 METRICS_PORT_NAME = "metrics"
+HEALTH_PORT_NAME = "health"
 
 
 @unique
@@ -39,6 +41,7 @@ class Part(StrEnum):
     """What an object is within its run, as the last part of its name. Objects of different kinds share a part."""
 
     TARGET = "target"
+    PROXY = "proxy"
     MASTER = "master"
     WORKERS = "workers"
     CONFIG = "config"
@@ -46,6 +49,7 @@ class Part(StrEnum):
     RESULTS = "results"
 
 
+_DEPLOYMENT_PARTS = {Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY}
 _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
 
 
@@ -120,8 +124,8 @@ def membership_of_pod(metadata: Mapping[str, Any]) -> Membership | None:
     if claimed is None:
         return None
     kind, name = controller(metadata).get("kind"), str(controller(metadata).get("name"))
-    if claimed.role is Role.TARGET:
-        prefix = run_child_name(claimed.test, claimed.run_id, Part.TARGET)
+    if claimed.role in _DEPLOYMENT_PARTS:
+        prefix = run_child_name(claimed.test, claimed.run_id, _DEPLOYMENT_PARTS[claimed.role])
         return claimed if kind == "ReplicaSet" and name.startswith(f"{prefix}-") else None
     job = run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
     return claimed if (kind, name) == ("Job", job) else None
@@ -131,7 +135,7 @@ def membership_of_job(metadata: Mapping[str, Any]) -> Membership | None:
     """Return the run that a Job belongs to; None where its name, labels or controller are not those of a run's Job."""
     owner = controller(metadata)
     claimed = _claimed(metadata, str(owner.get("name", "")))
-    if claimed is None or claimed.role is Role.TARGET:
+    if claimed is None or claimed.role not in _JOB_PARTS:
         return None
     named = metadata["name"] == run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
     return claimed if named and owner.get("kind") == TEST.name else None

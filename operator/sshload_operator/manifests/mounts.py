@@ -26,6 +26,7 @@ _WITH_PRIVATE_KEY = (Auth.PUBLICKEY, Auth.AGENT, Auth.CERTIFICATE)
 CONFIG_DIR = "/etc/sshload"
 RUN_FILE = "run.json"
 TARGET_FILE = "target.json"
+PROXY_FILE = "haproxy.cfg"
 KEYS_FOLDER = "keys"
 KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
 PRIVATE_KEY_FILE = "id_ed25519"

@@ -38,20 +38,32 @@ _NODE_LOCAL_DNS = "169.254.20.10/32"  # where NodeLocal DNSCache listens on each
 
 
 def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the target's policy: SSH from this run's workers only, counts for any pod (Prometheus).
+    """Return the target's policy: SSH from this run's proxy or clients only, counts for any pod (Prometheus).
 
     Nothing gets out but what `forward` steps lead to, and DNS where names are looked up.
-
-    Behind jump hosts, SSH may come from anywhere: the last of them is no pod of the run, and which address it has on
-    this side is not known.
     """
-    ssh_from = [] if plan.spec.via else [_pods(plan, Role.WORKER)]
+    ssh_from = _clients(plan) if target.proxy is None else [_pods(plan, Role.PROXY)]
     ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
     forwarded = tuple(forwards(plan.spec))
     egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
     if target.sshd.use_dns or any(read_address(found.host) is None for found in forwarded):
         egress.append(_dns(plan))
     return _policy(plan, Part.TARGET, Role.TARGET, ingress, egress)
+
+
+def proxy_policy(plan: Plan) -> Manifest:
+    """Return the proxy's policy: SSH from this run's clients, and out to the target alone, whose name is looked up."""
+    ingress = [_rule("from", _clients(plan), SSH_PORT)]
+    egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
+    return _policy(plan, Part.PROXY, Role.PROXY, ingress, egress)
+
+
+def _clients(plan: Plan) -> list[dict[str, Any]]:
+    """Return who connects to what is managed: the workers, behind jump hosts anybody (no peers).
+
+    The last jump host is no pod of the run, and which address it has on this side is not known.
+    """
+    return [] if plan.spec.via else [_pods(plan, Role.WORKER)]
 
 
 def master_policy(plan: Plan) -> Manifest:
@@ -64,7 +76,7 @@ def master_policy(plan: Plan) -> Manifest:
 
 
 def workers_policy(plan: Plan) -> Manifest:
-    """Return the workers' policy: nothing in, and out to the target or the first jump host, the master and DNS."""
+    """Return the workers' policy: nothing in, and out to the first of the path to sshd, the master and DNS."""
     egress = [*_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns(plan)]
     return _policy(plan, Part.WORKERS, Role.WORKER, [], egress)
 
@@ -72,7 +84,7 @@ def workers_policy(plan: Plan) -> Manifest:
 def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
     if isinstance(first, ManagedTarget):
-        return [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT)]
+        return [_rule("to", [_pods(plan, Role.TARGET if first.proxy is None else Role.PROXY)], SSH_PORT)]
     return _external_egress(plan, first.host, first.port)
 
 

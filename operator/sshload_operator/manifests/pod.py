@@ -8,7 +8,7 @@ from typing import Any
 
 from sshload_operator.api.pods import Pods, Volume
 from sshload_operator.api.shapes.reading import stated
-from sshload_operator.manifests.labels import name_annotation, role_labels
+from sshload_operator.manifests.labels import name_annotation, role_labels, role_selector
 from sshload_operator.manifests.mounts import config_mount, empty_dir
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
@@ -177,6 +177,21 @@ def _placement(plan: Plan, placed: Pods, affinity: Mapping[str, Any]) -> dict[st
         "priorityClassName": placed.priority_class_name,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def away_from(plan: Plan, *roles: Role) -> dict[str, Any]:
+    """Return the wish not to share a node with the run's pods of these roles: whoever shares cores is held up."""
+    preferred = [
+        {
+            "weight": 100,
+            "podAffinityTerm": {
+                "labelSelector": {"matchLabels": role_selector(plan, role)},
+                "topologyKey": "kubernetes.io/hostname",
+            },
+        }
+        for role in roles
+    ]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}} if preferred else {}
 
 
 def _accounts(plan: Plan, pods: Pods) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from sshload_operator.manifests.mounts import (
     PASSWORD,
     PRIVATE_KEY,
     PRIVATE_KEY_FILE,
+    PROXY_FILE,
     RUN_FILE,
     TARGET_FILE,
     TOKEN_FILE,
@@ -38,6 +39,7 @@ from sshload_operator.manifests.mounts import (
     hop_folder,
     managed_endpoint,
 )
+from sshload_operator.manifests.proxy import cluster_haproxy_config
 from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.preflight import allow_list_of_run
@@ -82,8 +84,9 @@ def cluster_places(plan: Plan) -> Places:
         target = _endpoint(spec.target)
         return Places(target, via, allow_list, stats_url="", files=files, token_path=_TOKEN_PATH)
     service = child_name(plan, Part.TARGET)
+    entrance = service if spec.target.proxy is None else child_name(plan, Part.PROXY)
     return Places(
-        target=managed_endpoint(_name_for_all_hops(plan, service), SSH_PORT, IMAGE_USER, spec.auth, _RUN_KEYS),
+        target=managed_endpoint(_name_for_all_hops(plan, entrance), SSH_PORT, IMAGE_USER, spec.auth, _RUN_KEYS),
         via=via,
         allow_list=allow_list,
         stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
@@ -173,10 +176,12 @@ def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
 
 
 def config_map(plan: Plan) -> Manifest:
-    """Return the ConfigMap with run.json, and with target.json where the target is managed."""
+    """Return the ConfigMap with run.json, with target.json of a managed target, and with its proxy's configuration."""
     data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
     if isinstance(plan.spec.target, ManagedTarget):
         data[TARGET_FILE] = to_json(target_config(plan.spec.target, CLUSTER_TARGET_PLACES))
+        if plan.spec.target.proxy is not None:
+            data[PROXY_FILE] = cluster_haproxy_config(plan, plan.spec.target.proxy)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

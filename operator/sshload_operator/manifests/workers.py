@@ -5,8 +5,8 @@ from typing import Any
 
 from sshload_contract.client import Auth
 
-from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
-from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, metadata, role_selector
+from sshload_operator.api.target import ExternalTarget, GatewayTarget
+from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
     CONFIG_DIR,
@@ -23,9 +23,9 @@ from sshload_operator.manifests.mounts import (
     hop_folder,
     run_keys_source,
 )
-from sshload_operator.manifests.pod import Container, job_limits, load_pod_spec, pod_template
-from sshload_operator.planning.plan import Plan, worker_resources
-from sshload_operator.state import Manifest, Role
+from sshload_operator.manifests.pod import Container, away_from, job_limits, load_pod_spec, pod_template
+from sshload_operator.planning.plan import Plan, pods_asked, worker_resources
+from sshload_operator.state import DEPLOYED, Manifest, Role
 
 _NAMES_AS_THEY_ARE = {"name": "ndots", "value": "1"}
 """A name with a dot is looked up as it is first; by default that below the test's own namespace comes first."""
@@ -48,7 +48,9 @@ def workers_job(plan: Plan) -> Manifest:
             "parallelism": replicas,
             "backoffLimitPerIndex": 0,
             **job_limits(plan),
-            "template": pod_template(plan, _container(plan), plan.spec.workers, _POD_SPEC, _away_from_the_target(plan)),
+            "template": pod_template(
+                plan, _container(plan), plan.spec.workers, _POD_SPEC, away_from(plan, *_measured(plan))
+            ),
         },
     }
 
@@ -85,16 +87,9 @@ def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
         yield from credentials_sources(host, hop_folder(hop))
 
 
-def _away_from_the_target(plan: Plan) -> dict[str, Any]:
-    """Return the wish not to share a node with a managed target: sharing cores with sshd distorts what is measured."""
-    if not isinstance(plan.spec.target, ManagedTarget):
-        return {}
-    term = {
-        "labelSelector": {"matchLabels": role_selector(plan, Role.TARGET)},
-        "topologyKey": "kubernetes.io/hostname",
-    }
-    preferred = [{"weight": 100, "podAffinityTerm": term}]
-    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+def _measured(plan: Plan) -> Iterator[Role]:
+    """Yield the roles of what is measured: sharing cores with that would distort it."""
+    return (role for role in pods_asked(plan.spec) if role in DEPLOYED)
 
 
 def _files(plan: Plan) -> Iterator[dict[str, Any]]:

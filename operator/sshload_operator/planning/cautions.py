@@ -16,7 +16,7 @@ from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.estimates import likely_trials, most_attempts, most_load, most_samples, written_bytes
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, proxy_of
 from sshload_operator.planning.search_cautions import search_cautions
 
 # sshd passes SSH_LISTEN_BACKLOG to listen(2), and it is not configurable.
@@ -54,6 +54,7 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *_home_too_small(plan),
         *_pool_logs_in_at_once(plan),
         *_deleted_and_applied_anew(plan),
+        *_full_proxy(plan),
         *hold_cautions(plan),
         *search_cautions(plan),
     )
@@ -203,6 +204,21 @@ def _deleted_and_applied_anew(plan: Plan) -> Iterator[str]:
         yield (
             f"spec.ttlAfterFinished deletes the test, and {applier} keeps it as it is in Git: it is applied again then,"
             " and runs again, without end; leave ttlAfterFinished out"
+        )
+
+
+def _full_proxy(plan: Plan) -> Iterator[str]:
+    """Speak of more connections than the proxy passes on. A search is to find that out.
+
+    The bound of arrivals in flight says nothing of how many there will be.
+    """
+    proxy, load = proxy_of(plan.spec), plan.spec.load
+    most = 0 if load.drops_arrivals else load.most_connections
+    if proxy is not None and plan.spec.capacity is None and most > proxy.max_connections:
+        yield (
+            f"spec.target.managed.proxy.maxConnections is {proxy.max_connections}, and spec.load opens up to {most} at"
+            " once: the others wait at the proxy, in their banner latency; raise maxConnections unless that is what you"
+            " measure"
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from sshload_contract.allow_list import AllowList
 from sshload_contract.quantities import resource_amount
 
+from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
 from sshload_operator.api.status.head import ObjectStatus, RunStatus
 from sshload_operator.api.status.load_test import InstalledResources, TestHead
@@ -63,9 +64,9 @@ class RunPods:
     """What the installer settled for the pods of all runs.
 
     Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
-    OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `master_resources` and
-    `target_resources` are those of pods whose test names none. `extra_egress` are rules of a NetworkPolicy that the
-    policies of all roles get; without `network_policies` a run has no policies.
+    OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `master_resources`,
+    `target_resources` and `proxy_resources` are those of pods whose test names none. `extra_egress` are rules of a
+    NetworkPolicy that the policies of all roles get; without `network_policies` a run has no policies.
     """
 
     user_id: int | None
@@ -75,6 +76,7 @@ class RunPods:
     tolerations: tuple[Mapping[str, Any], ...] = ()
     master_resources: Mapping[str, Any] = field(default_factory=dict)
     target_resources: Mapping[str, Any] = field(default_factory=dict)
+    proxy_resources: Mapping[str, Any] = field(default_factory=dict)
     network_policies: bool = True
     extra_egress: tuple[Mapping[str, Any], ...] = ()
 
@@ -116,6 +118,7 @@ class Installation:
 
     worker_image: str
     target_image: str
+    proxy_image: str
     image_pull_policy: str
     image_pull_secrets: tuple[str, ...]
     worker_resources: Mapping[str, Any]
@@ -171,7 +174,13 @@ class Plan:
 def pods_asked(spec: LoadTestSpec) -> Mapping[Role, int]:
     """Return how many pods a run with this spec has of each role, those with none left out."""
     target = {Role.TARGET: 1} if isinstance(spec.target, ManagedTarget) else {}
-    return {**target, Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
+    proxy = {Role.PROXY: 1} if proxy_of(spec) is not None else {}
+    return {**target, **proxy, Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
+
+
+def proxy_of(spec: LoadTestSpec) -> Proxy | None:
+    """Return the proxy that the run deploys in the path to its managed target, None where there is none."""
+    return spec.target.proxy if isinstance(spec.target, ManagedTarget) else None
 
 
 def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:
@@ -198,11 +207,12 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
     """Return the installation's resources by role, where the spec leaves them to it; None where there are no pods."""
     if installation.one_address:
         return None
-    managed = spec.target if isinstance(spec.target, ManagedTarget) else None
+    managed, proxy = spec.target if isinstance(spec.target, ManagedTarget) else None, proxy_of(spec)
     return InstalledResources(
         worker=None if spec.workers.resources else _pod_resources(installation.worker_resources),
         master=_pod_resources(installation.run_pods.master_resources),
         target=None if managed is None or managed.resources else _pod_resources(installation.run_pods.target_resources),
+        proxy=None if proxy is None else _pod_resources(installation.run_pods.proxy_resources),
     )
 
 

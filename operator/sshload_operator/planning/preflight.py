@@ -26,7 +26,7 @@ from sshload_contract.wire.run_config import SessionReuse
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.estimates import most_load
-from sshload_operator.planning.plan import Limits, Plan
+from sshload_operator.planning.plan import Limits, Plan, proxy_of
 from sshload_operator.planning.search_cautions import impossible_search
 from sshload_operator.state import Reason
 
@@ -206,7 +206,8 @@ def _too_much_for_rsync(plan: Plan) -> Refusal | None:
 
 def _too_few_source_ports(plan: Plan) -> Refusal | None:
     """Refuse what needs more source ports at once than the workers' addresses have."""
-    addresses = 1 if plan.installation.one_address else plan.spec.workers.replicas
+    proxy = proxy_of(plan.spec)
+    addresses = 1 if plan.installation.one_address or proxy is not None else plan.spec.workers.replicas
     held_s = TIME_WAIT_S + plan.spec.scenario.slept_s
     needed = _most_ports(plan, held_s)
     if needed <= addresses * SOURCE_PORTS:
@@ -217,6 +218,8 @@ def _too_few_source_ports(plan: Plan) -> Refusal | None:
     whose = f"the addresses of {addresses} worker pods have {addresses * SOURCE_PORTS}: {SOURCE_PORTS} each, which"
     if plan.installation.one_address:
         more, whose = less, f"this machine's address has {SOURCE_PORTS}, which"
+    elif proxy is not None:
+        more, whose = less, f"the address of the proxy (spec.target.managed.proxy) has {SOURCE_PORTS}, which"
     what = "spec.load" if plan.spec.capacity is None else "the largest trial of spec.load.capacity"
     return Reason.LOAD_IMPOSSIBLE, (
         f"{what} needs {needed} source ports within {held_s:g} s, and {whose} a closed connection keeps for"

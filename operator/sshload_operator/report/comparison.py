@@ -7,6 +7,7 @@ from typing import Any, Final
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import (
     ComparedFigure,
+    ComparisonResults,
     ComparisonStatus,
     ComparisonVerdict,
     Difference,
@@ -42,10 +43,12 @@ def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
     shares of errors, of the difference in points) says: better, worse, none, or unknown. Rates and capacities are
     better the higher they are, all else the lower it is. `differenceMs` is what a variant adds to a latency in
     milliseconds, from `lowMs` to `highMs` with 95 % confidence; null where the figure is no latency. `swept` is the
-    field of which each variant has a `value`, "" where none is swept; `isNumeric` says that all values are numbers.
+    field of which each variant has a `value`, "" where none is swept; `isNumeric` says that all values are numbers. A
+    variant's `reference` is the one that it is compared with, null for the first.
     """
     status = read_fitting(ComparisonStatus, comparison.status)
-    variants = () if status.results is None else status.results.variants
+    results = ComparisonResults(()) if status.results is None else status.results
+    variants = results.variants
     document = {
         "version": COMPARISON_REPORT_VERSION,
         "release": release,
@@ -53,17 +56,18 @@ def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
         "verdict": verdict_of(status),
         "phase": status.phase,
         "progress": status.progress,
-        "swept": "" if status.results is None else status.results.swept,
+        "swept": results.swept,
         "isNumeric": bool(variants) and all(_NUMBER.fullmatch(one.value) for one in variants),
         "variants": [
             {
                 "name": one.name,
                 "value": one.value,
+                "reference": None if number == 0 else results.reference_of(one).name,
                 "tests": one.tests,
                 "measured": one.measured,
                 "verdicts": dict(one.verdicts),
             }
-            for one in variants
+            for number, one in enumerate(variants)
         ],
         "figures": list(_figures(variants)),
         "tests": [_test(one) for one in status.tests],

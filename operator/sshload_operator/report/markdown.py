@@ -71,11 +71,10 @@ def _against(other: Mapping[str, Any]) -> Iterator[str]:
 
 def _comparison_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _head(document["comparison"]["name"], document["verdict"])
-    names = [one["name"] for one in document["variants"]]
-    for variant in names[1:]:
-        rows = (_compared(one, names[0], variant) for one in document["figures"] or ())
-        head = ("figure", names[0], variant, "ratio", "95 % interval", "ms", "95 % interval", "difference")
-        yield from _table(f"{_plain(variant)} beside {_plain(names[0])}", tuple(map(_plain, head)), rows)
+    for variant, reference in ((one["name"], one["reference"]) for one in document["variants"][1:]):
+        rows = (_compared(one, reference, variant) for one in document["figures"] or ())
+        head = ("figure", reference, variant, "ratio", "95 % interval", "ms", "95 % interval", "difference")
+        yield from _table(f"{_plain(variant)} beside {_plain(reference)}", tuple(map(_plain, head)), rows)
     tests = (
         (one["round"], one["variant"], one["test"], one["verdict"], one["problem"] or one["reason"])
         for one in document["tests"] or ()

@@ -21,8 +21,12 @@ def readable(manifest: Manifest) -> dict[str, Any]:
         return dict(manifest)
     return {
         **manifest,
-        "data": {name: json.loads(text, object_hook=in_lines) for name, text in manifest["data"].items()},
+        "data": {name: readable_text(name, text) for name, text in manifest["data"].items()},
     }
+
+
+def readable_text(name: str, text: str) -> Any:
+    return json.loads(text, object_hook=in_lines) if name.endswith(".json") else text.splitlines()
 
 
 def in_lines(said: dict[str, Any]) -> dict[str, Any]:

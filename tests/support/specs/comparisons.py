@@ -35,6 +35,10 @@ def nested(levels: int) -> Spec:
 
 GOOD: Mapping[str, Spec] = {
     "two variants": comparison_spec(),
+    "a reference of a later variant": {
+        **comparison_spec("a", "b", "c"),
+        "variants": [{"name": "a"}, {"name": "b", "reference": "c"}, {"name": "c", "reference": "a"}],
+    },
     "ten variants": comparison_spec(*"abcdefghij", repeats=20),
     "no patch": with_second(),
     "another load": with_second(remove=["load.arrivals"], patch={"load": BURST}),
@@ -52,6 +56,15 @@ GOOD: Mapping[str, Spec] = {
 BAD: Mapping[str, tuple[Spec, str]] = {
     "one variant": (comparison_spec("a"), "spec.variants: must have from 2 to 10 items, not 1"),
     "eleven variants": (comparison_spec(*"abcdefghijk", repeats=1), "spec.variants: must have from 2 to 10"),
+    "a reference that is no variant": (
+        with_second(reference="other"),
+        "spec.variants: a reference is another variant, and the first has none: that of b",
+    ),
+    "a reference of its own": (with_second(reference="b"), "spec.variants: a reference is another variant"),
+    "a reference of the first": (
+        {**comparison_spec(), "variants": [{"name": "a", "reference": "b"}, {"name": "b"}]},
+        "spec.variants: a reference is another variant, and the first has none: that of a",
+    ),
     "two of one name": (comparison_spec("a", "b", "a"), 'spec.variants[2]: "a" is repeated'),
     "no round": (comparison_spec(repeats=0), "spec.repeats: is 0"),
     "too many rounds": (comparison_spec(repeats=51), "spec.repeats: is 51"),

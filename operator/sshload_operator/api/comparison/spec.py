@@ -5,7 +5,7 @@ What the patches make of the base is known to the parser only: the CRD sees the 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
@@ -20,6 +20,12 @@ from sshload_operator.api.spec import LoadTestSpec
 MOST_TESTS: Final = 200
 MOST_VARIANTS: Final = 10
 _LONGEST_NAME: Final = 20
+_NAME: Final = Text(
+    longest=_LONGEST_NAME,
+    shortest=1,
+    pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?",
+    wanted="lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
+)
 
 NOT_IN_TESTS: Final[Mapping[str, str]] = {
     "abort": "spec.abort ends the whole comparison",
@@ -52,18 +58,20 @@ def _not_in_base(field: str, is_set: str) -> Rule:
 class Variant:
     """One of the sides: its name, the whole spec of its tests as it is written to them, and the same as values.
 
-    `value` is that of the swept field, empty where no field is swept.
+    `value` is that of the swept field, empty where no field is swept. `reference` is the variant that it is compared
+    with, empty for the first one.
     """
 
     name: str
     body: Mapping[str, Any]
     spec: LoadTestSpec
     value: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSpec:
-    """A whole SSHLoadTestComparison spec. The others are compared with the first variant, over `repeats` rounds.
+    """A whole SSHLoadTestComparison spec. Each variant is compared with its reference, over `repeats` rounds.
 
     In every round each variant is tested once. `swept` is the field whose values the variants are, empty where they
     are written one by one.
@@ -74,6 +82,10 @@ class ComparisonSpec:
     abort: bool
     swept: str = ""
 
+    def reference_of(self, variant: Variant) -> str:
+        """Return the name of the variant that this one is compared with: the first one's is itself."""
+        return variant.reference or self.variants[0].name
+
 
 @dataclass(frozen=True, slots=True)
 class _WrittenVariant:
@@ -81,12 +93,7 @@ class _WrittenVariant:
 
     name: Annotated[
         str,
-        Text(
-            longest=_LONGEST_NAME,
-            shortest=1,
-            pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?",
-            wanted="lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
-        ),
+        _NAME,
         "Its name, with which the names of its tests end.",
     ]
     patch: Annotated[
@@ -114,6 +121,22 @@ class _WrittenVariant:
         Absent(()),
         "Fields of the base that are removed before the patch is merged, such as load.arrivals for a patch with"
         " load.burst.",
+    ]
+    reference: Annotated[
+        str,
+        Text(longest=_LONGEST_NAME),
+        Absent(""),
+        "What it is compared with; by default the first.",
+    ]
+
+
+def _without_reference(variants: Sequence[_WrittenVariant]) -> list[str]:
+    """Return the names of variants whose reference is none of the others, and of the first if it has one."""
+    names = {one.name for one in variants}
+    return [
+        one.name
+        for place, one in enumerate(variants)
+        if one.reference and (place == 0 or one.reference not in names - {one.name})
     ]
 
 
@@ -153,6 +176,17 @@ class WrittenComparison:
                 f" {MOST_TESTS} can be kept"
             ),
         ),
+        Rule(
+            "!has(self.variants) || self.variants.all(v, !has(v.reference)"
+            " || (v != self.variants[0] && v.reference != v.name && self.variants.exists(o, o.name == v.reference)))",
+            "a reference is another variant; the first has none",
+            lambda comparison: not _without_reference(comparison.variants),
+            at=".variants",
+            explain=lambda comparison: (
+                "a reference is another variant, and the first has none: that of"
+                f" {_without_reference(comparison.variants)[0]} is not valid"
+            ),
+        ),
         *(_not_in_base(field, cel) for field, cel in _SET_IN_CEL.items()),
     )
     base: Annotated[Mapping[str, Any], FreeForm()]  # the CRD has the schema of a test's spec here
@@ -160,7 +194,7 @@ class WrittenComparison:
         tuple[_WrittenVariant, ...],
         Items(least=2, most=MOST_VARIANTS, key=("name",)),
         Absent(()),
-        "What is compared. All others are compared with the first.",
+        "What is compared.",
     ]
     sweep: Annotated[
         _WrittenSweep | None,
@@ -252,9 +286,8 @@ def _patched(base: Mapping[str, Any], written: _WrittenVariant, path: str) -> Va
     for field, why in NOT_IN_TESTS.items():
         if field in written.patch:
             raise SpecError(f"{path}.patch.{field}", f"must not be set: {why}")
-    return _parsed(
-        written.name, merged(_without(base, written.remove, f"{path}.remove"), written.patch), f"{path}.patch"
-    )
+    body = merged(_without(base, written.remove, f"{path}.remove"), written.patch)
+    return replace(_parsed(written.name, body, f"{path}.patch"), reference=written.reference)
 
 
 def _parsed(name: str, body: Mapping[str, Any], path: str, value: str = "") -> Variant:

@@ -127,12 +127,11 @@ class ComparedFigure:
     ] = None
     difference_ms: Annotated[
         AnyNumber | None,
-        "Of a latency, the mean of the rounds' differences from the first variant in milliseconds: what the variant"
-        " adds.",
+        "Of a latency, the mean difference from the reference.",
     ] = None
     low_ms: Annotated[
         AnyNumber | None,
-        "The lower end of the 95 % confidence interval of differenceMs. Absent with fewer than three rounds.",
+        "Its lower end.",
     ] = None
     high_ms: Annotated[AnyNumber | None, "The upper end."] = None
 
@@ -143,6 +142,7 @@ class VariantResult:
 
     name: Annotated[_VariantName, "Its name."]
     value: Annotated[str, Text(200), Absent(""), "Its value of the field that is swept. Absent where none is."] = ""
+    reference: Annotated[_VariantName, Absent(""), "Its reference, if not the first."] = ""
     tests: Annotated[Count, "Its finished tests."]
     measured: Annotated[Count, "Those of them that were measured."]
     verdicts: Annotated[
@@ -165,6 +165,10 @@ class ComparisonResults:
     swept: Annotated[
         str, Text(200), Absent(""), "The field of which each variant has a value. Absent where none is."
     ] = ""
+
+    def reference_of(self, variant: VariantResult) -> VariantResult:
+        """Return the variant that this one is compared with: the first one, unless it names another that is there."""
+        return next((one for one in self.variants if one.name == variant.reference), self.variants[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,6 +112,7 @@ class InstalledResources:
     worker: Annotated[_Resources, "Those of the worker pods: requests cpu 1, memory 1Gi; limits memory 1Gi."] = None
     master: Annotated[_Resources, "Those of the master's pod."] = None
     target: Annotated[_Resources, "Those of the target's pod."] = None
+    proxy: Annotated[_Resources, "Those of the proxy's pod."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,11 +109,12 @@ def _figure_of(variant: VariantResult, key: tuple[str, str]) -> ComparedFigure |
 
 
 def _tables(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:
-    variants = () if status.results is None else status.results.variants
-    for variant in variants[1:]:
-        first, other = (one.value or one.name for one in (variants[0], variant))
+    results = ComparisonResults(()) if status.results is None else status.results
+    for variant in results.variants[1:]:
+        reference = results.reference_of(variant)
+        first, other = (one.value or one.name for one in (reference, variant))
         head = ("figure", first, other, "ratio", "95 % interval", "difference")
-        keyed = dict(_rows(_by_key(variants[0]), _by_key(variant)))
+        keyed = dict(_rows(_by_key(reference), _by_key(variant)))
         shown = {name: row for name, row in keyed.items() if verbose or row[-1] != _WORDS[Difference.NONE]} or keyed
         left_out = len(keyed) - len(shown)
         note = f"-v shows the {left_out} figures without a difference" if left_out else ""

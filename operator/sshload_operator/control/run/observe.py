@@ -24,7 +24,7 @@ from sshload_operator.control.run.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
 from sshload_operator.planning.plan import Plan, TestIdentity, pods_asked
-from sshload_operator.state import Observed, ObservedBaseline, Phase, PodFacts, Role
+from sshload_operator.state import DEPLOYED, Observed, ObservedBaseline, Phase, PodFacts, Role
 
 _LOG = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ class Observations:
         return tuple(pod for pod in self.disrupted.values() if self._is_of(test_uid, pod))
 
     def _is_of(self, test_uid: str, pod: PodFacts) -> bool:
-        return pod.role is Role.TARGET or self.owner_of_job.get(pod.controller_uid) == test_uid
+        return pod.role in DEPLOYED or self.owner_of_job.get(pod.controller_uid) == test_uid
 
 
 def _remember(known: dict[str, _Value], name: str, value: _Value) -> None:
@@ -236,7 +236,7 @@ def _seems_lost(observations: Observations, run: RunUnderWay) -> bool:
     goes_on = snapshot is not None and snapshot.stage is not Stage.WAITING_FOR_WORKERS
     if not goes_on and head_of(run.body).phase is not Phase.RUNNING:
         return False
-    roles = (Role.MASTER, Role.TARGET) if Role.TARGET in pods_asked(run.plan.spec) else (Role.MASTER,)
+    roles = {Role.MASTER, *DEPLOYED} & pods_asked(run.plan.spec).keys()
     return any(all(pod.phase != "Running" for pod in _pods_of(observations, run.plan, role)) for role in roles)
 
 
@@ -311,8 +311,9 @@ async def _read_rejection(cluster: Cluster, observations: Observations, run: Run
 async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> str:
     """Return what a controller said of pods that it could not create, empty where it said nothing."""
     namespace = plan.test.namespace
-    if Role.TARGET in missing:
-        deployment = await cluster.read_deployment(namespace, child_name(plan, Part.TARGET))
+    deployments = {Role.TARGET: child_name(plan, Part.TARGET), Role.PROXY: child_name(plan, Part.PROXY)}
+    for name in (deployments[role] for role in missing if role in deployments):
+        deployment = await cluster.read_deployment(namespace, name)
         message = _replica_failure(deployment or {})
         if message:
             return message

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sshload_operator.manifests.labels import membership_of_pod
-from sshload_operator.state import WAITS_TO_BE_MADE, PodFacts, Role
+from sshload_operator.state import DEPLOYED, WAITS_TO_BE_MADE, PodFacts, Role
 
 _DISRUPTION_LIMIT_CHARACTERS = 300
 _ORDINARY_ENDS = ("Completed", "Error", "")
@@ -52,7 +52,7 @@ def _phase(status: Mapping[str, Any], own: Mapping[str, Any], role: Role) -> str
     """Return the pod's phase. A load pod whose own container has ended is over, even while an injected one runs on."""
     phase = str(status.get("phase", ""))
     ended = own.get("state", {}).get("terminated")
-    if phase != _RUNNING or not ended or role is Role.TARGET:
+    if phase != _RUNNING or not ended or role in DEPLOYED:
         return phase
     return "Succeeded" if ended["exitCode"] == 0 else "Failed"
 

@@ -1,4 +1,4 @@
-"""The figures of each variant beside the first one's.
+"""The figures of each variant beside those of its reference, which is the first one unless it names another.
 
 Rounds are paired blocks: what drifts over an hour moves both tests of a round alike, and cancels out of the ratio of
 the two. So a ratio is the geometric mean of the rounds' ratios, and its interval is over the rounds. The share of
@@ -43,7 +43,7 @@ _RESOLUTION = log1p(RESOLUTION)
 class Compared:
     """One figure of one variant. `value` is the median over `rounds` tests, the whole variant's.
 
-    The rest is beside the first variant, over the `rounds` in which both have the figure: `mean`, `low` and `high` are
+    The rest is beside the reference, over the `rounds` in which both have the figure: `mean`, `low` and `high` are
     ratios, or percentage points where `in_points`; None where they cannot be stated. `in_ms` is the same difference in
     milliseconds; None where the figure is no latency.
     """
@@ -67,17 +67,17 @@ def keys(runs: Iterable[TestRun]) -> tuple[str, ...]:
     return tuple(sorted({key for run in runs for key in run.figures}, key=place))
 
 
-def compare(runs: Iterable[TestRun], first: str, variant: str, seed: int) -> tuple[Compared, ...]:
-    """Return the variant's figures beside those of the variant `first`, which may be itself."""
+def compare(runs: Iterable[TestRun], reference: str, variant: str, seed: int) -> tuple[Compared, ...]:
+    """Return the variant's figures beside those of the variant `reference`, which may be itself."""
     ours: dict[int, Figures] = {}
     theirs: dict[int, Figures] = {}
     measured = tuple(runs)
     for run in measured:
         if run.variant == variant:
             ours[run.round] = run.figures
-        if run.variant == first:
+        if run.variant == reference:
             theirs[run.round] = run.figures
-    return tuple(_compared(key, ours, theirs, seed, is_first=first == variant) for key in _known(measured, ours))
+    return tuple(_compared(key, ours, theirs, seed, is_first=reference == variant) for key in _known(measured, ours))
 
 
 def _known(runs: Iterable[TestRun], ours: Mapping[int, Figures]) -> Iterator[str]:
@@ -151,6 +151,7 @@ def _variant_result(variant: Variant, found: Sequence[Compared], tests: Sequence
     return VariantResult(
         name=variant.name,
         value=variant.value,
+        reference=variant.reference,
         tests=len(tests),
         measured=sum(not run.problem for run in tests),
         verdicts=dict(sorted(Counter(str(run.verdict) for run in tests).items())),

@@ -291,7 +291,6 @@ class _Run:
     @cached_property
     def results(self) -> Results:
         """All figures by variant."""
-        first = self.plan.spec.variants[0].name
-        seed = int(self.plan.run_id, 16)
+        spec, seed = self.plan.spec, int(self.plan.run_id, 16)
         measured = [run for run in self.ended if not run.problem]
-        return {variant.name: compare(measured, first, variant.name, seed) for variant in self.plan.spec.variants}
+        return {one.name: compare(measured, spec.reference_of(one), one.name, seed) for one in spec.variants}

@@ -59,9 +59,12 @@ def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str,
         if all(run.problem for run in mine):
             return _unmeasured(variant.name, mine)
     repeats = plan.spec.repeats
-    first = plan.spec.variants[0].name
-    said = {variant.name: variant.value or variant.name for variant in plan.spec.variants}
-    sentences = (sentence(said[variant], said[first], found) for variant, found in results.items() if variant != first)
+    spec = plan.spec
+    said = {variant.name: variant.value or variant.name for variant in spec.variants}
+    sentences = (
+        sentence(said[variant.name], said[spec.reference_of(variant)], results[variant.name])
+        for variant in spec.variants[1:]
+    )
     found = f"over {repeats} rounds, {'. '.join(sentences)}"
     lost = [run for run in ended if run.problem]
     if lost:

@@ -66,6 +66,8 @@ def comparison_hash(spec: ComparisonSpec) -> str:
     compared: list[Any] = [spec.repeats, [(variant.name, spec_hash(variant.spec)) for variant in spec.variants]]
     if spec.swept:
         compared.append([spec.swept, [variant.value for variant in spec.variants]])
+    if any(variant.reference for variant in spec.variants):
+        compared.append([variant.reference for variant in spec.variants])
     return hashlib.sha256(json.dumps(compared).encode()).hexdigest()[:_HASH_CHARACTERS]
 
 

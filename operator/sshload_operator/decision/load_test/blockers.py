@@ -24,6 +24,7 @@ _CONFIG_ADVICE = "Check that the Secrets and the ConfigMap that the spec names a
 _INSUFFICIENT = "Insufficient "
 _ROOM_ADVICE = {
     Role.TARGET: "Lower spec.target.managed.resources, or add a node",
+    Role.PROXY: "Add a node, or lower the chart's value proxy.resources",
     Role.MASTER: "Add a node",
     Role.WORKER: (
         "Lower spec.workers.resources (without them the chart's value worker.resources holds, by default a whole"
@@ -48,8 +49,8 @@ class Blocker:
 
 
 def target_blocker(situation: Situation) -> Blocker | None:
-    """Return what keeps the managed target's pod from running."""
-    return _pods_blocker(situation, Role.TARGET) if situation.managed else None
+    """Return what keeps the managed target's pod from running, or that of its proxy."""
+    return _pods_blocker(situation, *situation.deployed) if situation.managed else None
 
 
 def workers_blocker(situation: Situation) -> Blocker | None:
@@ -98,6 +99,8 @@ def _image(situation: Situation, role: Role) -> str:
     if role is Role.TARGET:
         target = spec.target
         return (target.image if isinstance(target, ManagedTarget) else "") or installation.target_image
+    if role is Role.PROXY:
+        return installation.proxy_image
     return spec.workers.image or installation.worker_image
 
 

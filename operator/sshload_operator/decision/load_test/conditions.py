@@ -76,12 +76,14 @@ def _target(situation: Situation) -> Finding:
     blocker = target_blocker(situation)
     if blocker is not None:
         return _blocked(blocker)
-    pods = [pod for pod in situation.pods(Role.TARGET) if not pod.deleting]
-    ready = next((pod.name for pod in pods if pod.ready), None)
-    if ready is not None:
-        return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready} takes logins")
-    if situation.start_over and pods:
-        message = f"pod {pods[0].name} does not answer its readiness probe while the load runs"
+    pods = [pod for pod in situation.pods(*situation.deployed) if not pod.deleting]
+    ready = {pod.role: pod.name for pod in reversed(pods) if pod.ready}
+    if len(ready) == len(situation.deployed):
+        through = f" through pod {ready[Role.PROXY]}" if Role.PROXY in ready else ""
+        return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready[Role.TARGET]} takes logins{through}")
+    silent = [pod.name for pod in pods if pod.role not in ready]
+    if situation.start_over and silent:
+        message = f"pod {silent[0]} does not answer its readiness probe while the load runs"
         return Finding(ConditionStatus.FALSE, Reason.TARGET_NOT_READY, message)
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_STARTING, "the target is starting")
 

@@ -26,6 +26,10 @@ from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import ConditionType, ObservedBaseline, PodFacts, Reason, Role
 
 _PODS_NAMED = 3
+_LOST = {
+    Role.TARGET: "the target was lost while the load ran",
+    Role.PROXY: "the proxy in the path was lost while the load ran",
+}
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
 
 
@@ -115,30 +119,31 @@ def _past_deadline(situation: Situation) -> Ending | None:
 def _target_failed(situation: Situation) -> Ending | None:
     if not situation.managed or situation.start_over:
         return None
-    failed = [pod for pod in situation.pods(Role.TARGET) if _crashed(pod) and not pod.deleting]
+    failed = [pod for pod in situation.pods(*situation.deployed) if _crashed(pod) and not pod.deleting]
     if not failed:
         return None
     pod, said = failed[0], failed[0].termination_message.strip()
-    if pod.exit_code == _EXIT_CONFIG:
+    if pod.role is Role.TARGET and pod.exit_code == _EXIT_CONFIG:
         message = f"sshd rejects its configuration: {said}. Change spec.target.managed.sshd"
         return _error(Reason.SSHD_CONFIG_REJECTED, message, ConditionType.TARGET_READY)
-    message = f"the target (pod {pod.name}) ended before the load began{_exit(pod)}: {said or 'it left no message'}"
+    message = f"the {pod.role} (pod {pod.name}) ended before the load began{_exit(pod)}: {said or 'it left no message'}"
     return _error(Reason.TARGET_FAILED, message, ConditionType.TARGET_READY)
 
 
 def _target_lost(situation: Situation) -> Ending | None:
     if not situation.managed or not situation.start_over or situation.results_begun:
         return None
-    how = _target_loss(situation)
+    lost = ((role, how) for role in situation.deployed if (how := _loss_of(situation, role)))
+    role, how = next(lost, (Role.TARGET, ""))
     if not how:
         return None
-    how += disruption_of(situation, Role.TARGET)
-    message = f"the target was lost while the load ran: {how}. Give it more memory or a steadier node and run again"
+    how += disruption_of(situation, role)
+    message = f"{_LOST[role]}: {how}. Give it more memory or a steadier node and run again"
     return _error(Reason.TARGET_LOST, message, ConditionType.TARGET_READY)
 
 
-def _target_loss(situation: Situation) -> str:
-    pods = situation.pods(Role.TARGET)
+def _loss_of(situation: Situation, role: Role) -> str:
+    pods = situation.pods(role)
     for pod in pods:
         if _crashed(pod):
             return f"pod {pod.name} ended{_exit(pod)}: {pod.termination_message.strip() or 'it left no message'}"
@@ -197,7 +202,7 @@ def _start_timed_out(situation: Situation) -> Ending | None:
     waited = f"{timeout_s:g} s after the start (spec.startTimeout)"
     blocker = target_blocker(situation)
     if not situation.target_ready:
-        why = blocker.message if blocker is not None else _seen(situation, Role.TARGET)
+        why = blocker.message if blocker is not None else _seen(situation, *situation.deployed)
         message = f"the target was not ready {waited}: {why}"
         return _error(Reason.TARGET_NEVER_READY, message, ConditionType.TARGET_READY)
     blocker = workers_blocker(situation)

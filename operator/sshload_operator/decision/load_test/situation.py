@@ -9,8 +9,9 @@ from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.status.head import Condition, Remembered
 from sshload_operator.api.status.load_test import TestHead
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, pods_asked
 from sshload_operator.state import (
+    DEPLOYED,
     ConditionStatus,
     ConditionType,
     Observed,
@@ -37,6 +38,11 @@ class Situation:
     def managed(self) -> bool:
         """Whether the operator makes the target."""
         return isinstance(self.plan.spec.target, ManagedTarget)
+
+    @property
+    def deployed(self) -> tuple[Role, ...]:
+        """The roles of what the operator deploys to be measured: the managed target, and the proxy before it."""
+        return tuple(role for role in pods_asked(self.plan.spec) if role in DEPLOYED)
 
     @property
     def start_time(self) -> datetime:
@@ -85,7 +91,7 @@ class Situation:
     @property
     def target_ready(self) -> bool:
         """Whether logins can be tried: an external target is taken to be there until the workers find otherwise."""
-        return not self.managed or any(pod.ready and not pod.deleting for pod in self.pods(Role.TARGET))
+        return all(any(pod.ready and not pod.deleting for pod in self.pods(role)) for role in self.deployed)
 
     @property
     def master_ended(self) -> PodFacts | None:

@@ -53,7 +53,10 @@
     }, [], null), left ? element("p", { class: "quiet" }, `The table below has ${left} figures more.`) : null);
   }
 
+  const referenceOf = new Map(report.variants.map((one) => [one.name, one.reference]));
+
   function variantSection(variant, number) {
+    const first = referenceOf.get(variant);
     const known = all.filter((one) => of(one, variant));
     const points = known.filter((one) => one.inPoints);
     section(`variant-${number}`, `${variant} beside ${first}`,

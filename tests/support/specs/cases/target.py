@@ -16,11 +16,20 @@ BAD: dict[str, Bad] = {
     "target-of-the-wrong-type": bad("target.managed", "yes"),
     "password-for-a-managed-target": bad("client.auth", "password", says="publickey"),
     "password-for-a-managed-target-by-questions": bad("client.auth", "keyboard-interactive", says="publickey"),
+    "proxy-of-no-kind": bad("target.managed.proxy", {}, says="kind"),
+    "proxy-of-another-kind": bad("target.managed.proxy", {"kind": "squid"}, says="haproxy"),
+    "proxy-without-connections": bad(
+        "target.managed.proxy", {"kind": "haproxy", "maxConnections": 0}, says="maxConnections"
+    ),
+    "proxy-with-too-many-connections": bad(
+        "target.managed.proxy", {"kind": "haproxy", "maxConnections": 100_001}, says="maxConnections"
+    ),
     "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),
     "what-is-not-there-yet-replicas": bad("target.managed.replicas", 2),
 }
 
 GOOD: dict[str, Spec] = {
+    "haproxy-before-a-managed-target": changed(SMALL, "target.managed.proxy", {"kind": "haproxy"}),
     "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
 }

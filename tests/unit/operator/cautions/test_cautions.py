@@ -166,3 +166,10 @@ def test_a_burst_up_to_the_listen_backlog_needs_no_caution() -> None:
 def test_a_caution_names_the_field(spec: Spec, says: str) -> None:
     (caution,) = cautions(plan(spec))
     assert says in caution
+
+
+def test_more_connections_than_a_proxy_passes_on_are_spoken_of() -> None:
+    spec = {**SMALL, "load": USERS}
+    (said,) = cautions(plan(changed(spec, "target.managed.proxy", {"kind": "haproxy", "maxConnections": 299})))
+    assert "proxy.maxConnections is 299, and spec.load opens up to 300" in said
+    assert cautions(plan(changed(spec, "target.managed.proxy", {"kind": "haproxy", "maxConnections": 300}))) == ()

@@ -110,6 +110,17 @@ def test_each_variant_but_the_first_has_a_table() -> None:
     assert heads == [["a", "b"], ["a", "c"]]
 
 
+def test_a_table_names_the_reference_that_its_variant_has() -> None:
+    status = dict(played().status)
+    first, other = status["results"]["variants"]
+    status["results"] = {"variants": [first, other, {**other, "name": "c", "reference": "b"}]}
+    heads = [line.split()[1:3] for line in text_of(status).splitlines() if line.startswith("figure ")]
+    assert heads == [["a", "b"], ["b", "c"]]
+    assert "c over b" in text_of(status)
+    gone = [first, other, {**other, "name": "c", "reference": "gone"}]
+    assert "c over a" in text_of({**status, "results": {"variants": gone}})
+
+
 def test_a_test_without_figures_is_named_with_what_was_wrong() -> None:
     world = SimComparison(spec=comparison_spec("a", "b", repeats=2))
     world.settle()

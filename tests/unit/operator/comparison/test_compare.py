@@ -53,6 +53,7 @@ def test_without_a_difference_the_interval_contains_one() -> None:
         ("login.p99Ms", Difference.SLOWER, Difference.FASTER),
         ("completedRate", Difference.HIGHER, Difference.LOWER),
         ("cpuPerLoginMs", Difference.HIGHER, Difference.LOWER),
+        ("generatorCpuPerIterationMs", Difference.HIGHER, Difference.LOWER),
         ("capacity", Difference.HIGHER, Difference.LOWER),
         ("errorPercent", Difference.HIGHER, Difference.LOWER),
     ],

@@ -132,6 +132,25 @@ def test_a_conclusive_comparison_is_ready_and_names_the_difference() -> None:
     assert figure(world, "b", "", "errorPercent")["points"] == 0
 
 
+def test_each_variant_stands_beside_its_own_reference() -> None:
+    spec = comparison_spec("a", "b", "c")
+    spec["variants"][2]["reference"] = "b"
+    world = SimComparison(spec=spec)
+    world.settle()
+    play(world, {"a": measured(10.0), "b": measured(40.0), "c": measured(41.0)})
+    assert (figure(world, "b", "total", "p50Ms")["differenceMs"], figure(world, "b", "total", "p50Ms")["ratio"]) == (
+        30,
+        4,
+    )
+    assert (figure(world, "c", "total", "p50Ms")["differenceMs"], figure(world, "c", "total", "p50Ms")["ratio"]) == (
+        1,
+        1.025,
+    )
+    assert [one.get("reference") for one in world.status["results"]["variants"]] == [None, None, "b"]
+    assert "c differs from b in 2 of" in world.status["message"]
+    assert list(problems(world.status, SCHEMA)) == []
+
+
 def test_while_it_goes_on_it_is_reconciling_and_shows_what_is_known_so_far() -> None:
     world = started()
     world.end("cmp-1-a")

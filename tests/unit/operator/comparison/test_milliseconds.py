@@ -87,6 +87,7 @@ def test_a_difference_below_the_resolution_of_latencies_is_not_told_from_none() 
         ("total.p50Ms", True),
         ("login.meanMs", True),
         ("cpuPerLoginMs", False),
+        ("generatorCpuPerIterationMs", False),
         ("errorPercent", False),
         ("completedRate", False),
     ],

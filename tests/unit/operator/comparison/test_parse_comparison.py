@@ -52,6 +52,14 @@ def test_a_sweep_of_the_same_specs_is_another_comparison() -> None:
     assert comparison_hash(by_hand) != comparison_hash(as_sweep)
 
 
+def test_another_reference_is_another_comparison() -> None:
+    specs = [{**comparison_spec("a", "b", "c"), "variants": [{"name": "a"}, {"name": "b"}, {"name": "c", **more}]}
+             for more in ({}, {"reference": "a"}, {"reference": "b"})]  # fmt: skip
+    parsed = [parse_comparison(spec) for spec in specs]
+    assert [spec.reference_of(spec.variants[2]) for spec in parsed] == ["a", "a", "b"]
+    assert len({comparison_hash(spec) for spec in parsed}) == 3
+
+
 def test_a_variant_without_a_patch_is_the_base() -> None:
     assert parse_comparison(with_second()).variants[1].spec == parse(quickstart())
 

@@ -107,6 +107,68 @@ def test_a_target_that_dies_before_the_load_is_an_error_with_its_last_words(star
     assert "137: OOMKilled" in started.status["message"]
 
 
+THROUGH_A_PROXY = {"managed": {"proxy": {"kind": "haproxy"}}}
+PROXY = pod(Role.PROXY)
+
+
+@pytest.fixture
+def proxied() -> Passes:
+    """Return a test through a proxy whose run has been started."""
+    passes = Passes({**SPEC, "target": THROUGH_A_PROXY})
+    passes.run()
+    return passes
+
+
+@pytest.mark.parametrize("pods", [(TARGET,), (TARGET, pod(Role.PROXY, ready=False)), (STARTING_TARGET, PROXY)])
+def test_a_target_behind_a_proxy_takes_logins_when_both_are_ready(proxied: Passes, pods: tuple[Any, ...]) -> None:
+    proxied.run(*pods, after_s=1)
+    assert (proxied.status["phase"], proxied.condition("TargetReady")["status"]) == ("PreparingTarget", "Unknown")
+    proxied.run(TARGET, PROXY, after_s=1)
+    assert (proxied.status["phase"], proxied.condition("TargetReady")["status"]) == ("StartingWorkers", "True")
+    assert "quickstart-target takes logins through pod quickstart-proxy" in proxied.condition("TargetReady")["message"]
+
+
+def test_a_proxy_that_never_becomes_ready_is_named(proxied: Passes) -> None:
+    proxied.run(TARGET, pod(Role.PROXY, ready=False), after_s=61)
+    assert proxied.said() == ("Error", "TargetNeverReady")
+    assert "pod quickstart-proxy is Running and not ready" in proxied.status["message"]
+
+
+def test_a_proxy_without_its_image_is_an_error_that_names_it(proxied: Passes) -> None:
+    stuck = pod(Role.PROXY, waiting_reason="ErrImagePull", phase="Pending", ready=False)
+    proxied.run(TARGET, stuck, after_s=1)
+    proxied.run(TARGET, stuck, after_s=15)
+    assert proxied.said() == ("Error", "ImageUnavailable")
+    assert "image registry.example.com/sshload-proxy:1.2.3" in proxied.status["message"]
+
+
+def test_a_proxy_that_ends_before_the_load_is_an_error_with_its_last_words(proxied: Passes) -> None:
+    said = "Cannot raise FD limit to 40018, limit is 1024."
+    proxied.run(TARGET, pod(Role.PROXY, ready=False, exit_code=1, restarts=1, termination_message=said), after_s=2)
+    assert proxied.said() == ("Error", "TargetFailed")
+    assert (
+        f"the proxy (pod quickstart-proxy) ended before the load began with exit code 1: {said}"
+        in proxied.status["message"]
+    )
+
+
+LOST_PROXIES = {
+    "restarted": (pod(Role.PROXY, restarts=1, exit_code=137),),
+    "deleted": (pod(Role.PROXY, deleting=True),),
+    "gone": (),
+    "its-successor-is-there-already": (pod(Role.PROXY, name="quickstart-proxy-2"),),
+}
+
+
+@pytest.mark.parametrize("proxy", LOST_PROXIES.values(), ids=LOST_PROXIES.keys())
+def test_a_proxy_lost_while_the_load_runs_is_an_error(proxied: Passes, proxy: tuple[Any, ...]) -> None:
+    proxied.run(TARGET, PROXY, MASTER, WORKER, SECOND_WORKER, after_s=3, snapshot=snapshot())
+    assert proxied.status["phase"] == "Running"
+    proxied.run(TARGET, *proxy, MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert proxied.said() == ("Error", "TargetLost")
+    assert "the proxy in the path was lost while the load ran" in proxied.status["message"]
+
+
 LOST_TARGETS = {
     "restarted": (pod(Role.TARGET, restarts=1, exit_code=137, termination_message="OOMKilled"),),
     "failed": (pod(Role.TARGET, phase="Failed", ready=False, termination_message="Evicted"),),

@@ -107,7 +107,7 @@ def test_every_variant_of_a_comparison_is_a_test_as_good_as_its_base(name: str) 
 def test_the_bastion_is_of_the_image_that_the_chart_installs() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     repository = yaml.safe_load((CHART / "values.yaml").read_text())["target"]["image"]["repository"]
-    (pod,) = (document for document in DOCUMENTS["18-through-a-bastion"] if document["kind"] == "Pod")
+    (pod,) = (document for document in DOCUMENTS["18-in-the-path"] if document["kind"] == "Pod")
     (container,) = pod["spec"]["containers"]
     assert container["image"] == f"registry.example.com/sshload/{repository}:{chart['appVersion']}"
 

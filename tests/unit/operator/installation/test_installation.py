@@ -15,6 +15,7 @@ CHART = Path(__file__).parents[4] / "charts/sshload"
 WHOLE = """
 workerImage: localhost/sshload-worker:1
 targetImage: localhost/sshload-target:1
+proxyImage: localhost/sshload-proxy:1
 imagePullPolicy: Never
 imagePullSecrets: [registry]
 workerResources: {"requests": {"cpu": "1"}, "limits": {"cpu": 2}}
@@ -42,16 +43,18 @@ runPods:
   tolerations: [{key: load, operator: Exists}]
   masterResources: {requests: {cpu: 20m}}
   targetResources: {requests: {cpu: 80m}}
+  proxyResources: {requests: {cpu: 40m}}
   networkPolicies: false
   extraEgress: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]
 """
-SMALL = "workerImage: w\ntargetImage: t\n"
+SMALL = "workerImage: w\ntargetImage: t\nproxyImage: p\n"
 
 
 def test_an_installation() -> None:
     assert read_installation(WHOLE) == Installation(
         worker_image="localhost/sshload-worker:1",
         target_image="localhost/sshload-target:1",
+        proxy_image="localhost/sshload-proxy:1",
         image_pull_policy="Never",
         image_pull_secrets=("registry",),
         worker_resources={"requests": {"cpu": "1"}, "limits": {"cpu": 2}},
@@ -84,6 +87,7 @@ def test_an_installation() -> None:
             tolerations=({"key": "load", "operator": "Exists"},),
             master_resources={"requests": {"cpu": "20m"}},
             target_resources={"requests": {"cpu": "80m"}},
+            proxy_resources={"requests": {"cpu": "40m"}},
             network_policies=False,
             extra_egress=({"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]},),
         ),

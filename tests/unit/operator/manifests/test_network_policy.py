@@ -51,6 +51,29 @@ def test_ssh_is_for_the_workers_of_the_same_run() -> None:
     assert "namespaceSelector" not in peer
 
 
+THROUGH_A_PROXY = {"managed": {"proxy": {"kind": "haproxy"}}}
+
+
+def roles(rule: dict[str, Any], direction: str) -> list[str]:
+    return [peer["podSelector"]["matchLabels"]["sshload.dev/role"] for peer in rule.get(direction, ())]
+
+
+def test_through_a_proxy_the_workers_reach_it_and_it_alone_reaches_the_target() -> None:
+    found = policies(plans.plan(plans.quickstart(target=THROUGH_A_PROXY)))
+    assert set(found) == {"target", "proxy", "master", "worker"}
+    assert roles(found["worker"]["egress"][0], "to") == ["proxy"]
+    assert [roles(rule, "from") for rule in found["proxy"]["ingress"]] == [["worker"]]
+    assert (roles(found["proxy"]["egress"][0], "to"), ports(found["proxy"]["egress"])) == (["target"], {2222, 53})
+    assert roles(found["target"]["ingress"][0], "from") == ["proxy"]
+
+
+def test_behind_jump_hosts_anybody_reaches_the_proxy_and_still_nobody_else_the_target() -> None:
+    via = [{**plans.EXTERNAL, "host": "bastion.example.com"}]
+    found = policies(plans.plan(plans.quickstart(target=THROUGH_A_PROXY, via=via), installation=plans.LISTING))
+    assert [roles(rule, "from") for rule in found["proxy"]["ingress"]] == [[]]
+    assert roles(found["target"]["ingress"][0], "from") == ["proxy"]
+
+
 def test_a_target_reaches_nothing_unless_it_looks_up_names() -> None:
     assert policies(plans.plan())["target"]["egress"] == []
     looking_up = plans.plan(plans.quickstart(target={"managed": {"sshd": {"useDNS": True}}}))

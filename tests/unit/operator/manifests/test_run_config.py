@@ -223,6 +223,15 @@ def test_a_jump_host_in_another_namespace_finds_the_managed_target() -> None:
     assert cluster_places(plan).target.host == "quickstart-a1b2c3d4e5-target.load-tests.svc"
 
 
+def test_through_a_proxy_the_workers_log_in_at_its_service_and_the_counts_stay_the_targets() -> None:
+    through = {"managed": {"proxy": {"kind": "haproxy"}}}
+    places = cluster_places(plans.plan(plans.quickstart(target=through)))
+    assert (places.target.host, places.target.port) == ("quickstart-a1b2c3d4e5-proxy", 2222)
+    assert places.stats_url == "http://quickstart-a1b2c3d4e5-target:9200/stats"
+    behind = plans.plan(plans.quickstart(target=through, via=[plans.EXTERNAL]))
+    assert cluster_places(behind).target.host == "quickstart-a1b2c3d4e5-proxy.load-tests.svc"
+
+
 def test_a_locustfile_is_named_where_it_is_mounted() -> None:
     plan = plans.plan(plans.quickstart(scenario={"locustfile": {"configMapRef": {"name": "own-users"}}}))
     assert run_config(plan, cluster_places(plan)).scenario.locustfile_path == "/etc/sshload/locustfile.py"

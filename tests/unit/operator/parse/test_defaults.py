@@ -74,6 +74,7 @@ def test_a_small_spec_has_the_defaults() -> None:
                 extra_config={},
             ),
             fixtures=Fixtures((), (), (), spare_bytes=256 * 1024**2),
+            proxy=None,
         ),
         via=(),
         auth=Auth.PUBLICKEY,

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from specs.managed import MANAGED_ARRIVALS, MANAGED_PERMITTED
 from specs.small import SMALL
+from specs.spec import changed
 from sshload_contract.client import Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.steps import ExecStep, SleepStep
@@ -20,6 +21,7 @@ from sshload_operator.api.pods import (
     Variable,
     Volume,
 )
+from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.api.spec import TimeToLive
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.target import Fixtures, ManagedTarget
@@ -78,7 +80,18 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
             repositories=(RepositoryFixture("sub/project.git", 100, 1024**2),),
             spare_bytes=1024**3,
         ),
+        proxy=None,
     )
+
+
+def test_a_proxy_in_the_path_passes_on_5000_connections_unless_the_spec_says_otherwise() -> None:
+    target = parse(changed(SMALL, "target.managed.proxy", {"kind": "haproxy"})).target
+    assert isinstance(target, ManagedTarget)
+    assert target.proxy == Proxy(ProxyKind.HAPROXY, 5_000)
+    fewer = {"kind": "haproxy", "maxConnections": 500}
+    target = parse(changed(SMALL, "target.managed.proxy", fewer)).target
+    assert isinstance(target, ManagedTarget)
+    assert target.proxy == Proxy(ProxyKind.HAPROXY, 500)
 
 
 def test_every_other_field_reaches_its_value() -> None:

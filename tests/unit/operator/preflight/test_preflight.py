@@ -316,6 +316,14 @@ def test_held_sessions_and_their_probes_share_the_ports() -> None:
     assert f"needs {SOURCE_PORTS + 60} source ports" in refusal[1]
 
 
+def test_all_connections_through_a_proxy_share_the_ports_of_its_address() -> None:
+    spec = changed(rate(5000, "60s"), "workers.replicas", 11)
+    refusal = preflight(planned(changed(spec, "target.managed.proxy", {"kind": "haproxy"})))
+    assert refusal is not None
+    assert f"the address of the proxy (spec.target.managed.proxy) has {SOURCE_PORTS}" in refusal[1]
+    assert "replicas" not in refusal[1]
+
+
 def test_the_workers_of_one_machine_share_the_ports_of_its_address() -> None:
     spec = changed(rate(5000, "60s"), "workers.replicas", 11)
     assert preflight(planned(spec)) is None

@@ -76,6 +76,18 @@ def test_a_comparison_that_sweeps_a_field_has_the_value_of_each_variant() -> Non
     assert (plain["swept"], plain["isNumeric"]) == ("", False)
 
 
+def test_a_report_of_a_comparison_has_each_variant_beside_its_own_reference() -> None:
+    comparison = reported.a_comparison()
+    variants = [
+        {**one, "reference": "b"} if one["name"] == "c" else one for one in comparison.status["results"]["variants"]
+    ]
+    told = replace(comparison, status={**comparison.status, "results": {"variants": variants}})
+    document = comparison_document(told, "0.1.0")
+    assert [one["reference"] for one in document["variants"]] == [None, "a", "b", "a"]
+    assert "## c beside b" in markdown_text(document)
+    assert "| figure | b | c |" in markdown_text(document)
+
+
 def test_a_comparison_under_way_has_what_is_over_and_says_that_there_is_more() -> None:
     document = reported.comparison_report(over=6)
     assert document["verdict"]["word"] is None

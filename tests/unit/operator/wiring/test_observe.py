@@ -28,7 +28,7 @@ from sshload_operator.state import Observed, Role
 RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))
 SUMMARY = tuple(summary_lines(summary(histograms=(RANDOM,)), TOKEN))
 
-PARTS = {Role.MASTER: Part.MASTER, Role.TARGET: Part.TARGET}
+PARTS = {Role.MASTER: Part.MASTER, Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY}
 
 
 def pod(plan: Plan, role: Role, phase: str, version: int) -> dict[str, Any]:
@@ -138,6 +138,14 @@ def test_a_list_that_is_older_than_the_masters_log_loses_no_target() -> None:
     observed, lists = seen(asked, Observations(), before, after)
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == ["pods", "jobs", "pods", "jobs"]
+
+
+def test_a_proxy_that_is_not_seen_to_run_while_the_load_goes_on_is_looked_for_again() -> None:
+    asked = plan(quickstart(target={"managed": {"proxy": {"kind": "haproxy"}}}))
+    others = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Running", 6)]
+    before, after = [*others, pod(asked, Role.PROXY, "Pending", 7)], [*others, pod(asked, Role.PROXY, "Running", 8)]
+    observed, _ = seen(asked, Observations(), before, after)
+    assert phases(observed)[Role.PROXY] == "Running"
 
 
 def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeypatch: pytest.MonkeyPatch) -> None:

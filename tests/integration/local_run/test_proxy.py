@@ -1,0 +1,45 @@
+"""A run through this machine's own HAProxy: every connection goes through it, and nothing else reaches sshd."""
+
+import os
+import signal
+from pathlib import Path
+
+from local_cli import measured, start, wait_until, write_test
+
+THROUGH_HAPROXY = {"managed": {"proxy": {"kind": "haproxy"}}}
+
+
+def test_all_logins_go_through_the_proxy_which_makes_no_connection_of_its_own(tmp_path: Path) -> None:
+    ended = measured(write_test(tmp_path, target=THROUGH_HAPROXY), "--logs", tmp_path / "logs")
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    target, (total,) = (
+        ended.status["results"]["target"],
+        (step for step in ended.status["results"]["steps"] if step["step"] == "total"),
+    )
+    assert target["accepted"] == target["clientLogins"] == total["count"] > 0
+    log = (tmp_path / "logs/target.log").read_text()
+    assert log.count("Accepted publickey") == target["accepted"] + 1  # the login before the load
+    assert "[preauth]" not in log
+    assert "the proxy is this machine's HAProxy" in ended.err
+
+
+def test_a_proxy_that_passes_on_one_connection_holds_up_the_second_until_the_first_ends(tmp_path: Path) -> None:
+    narrow = {"managed": {"proxy": {"kind": "haproxy", "maxConnections": 1}}}
+    load = {"burst": {"connections": 2, "repeat": 1}}
+    scenario = {"steps": [{"exec": {"command": "sleep 1"}}]}
+    ended = measured(write_test(tmp_path, target=narrow, load=load, scenario=scenario))
+    (login,) = (step for step in ended.status["results"]["steps"] if step["step"] == "login")
+    assert (login["count"], ended.status["verdict"]) == (2, "Passed"), ended.err
+    assert login["maxMs"] > 900
+
+
+def test_a_proxy_that_is_lost_ends_the_run_and_is_named(tmp_path: Path) -> None:
+    load = {"users": {"stages": [{"users": 2, "duration": "5m"}], "thinkTime": {"min": "100ms", "max": "200ms"}}}
+    started = start("run", write_test(tmp_path, target=THROUGH_HAPROXY, load=load), "--output", "json")
+    wait_until(lambda: "Running" in started.said(), "the load")
+    (haproxy,) = started.process_ids("haproxy.cfg")
+    os.kill(haproxy, signal.SIGKILL)
+    ended = started.wait()
+    assert (ended.code, ended.status["reason"]) == (4, "TargetLost"), ended.err
+    assert "the proxy in the path was lost while the load ran" in ended.status["message"]
+    assert started.left_behind() == []
