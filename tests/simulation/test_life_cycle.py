@@ -346,14 +346,16 @@ def check_written(before: Mapping[str, Any], after: Mapping[str, Any], *, aborti
     absent = [str(kind) for kind in ConditionType if kind not in kinds]
     assert kinds == [str(kind) for kind in ConditionType if kind not in absent]
     about_pods = [kind for kind in kinds if kind in PODS_ARE_READY]
+    assert ("Reconciling" in absent) == finished(after)
+    assert ("Stalled" in absent) == (after.get("verdict") in (None, "Passed"))
     if finished(after):
-        assert {*absent} <= PODS_ARE_READY
+        assert {*absent} <= PODS_ARE_READY | {"Reconciling", "Stalled"}
         assert len(about_pods) <= 1
         assert [after["reason"] for _ in about_pods] == [
             item["reason"] for item in after["conditions"] if item["type"] in about_pods
         ]
     else:
-        assert absent == []
+        assert absent == ["Stalled"]
     check_transition_times(before.get("conditions", ()), after["conditions"])
     if not before:
         return

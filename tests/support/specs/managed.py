@@ -174,10 +174,16 @@ LOCUSTFILE: Spec = {
 
 MANAGED_PERMITTED: Spec = {
     **MANAGED_ARRIVALS,
-    "target": {"managed": {**MANAGED_ARRIVALS["target"]["managed"], **EVERYTHING}},
+    "target": {
+        "managed": {
+            **MANAGED_ARRIVALS["target"]["managed"],
+            **EVERYTHING,
+            "proxy": {"kind": "haproxy", "maxConnections": 100},
+        }
+    },
     "workers": {**MANAGED_ARRIVALS.get("workers", {}), **EVERYTHING},
 }
-"""With all that an installer can permit."""
+"""With all that an installer can permit, and a proxy in the path."""
 
 MANAGED_RSYNC: Spec = {
     **MANAGED_STEPS,

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from specs.bad import Bad
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
+from specs.gateway import GATEWAY
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
@@ -42,6 +43,7 @@ WHOLE: dict[str, Spec] = {
     "external-burst": EXTERNAL_BURST,
     **SEARCHES,
     "relative": RELATIVE,
+    "gateway": GATEWAY,
 }
 GOOD: dict[str, Spec] = _joined([WHOLE, *(cases.GOOD for cases in _CASES)])
 BAD: dict[str, Bad] = _joined(cases.BAD for cases in _CASES)

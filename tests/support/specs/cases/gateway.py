@@ -1,32 +1,9 @@
 """A gateway in place of an SSH server: where it is, and what nobody can ask of one."""
 
 from specs.bad import Bad, bad
-from specs.small import SMALL
+from specs.gateway import GATEWAY
 from specs.spec import Spec, changed
 
-GATEWAY: Spec = {
-    **SMALL,
-    "target": {
-        "gateway": {
-            "host": "api.example.com",
-            "path": "/ssh/v1",
-            "credential": "login-node",
-            "tokenSecretRef": {"name": "token"},
-            "caSecretRef": {"name": "authorities"},
-        }
-    },
-    "scenario": {
-        "steps": [
-            {"exec": {"name": "uptime", "command": "uptime"}},
-            {"sleep": "10ms"},
-            {"sftpList": {"name": "home", "path": "."}},
-        ]
-    },
-    "thresholds": [
-        {"latency": {"step": step, "percentile": 90, "below": "1s"}}
-        for step in ("connect", "tls", "total", "uptime.command", "uptime.gatewayWait", "home.sftpList")
-    ],
-}
 _JUMP_HOST = {
     "host": "bastion",
     "user": "jump",
@@ -79,7 +56,6 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
-    "gateway": GATEWAY,
     "gateway-without-tls": changed(
         GATEWAY,
         "target.gateway",
