@@ -54,6 +54,7 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
             Volume("/mnt/data/in", read_only=True, source=ClaimVolume("data")),
             Volume("/mnt/data/out", read_only=False, source=EmptyDirVolume(2**30)),
         ),
+        proxy=Proxy(ProxyKind.HAPROXY, max_connections=100),
         sshd=Sshd(
             max_startups="10:30:100",
             max_sessions=10,
@@ -80,7 +81,6 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
             repositories=(RepositoryFixture("sub/project.git", 100, 1024**2),),
             spare_bytes=1024**3,
         ),
-        proxy=None,
     )
 
 
