@@ -1,8 +1,10 @@
 """client.networkDelay: each round trip takes longer by what is said, and nothing else of a connection is changed."""
 
 import os
+import resource
 import signal
 import socket
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -33,6 +35,8 @@ DELAY_S = 0.02
 DEADLINE_S = 300.0
 LONG_S = 2.0
 HISTOGRAM_ERROR = 0.999
+FEW_FILES = 48
+LOOPBACK = {socket.AF_INET: ("127.0.0.1", 0), socket.AF_INET6: ("::1", 0)}
 PIECE = bytes(range(256)) * 256
 PIECES = 192  # 12 MiB, which is more than the kernel's buffers hold
 
@@ -50,11 +54,11 @@ def delayed(kind: Kind, server: SshServer) -> RunConfig:
     return replace(config, client=replace(kind.client(), network_delay_s=DELAY_S), scenario=scenario(EXEC_TRUE))
 
 
-def descriptor(delay_s: float) -> Descriptor:
+def descriptor(delay_s: float, family: socket.AddressFamily = socket.AF_INET) -> Descriptor:
     """Return a descriptor of the product's, whose relay runs."""
     client = replace(SSH2_PYTHON.client(), network_delay_s=delay_s)
     prepare_delay(client)
-    return new_descriptor(client, socket.AF_INET)
+    return new_descriptor(client, family)
 
 
 @every_kind_in_the_process
@@ -119,6 +123,95 @@ def send_all(near: Descriptor, data: bytes) -> None:
             rest = rest[near.socket.send(rest) :]
         except BlockingIOError:
             near.wait_writable()
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6], ids=["IPv4", "IPv6"])
+def test_the_relay_goes_on_after_a_server_that_ended_before_its_client(family: socket.AddressFamily) -> None:
+    with closing(socket.create_server(LOOPBACK[family], family=family)) as server, gevent.Timeout(DEADLINE_S):
+        for _ in range(3):
+            near, far = connected(server, family)
+            far.close()
+            near.wait_readable()
+            near.socket.send(b"bye")
+            near.shut_down()
+        near, far = connected(server, family)
+        far.sendall(b"heard")
+        near.wait_readable()
+        assert near.socket.recv(100) == b"heard"
+        near.shut_down()
+        far.close()
+
+
+def test_nothing_is_left_in_the_relay_of_connections_that_both_sides_have_ended() -> None:
+    relay_files = Path(f"/proc/{relay_of(DELAY_S).pid}/fd")
+    with closing(socket.create_server(("127.0.0.1", 0))) as server, gevent.Timeout(DEADLINE_S):
+        before = len(list(relay_files.iterdir()))
+        for _ in range(10):
+            near, far = connected(server)
+            near.shut_down()
+            assert far.recv(1) == b""
+            far.close()
+        while len(list(relay_files.iterdir())) > before:
+            gevent.sleep(0.01)
+
+
+def test_a_client_that_gives_up_before_it_is_connected_leaves_no_connection_to_the_server() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server, gevent.Timeout(DEADLINE_S):
+        near = descriptor(LONG_S)
+        connecting = gevent.spawn(near.connect, server.getsockname())
+        far, _ = server.accept()
+        connecting.kill()
+        near.shut_down()
+        with closing(far), pytest.raises(ConnectionResetError):
+            far.recv(1)
+
+
+def test_what_a_server_said_before_it_reset_the_connection_arrives_first() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server, gevent.Timeout(DEADLINE_S):
+        near, far = connected(server)
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        far.sendall(b"the reason")
+        far.close()
+        while not near.peer_has_closed():
+            gevent.sleep(0.01)
+        assert near.socket.recv(100) == b"the reason"
+        with pytest.raises(ConnectionResetError):
+            near.socket.recv(100)
+        near.shut_down()
+
+
+@pytest.mark.parametrize("linger", [struct.pack("ii", 0, 0), struct.pack("ii", 1, 0)], ids=["end", "reset"])
+def test_a_connection_that_a_server_closes_at_once_lasts_two_round_trips(linger: bytes) -> None:
+    """One is its own, and in the other the client's acknowledgement lets the server have the connection at all."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server, gevent.Timeout(DEADLINE_S):
+        near, begin_ns = descriptor(DELAY_S), monotonic_ns()
+        connecting = gevent.spawn(near.connect, server.getsockname())
+        far, _ = server.accept()
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        far.close()
+        connecting.get()
+        near.wait_readable()
+        assert monotonic_ns() - begin_ns >= 4 * DELAY_S * 1_000_000_000
+        near.shut_down()
+
+
+def test_a_relay_without_room_for_another_connection_is_the_workers_lack_of_sockets() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server, gevent.Timeout(DEADLINE_S):
+        resource.prlimit(relay_of(DELAY_S).pid, resource.RLIMIT_NOFILE, (FEW_FILES, FEW_FILES))
+        kept: list[tuple[Descriptor, socket.socket]] = []
+        with pytest.raises(OSError, match="Too many open files"):
+            kept.extend(connected(server) for _ in range(FEW_FILES))
+        assert kept
+        for near, far in kept:
+            near.shut_down()
+            far.close()
+
+
+def connected(server: socket.socket, family: socket.AddressFamily = socket.AF_INET) -> tuple[Descriptor, socket.socket]:
+    """Return both ends of a connection by way of the relay."""
+    near = descriptor(DELAY_S, family)
+    near.connect(server.getsockname())
+    return near, server.accept()[0]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ never waits for one piece before it takes the next, so it does not limit the thr
 A client sends its request, one line of JSON: the relay's token, a socket family, and a socket address. The SYN reaches
 the server after one delay, its answer is back after another, and then the client reads the four bytes of the errno of
 the connection, 0 where it was made. A real server would accept the connection only with the client's acknowledgement,
-two delays later than this one does. So the first thing that a server says is held for two delays more.
+two delays later than this one does. So the first thing that a server says, or its end, is held for two delays more.
+
+Ends and resets pass like what is said: each arrives one delay later, after all that was said before it.
 
 A timer of the kernel wakes the relay (timerfd_create(2)), because the event loop's own are as coarse as a millisecond.
 """
@@ -18,6 +20,7 @@ import errno
 import heapq
 import json
 import os
+import resource
 import secrets
 import signal
 import socket
@@ -40,6 +43,8 @@ _CLOCK_MONOTONIC = 1
 _TIMER_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 _ABSOLUTE = 1
 _ERRNO = struct.Struct(">I")
+_NO_LINGERING = struct.pack("ii", 1, 0)
+_SPARE_FILES = 32
 
 
 class _TimeSpec(ctypes.Structure):
@@ -72,10 +77,12 @@ class _Timer:
     def _ring(self) -> None:
         with suppress(BlockingIOError):
             os.read(self._descriptor, 8)
-        while self._calls and self._calls[0][0] <= monotonic_ns():
-            heapq.heappop(self._calls)[2]()
-        if self._calls:
-            self._arm()
+        try:
+            while self._calls and self._calls[0][0] <= monotonic_ns():
+                heapq.heappop(self._calls)[2]()
+        finally:  # a call that fails must not keep those of other connections from their turn
+            if self._calls:
+                self._arm()
 
     def _arm(self) -> None:
         # An instant that has passed rings at once.
@@ -84,9 +91,14 @@ class _Timer:
 
 
 class _Direction:
-    """What is on the way to one side: pieces in their order, each with the instant at which it arrives."""
+    """What is on the way to one side: pieces in their order, each with the instant at which it arrives.
 
-    def __init__(self, timer: _Timer, delay_ns: int, source: asyncio.Transport, sink: asyncio.WriteTransport) -> None:
+    `back` is the other direction of the same two sides.
+    """
+
+    def __init__(self, timer: _Timer, delay_ns: int, source: asyncio.Transport, sink: asyncio.Transport) -> None:
+        self.back: _Direction | None = None
+        self.has_ended = False
         self._timer = timer
         self._delay_ns = delay_ns
         self._source = source
@@ -96,22 +108,28 @@ class _Direction:
         self._due_ns = 0
         self._is_waiting = False
         self._is_blocked = False
-        self._has_ended = False
 
     def put(self, piece: bytes, *, extra_ns: int = 0) -> None:
         """Have a piece arrive one delay and `extra_ns` from now; an empty one is the end."""
-        self._due_ns = max(monotonic_ns() + self._delay_ns + extra_ns, self._due_ns)
-        self._pieces.append((self._due_ns, piece))
+        self._pieces.append((self._due_in(extra_ns), piece))
         self._under_way_bytes += len(piece)
         if self._under_way_bytes > _MOST_UNDER_WAY_BYTES:
             self._source.pause_reading()
         self._wait()
+
+    def reset(self, *, extra_ns: int = 0) -> None:
+        """Have the source's reset arrive one delay and `extra_ns` from now, whether or not the sink takes more."""
+        self._timer.call_at(self._due_in(extra_ns), self._reset)
 
     def block(self, *, blocked: bool) -> None:
         """Note whether the side that this leads to takes no more for now."""
         self._is_blocked = blocked
         if not blocked:
             self._deliver()
+
+    def _due_in(self, extra_ns: int) -> int:
+        self._due_ns = max(monotonic_ns() + self._delay_ns + extra_ns, self._due_ns)
+        return self._due_ns
 
     def _wait(self) -> None:
         if self._pieces and not self._is_waiting and not self._is_blocked:
@@ -126,16 +144,35 @@ class _Direction:
         while self._pieces and not self._is_blocked and self._pieces[0][0] <= monotonic_ns():
             _, piece = self._pieces.popleft()
             self._under_way_bytes -= len(piece)
-            if self._sink.is_closing() or self._has_ended:
+            if self._sink.is_closing() or self.has_ended:
                 continue
             if piece:
                 self._sink.write(piece)
             else:
-                self._has_ended = True
-                self._sink.write_eof()
+                self._end()
         if self._under_way_bytes <= _MOST_UNDER_WAY_BYTES // 2 and not self._source.is_closing():
             self._source.resume_reading()
         self._wait()
+
+    def _end(self) -> None:
+        self.has_ended = True
+        if self.back is not None and self.back.has_ended:
+            self._source.close()
+            self._sink.close()
+        else:
+            with suppress(OSError):  # the sink was reset, which its protocol is told next
+                self._sink.write_eof()
+
+    def _reset(self) -> None:
+        self._deliver()
+        _reset(self._sink)
+
+
+def _reset(transport: asyncio.Transport) -> None:
+    """End a connection by a reset, if it has not ended yet."""
+    if not transport.is_closing():
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+        transport.abort()
 
 
 class _Side(asyncio.Protocol):
@@ -145,7 +182,6 @@ class _Side(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.onward: _Direction | None = None
         self.hither: _Direction | None = None
-        self.other: _Side | None = None
         self._extra_ns = first_extra_ns
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -155,13 +191,12 @@ class _Side(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Pass on what this side said."""
         if self.onward is not None:
-            self.onward.put(data, extra_ns=self._extra_ns)
-        self._extra_ns = 0
+            self.onward.put(data, extra_ns=self._taken_extra_ns())
 
     def eof_received(self) -> bool:
         """Pass on that this side says no more; it may still listen."""
         if self.onward is not None:
-            self.onward.put(b"")
+            self.onward.put(b"", extra_ns=self._taken_extra_ns())
         return True
 
     def pause_writing(self) -> None:
@@ -175,13 +210,14 @@ class _Side(asyncio.Protocol):
             self.hither.block(blocked=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the other side too: after all that is on the way to it, or at once where this one was reset."""
-        if self.other is None or self.other.transport is None:
-            return
-        if exc is not None:
-            self.other.transport.abort()
-        elif self.onward is not None:
-            self.onward.put(b"")
+        """Pass on a reset; without one, the relay itself has ended both sides."""
+        if exc is not None and self.onward is not None:
+            self.onward.reset(extra_ns=self._taken_extra_ns())
+
+    def _taken_extra_ns(self) -> int:
+        """Return the extra delay of the first thing that this side says, 0 from then on."""
+        taken_ns, self._extra_ns = self._extra_ns, 0
+        return taken_ns
 
 
 class _Near(_Side):
@@ -192,6 +228,12 @@ class _Near(_Side):
         self._relay = relay
         self._request = b""
         self._connecting: asyncio.Task[None] | None = None
+        self._far: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Note the transport, and that there is one more."""
+        super().connection_made(transport)
+        self._relay.clients += 1
 
     def data_received(self, data: bytes) -> None:
         """Take the request, then pass on what the client says."""
@@ -206,11 +248,20 @@ class _Near(_Side):
         elif len(self._request) > _REQUEST_BYTES:
             self.transport.abort()
 
+    def eof_received(self) -> bool:
+        """Pass on the end, or give up where the client does before it is connected."""
+        return self.onward is not None and super().eof_received()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give up the connection to the server, or end it."""
+        """Give up the connection to the server, or pass on a reset."""
+        self._relay.clients -= 1
+        if self.onward is not None:
+            super().connection_lost(exc)
+            return
         if self._connecting is not None:
             self._connecting.cancel()
-        super().connection_lost(exc)
+        if self._far is not None:
+            _reset(self._far)
 
     async def _connect(self, begin_ns: int) -> None:
         relay, transport = self._relay, cast("asyncio.Transport", self.transport)
@@ -221,21 +272,30 @@ class _Near(_Side):
         except (ValueError, TypeError, RecursionError):
             transport.abort()
             return
-        await relay.until(begin_ns + relay.delay_ns)
         try:
+            relay.check_room()
+            await relay.until(begin_ns + relay.delay_ns)
             far = await relay.connected(socket.AddressFamily(family), tuple(address))
+        except ConnectionResetError:  # the server had accepted the connection already
+            await relay.until(monotonic_ns() + relay.delay_ns)
+            transport.write(_ERRNO.pack(0))
+            await relay.until(monotonic_ns() + 2 * relay.delay_ns)
+            _reset(transport)
+            return
         except OSError as error:
             await relay.until(monotonic_ns() + relay.delay_ns)
             transport.write(_ERRNO.pack(error.errno or errno.EIO))
             transport.close()
             return
-        far_transport = cast("asyncio.Transport", far.transport)
-        hither = _Direction(relay.timer, relay.delay_ns, far_transport, transport)
-        self.other, self.hither, far.onward, far.other = far, hither, hither, self
-        far_transport.resume_reading()
+        self._far = cast("asyncio.Transport", far.transport)
+        onward = _Direction(relay.timer, relay.delay_ns, transport, self._far)
+        hither = _Direction(relay.timer, relay.delay_ns, self._far, transport)
+        onward.back, hither.back = hither, onward
+        self.hither, far.onward, far.hither = hither, hither, onward
+        self._far.resume_reading()
         await relay.until(monotonic_ns() + relay.delay_ns)
         transport.write(_ERRNO.pack(0))
-        self.onward = far.hither = _Direction(relay.timer, relay.delay_ns, transport, far_transport)
+        self.onward = onward
 
 
 class _Relay:
@@ -245,6 +305,16 @@ class _Relay:
         self.token = token
         self.delay_ns = delay_ns
         self.timer = _Timer()
+        self.clients = 0
+
+    def check_room(self) -> None:
+        """Raise OSError where there are too few file descriptors for all clients and their connections to servers.
+
+        So none is too many to be accepted: the event loop would accept no more for a second, which nobody would see.
+        """
+        most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 2 * self.clients + _SPARE_FILES > most_files:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     async def until(self, due_ns: int) -> None:
         """Wait until an instant."""
