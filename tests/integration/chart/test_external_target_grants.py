@@ -36,6 +36,15 @@ def of_target(host: str) -> Spec:
     return {**SMALL, "target": {"external": external(host)}}
 
 
+def gateway(host: str) -> dict[str, Any]:
+    """Return a gateway of this name."""
+    return {"host": host, "credential": "login-node", "tokenSecretRef": {"name": "t"}}
+
+
+def of_gateway(host: str) -> Spec:
+    return {**SMALL, "target": {"gateway": gateway(host)}}
+
+
 def of_jump_host(host: str) -> Spec:
     return {**SMALL, "via": [external("first"), external(host)]}
 
@@ -51,15 +60,22 @@ def comparison(base: Spec, *patches: Spec) -> Spec:
 
 FIELDS: Mapping[str, tuple[Kind, Callable[[str], Spec]]] = {
     "target": (TEST, of_target),
+    "gateway": (TEST, of_gateway),
     "jump host": (TEST, of_jump_host),
     "forward step": (TEST, of_forward_step),
     "schedule's target": (SCHEDULE, lambda host: schedule_spec(testTemplate={"spec": of_target(host)})),
+    "schedule's gateway": (SCHEDULE, lambda host: schedule_spec(testTemplate={"spec": of_gateway(host)})),
     "schedule's jump host": (SCHEDULE, lambda host: schedule_spec(testTemplate={"spec": of_jump_host(host)})),
     "schedule's forward step": (SCHEDULE, lambda host: schedule_spec(testTemplate={"spec": of_forward_step(host)})),
     "base's target": (COMPARISON, lambda host: comparison(of_target(host), {})),
+    "base's gateway": (COMPARISON, lambda host: comparison(of_gateway(host), {})),
     "base's jump host": (COMPARISON, lambda host: comparison(of_jump_host(host), {})),
     "base's forward step": (COMPARISON, lambda host: comparison(of_forward_step(host), {})),
     "patch's target": (COMPARISON, lambda host: comparison(SMALL, {}, {"target": {"external": {"host": host}}})),
+    "patch's gateway": (
+        COMPARISON,
+        lambda host: comparison(SMALL, {}, {"target": {"managed": None, "gateway": gateway(host)}}),
+    ),
     "patch's jump host": (COMPARISON, lambda host: comparison(SMALL, {}, {"via": [external(host)]})),
     "patch's forward step": (
         COMPARISON,
@@ -79,7 +95,9 @@ HARMLESS: Mapping[str, tuple[Kind, Spec]] = {
     "a sweep": (COMPARISON, {"base": SMALL, "sweep": {"field": "load.arrivals.rate", "values": "1,2"}}),
     "a patch of nulls": (
         COMPARISON,
-        comparison(SMALL, {"target": {"managed": None, "external": None}, "scenario": {"steps": None}}),
+        comparison(
+            SMALL, {"target": {"managed": None, "external": None, "gateway": None}, "scenario": {"steps": None}}
+        ),
     ),
 }
 
@@ -172,7 +190,7 @@ def test_a_spec_that_names_no_server_needs_no_grant(team: Team, what: str) -> No
 
 @pytest.mark.parametrize(
     "field", ["target.external.host", "via.0.host", "scenario.steps.1.forward.host", "scenario.locustfile.key",
-              "workers.image", "target.managed.image", "target.external", "via"]
+              "workers.image", "target.managed.image", "target.external", "target.gateway.host", "via"]
 )  # fmt: skip
 def test_a_sweep_of_a_server_or_of_free_code_needs_all_servers(team: Team, field: str) -> None:
     spec = {"base": SMALL, "sweep": {"field": field, "values": "bastion.example.com,other.example.com"}}
@@ -200,7 +218,7 @@ def test_a_grant_holds_in_its_own_namespace_only(team: Team, api_server: ApiServ
 def test_the_policy_asks_for_exactly_what_the_operator_takes_for_a_destination(team: Team) -> None:
     named = {name: {found.host for found in destinations(parse(spec))} for name, spec in GOOD.items()}
     hosts = set().union(*named.values())
-    assert hosts >= {"bastion.example.com", "2001:db8::1", "inside"}
+    assert hosts >= {"bastion.example.com", "2001:db8::1", "inside", "api.example.com"}
     assert all(bool(team.refusal(TEST, spec)) == bool(named[name]) for name, spec in GOOD.items())
     for missing in hosts:
         team.grant("alice", *hosts - {missing}, "another")
