@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,3 +103,21 @@ def test_pages_that_no_gateway_sends_are_bad_answers(said: object) -> None:
     with pytest.raises(StepFailure) as refused:
         read_page(answer(said), 3)
     assert refused.value.outcome is Outcome.BAD_ANSWER
+
+
+def test_an_answer_of_many_small_values_takes_little_more_memory_than_its_text() -> None:
+    body = b'{"entries":[' + b"{}," * 1_000_000 + b'{}],"next":null}'
+    tracemalloc.start()
+    try:
+        with pytest.raises(StepFailure) as refused:
+            read_page(Answer(200, "", body, TOOK_NS), 1_000)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert refused.value.outcome is Outcome.BAD_ANSWER
+    assert peak_bytes < len(body)
+
+
+def test_a_page_of_the_longest_names_is_read_though_they_are_all_commas() -> None:
+    said = {"entries": [{"name": "," * 255, "type": "file", "size": 1}] * 1_000, "next": None}
+    assert read_page(answer(said), 1_000).entries == 1_000

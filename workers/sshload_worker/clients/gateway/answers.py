@@ -37,6 +37,11 @@ _LONGEST_LOGIN_NS = 86_400 * _NS_PER_S
 _CLOCKS_DIFFER = 1.001
 _CLOCK_STEP_NS = 1_000_000
 _LONGEST_CURSOR = 1_400
+_MOST_VALUES = 300_000
+"""How many values the JSON of an answer may have, each of which takes many times its text's memory.
+
+Commas in texts count too: a page has at most 1,000 names of 255 characters.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,9 @@ def _read_object(answer: Answer) -> dict[str, Any]:
 
 
 def _parsed(body: bytes) -> Any:
-    """Return what a JSON text says, None for what is none."""
+    """Return what a JSON text says, None for what is none, or has too many values."""
+    if sum(map(body.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        return None
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic_ns
 from typing import Any, NoReturn
 from urllib.parse import quote, urlencode
@@ -11,7 +12,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.gateway.access import GatewayAccess
 from sshload_worker.clients.gateway.answers import read_command, read_names, read_page
-from sshload_worker.clients.gateway.exchange import Answer, Exchange
+from sshload_worker.clients.gateway.exchange import STRUCK_OUT, Answer, Exchange
 from sshload_worker.clients.gateway.stream import PlainStream, Stream, TlsStream
 from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
@@ -84,6 +85,10 @@ class GatewayConnection:
         query = urlencode({"path": path, "limit": _PAGE_ENTRIES, "after": after})
         return self.ask("GET", f"/{quote(self._access.endpoint.credential)}/files?{query}")
 
+    def without_token(self, end: CommandEnd) -> CommandEnd:
+        """Return how a command ended, with the token struck out of what becomes a message."""
+        return replace(end, stderr=end.stderr.replace(self._access.token.encode(), STRUCK_OUT))
+
     def ask(self, method: str, path: str, body: bytes = b"") -> Answer:
         """Send a request to a path of the API, and return its answer; raises StepFailure where none comes."""
         if self._exchange is None:
@@ -106,7 +111,7 @@ class GatewayChannel:
         said = read_command(answer)
         course.told_ns = said.told_ns
         take(said.stdout)
-        return said.end
+        return self._connection.without_token(said.end)
 
 
 class GatewayListing:

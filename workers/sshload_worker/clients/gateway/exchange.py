@@ -2,6 +2,9 @@
 
 h11 reads the answers: it bounds what comes before a body, and refuses what RFC 9112 does not allow. Nothing is sent
 twice, because a retry would hide the failure that is to be measured.
+
+A gateway may send many large answers at once: what they take of the worker together is bounded too. And it may repeat
+the caller's token, which is struck out before anything of an answer becomes a message.
 """
 
 from dataclasses import dataclass
@@ -14,6 +17,9 @@ from sshload_worker.clients.gateway.stream import Stream
 from sshload_worker.outcomes import StepFailure
 
 ANSWER_LIMIT_BYTES = 16 * 2**20
+UNDER_WAY_LIMIT_BYTES = 256 * 2**20
+"""How much of bodies a worker holds at once, over all of its connections."""
+STRUCK_OUT = b"(token)"
 _HEAD_LIMIT_BYTES = 32_768
 _INTERIM_ANSWERS_LIMIT = 10
 """How many answers of status 1xx may come before the answer."""
@@ -27,6 +33,26 @@ class Answer:
     retry_after: str
     body: bytes
     took_ns: int
+
+
+class _UnderWay:
+    """Counts the bytes of all bodies that are not whole yet."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, count: int) -> None:
+        """Count more; raises StepFailure where that is too much."""
+        self.count += count
+        if self.count > UNDER_WAY_LIMIT_BYTES:
+            raise StepFailure(
+                Outcome.GENERATOR_FAULT,
+                f"the answers under way have more than {UNDER_WAY_LIMIT_BYTES:,} bytes together, which a worker holds:"
+                " let commands say less, or raise spec.workers.replicas",
+            )
+
+
+_UNDER_WAY = _UnderWay()
 
 
 class Exchange:
@@ -55,17 +81,29 @@ class Exchange:
         begin_ns = monotonic_ns()
         self._stream.send(request)
         try:
-            answer = self._answer(begin_ns)
+            answer = self._answer(begin_ns, token.encode())
         except h11.RemoteProtocolError as error:
-            raise StepFailure(Outcome.BAD_ANSWER, f"the answer is no HTTP: {error}") from None
+            said = str(error).replace(token, STRUCK_OUT.decode())
+            raise StepFailure(Outcome.BAD_ANSWER, f"the answer is no HTTP: {said}") from None
         is_whole = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         if is_whole and self._http.trailing_data == (b"", False):  # nobody has asked for more
             self._http.start_next_cycle()
             self.is_over = False
         return answer
 
-    def _answer(self, begin_ns: int) -> Answer:
-        head, body, interim = None, bytearray(), 0
+    def _answer(self, begin_ns: int, token: bytes) -> Answer:
+        body = bytearray()
+        try:
+            head = self._read(body)
+            took_ns = monotonic_ns() - begin_ns
+            said = bytes(body).replace(token, STRUCK_OUT)
+            return Answer(head.status_code, _retry_after(head, token), said, took_ns)
+        finally:
+            _UNDER_WAY.count -= len(body)
+
+    def _read(self, body: bytearray) -> h11.Response:
+        """Read an answer to its end, its body into `body`, which counts as under way; return its head."""
+        head, interim = None, 0
         while True:
             match self._next_event():
                 case h11.InformationalResponse():
@@ -76,11 +114,11 @@ class Exchange:
                     head = response
                 case h11.Data(data=data):
                     body += data
+                    _UNDER_WAY.add(len(data))
                     if len(body) > ANSWER_LIMIT_BYTES:
                         raise StepFailure(Outcome.BAD_ANSWER, f"the answer has more than {ANSWER_LIMIT_BYTES:,} bytes")
                 case h11.EndOfMessage() if head is not None:
-                    took_ns = monotonic_ns() - begin_ns
-                    return Answer(head.status_code, _retry_after(head), bytes(body), took_ns)
+                    return head
                 case _:
                     raise StepFailure(Outcome.DISCONNECTED, "the gateway closed the connection before its answer")
 
@@ -102,6 +140,6 @@ class Exchange:
             ) from None
 
 
-def _retry_after(response: h11.Response) -> str:
+def _retry_after(response: h11.Response, token: bytes) -> str:
     found = next((value for name, value in response.headers if name == b"retry-after"), b"")
-    return str(found[:40].decode("ascii", "replace"))
+    return str(found.replace(token, STRUCK_OUT)[:40].decode("ascii", "replace"))

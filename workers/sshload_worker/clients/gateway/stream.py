@@ -1,9 +1,14 @@
-"""The bytes between a worker and a gateway: TCP, and TLS on it where the gateway's URL is https."""
+"""The bytes between a worker and a gateway: TCP, and TLS on it where the gateway's URL is https.
+
+A connection on which there is always something to read never makes a call wait. So that a fast gateway cannot keep all
+other greenlets, and time limits with them, from running, they run between two calls neither of which has waited.
+"""
 
 import socket
 import ssl
 from typing import Protocol
 
+from gevent import sleep
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.tcp import Descriptor
@@ -27,6 +32,7 @@ class PlainStream:
 
     def __init__(self, descriptor: Descriptor) -> None:
         self._descriptor = descriptor
+        self._has_waited = True
 
     def send(self, data: bytes) -> None:
         """Send all of `data`."""
@@ -41,10 +47,14 @@ class PlainStream:
 
     def receive(self) -> bytes:
         """Return what has come, waiting for something; empty where the other side has ended the connection."""
+        if not self._has_waited:
+            sleep(0)
+        self._has_waited = False
         while True:
             try:
                 return self._descriptor.socket.recv(_RECEIVE_BYTES)
             except BlockingIOError:
+                self._has_waited = True
                 self._descriptor.wait_readable()
             except OSError as error:
                 raise _lost(error) from None
