@@ -2,6 +2,7 @@
 
 import os
 import resource
+import select
 import signal
 import socket
 import struct
@@ -195,6 +196,28 @@ def test_a_connection_that_a_server_closes_at_once_lasts_two_round_trips(linger:
         near.shut_down()
 
 
+def test_only_a_server_that_speaks_first_is_held_for_the_acknowledgement_that_lets_it_have_the_connection() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server, gevent.Timeout(DEADLINE_S):
+        asking, listening = descriptor(LONG_S), descriptor(LONG_S)
+        gevent.joinall([gevent.spawn(one.connect, server.getsockname()) for one in (asking, listening)])
+        asking.socket.send(b"question")
+        accepted = [server.accept()[0] for _ in range(2)]
+        (asked,), _, _ = select.select(accepted, [], [])
+        assert asked.recv(100) == b"question"
+        for far in accepted:
+            far.sendall(b"answer" if far is asked else b"greeting")
+        asking.wait_readable()
+        assert asking.socket.recv(100) == b"answer"
+        with pytest.raises(BlockingIOError):
+            listening.socket.recv(100)
+        listening.wait_readable()
+        assert listening.socket.recv(100) == b"greeting"
+        for one in (asking, listening):
+            one.shut_down()
+        for far in accepted:
+            far.close()
+
+
 def test_a_relay_without_room_for_another_connection_is_the_workers_lack_of_sockets() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server, gevent.Timeout(DEADLINE_S):
         resource.prlimit(relay_of(DELAY_S).pid, resource.RLIMIT_NOFILE, (FEW_FILES, FEW_FILES))
@@ -241,6 +264,18 @@ def test_a_relay_that_has_ended_is_the_workers_own_fault() -> None:
     relay_of(DELAY_S).end()
     with pytest.raises(StepFailure) as failed:
         near.connect(("127.0.0.1", free_port()))
+    assert failed.value.outcome is Outcome.GENERATOR_FAULT
+    near.shut_down()
+
+
+def test_a_relay_that_ends_without_having_heard_the_request_is_the_workers_own_fault() -> None:
+    near, relay = descriptor(DELAY_S), relay_of(DELAY_S)
+    os.kill(relay.pid, signal.SIGSTOP)
+    connecting = gevent.spawn(near.connect, ("127.0.0.1", free_port()))
+    gevent.sleep(0)
+    os.kill(relay.pid, signal.SIGKILL)
+    with pytest.raises(StepFailure) as failed:
+        connecting.get()
     assert failed.value.outcome is Outcome.GENERATOR_FAULT
     near.shut_down()
 

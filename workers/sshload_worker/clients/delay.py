@@ -82,7 +82,19 @@ class DelayedDescriptor(Descriptor):
             super().connect(self._relay.address)
         except StepFailure:
             raise _relay_has_ended() from None
-        self.socket.send(self._relay.request((self._family, address)))
+        try:
+            answer = self._asked((self._family, address))
+        except ConnectionError:
+            raise _relay_has_ended() from None
+        (number,) = _ERRNO.unpack(answer)
+        if number in {errno.EMFILE, errno.ENFILE}:
+            raise OSError(number, os.strerror(number))  # as the worker's own lack of sockets
+        if number:
+            raise StepFailure(connect_outcome(number), os.strerror(number))
+
+    def _asked(self, address: Address) -> bytes:
+        """Return the relay's whole answer; raises ConnectionError where it has ended."""
+        self.socket.send(self._relay.request(address))
         answer = b""
         while len(answer) < _ERRNO.size:
             try:
@@ -91,13 +103,9 @@ class DelayedDescriptor(Descriptor):
                 self.wait_readable()
                 continue
             if not piece:
-                raise _relay_has_ended()
+                raise ConnectionResetError
             answer += piece
-        (number,) = _ERRNO.unpack(answer)
-        if number in {errno.EMFILE, errno.ENFILE}:
-            raise OSError(number, os.strerror(number))  # as the worker's own lack of sockets
-        if number:
-            raise StepFailure(connect_outcome(number), os.strerror(number))
+        return answer
 
 
 def _relay_has_ended() -> StepFailure:

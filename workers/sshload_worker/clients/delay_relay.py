@@ -7,7 +7,8 @@ never waits for one piece before it takes the next, so it does not limit the thr
 A client sends its request, one line of JSON: the relay's token, a socket family, and a socket address. The SYN reaches
 the server after one delay, its answer is back after another, and then the client reads the four bytes of the errno of
 the connection, 0 where it was made. A real server would accept the connection only with the client's acknowledgement,
-two delays later than this one does. So the first thing that a server says, or its end, is held for two delays more.
+two delays later than this one does. So the first thing that a server says, or its end, is held for two delays more,
+unless something of the client's has reached it before: that came after the acknowledgement.
 
 Ends and resets pass like what is said: each arrives one delay later, after all that was said before it.
 
@@ -98,6 +99,7 @@ class _Direction:
 
     def __init__(self, timer: _Timer, delay_ns: int, source: asyncio.Transport, sink: asyncio.Transport) -> None:
         self.back: _Direction | None = None
+        self.has_delivered = False
         self.has_ended = False
         self._timer = timer
         self._delay_ns = delay_ns
@@ -146,6 +148,7 @@ class _Direction:
             self._under_way_bytes -= len(piece)
             if self._sink.is_closing() or self.has_ended:
                 continue
+            self.has_delivered = True
             if piece:
                 self._sink.write(piece)
             else:
@@ -215,9 +218,9 @@ class _Side(asyncio.Protocol):
             self.onward.reset(extra_ns=self._taken_extra_ns())
 
     def _taken_extra_ns(self) -> int:
-        """Return the extra delay of the first thing that this side says, 0 from then on."""
+        """Return the extra delay of the first thing that this side says, none where it was told something before."""
         taken_ns, self._extra_ns = self._extra_ns, 0
-        return taken_ns
+        return 0 if self.hither is not None and self.hither.has_delivered else taken_ns
 
 
 class _Near(_Side):
