@@ -372,9 +372,9 @@ async def _run(token: str, delay_ns: int) -> None:
     loop = asyncio.get_running_loop()
     relay = _Relay(token, delay_ns)
     server = await loop.create_server(lambda: _Near(relay), "127.0.0.1", 0, backlog=_BACKLOG)
+    _Probes(relay.timer)  # before the worker may rely on them; none is told before the port, because nothing waits here
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
-    _Probes(relay.timer)
     worker_has_ended = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), worker_has_ended.set)
     await worker_has_ended.wait()
