@@ -55,6 +55,8 @@ def local_commands(page: Path) -> list[list[str]]:
 
 
 def runs_here(words: list[str]) -> bool:
+    if "--token-file" in words:  # tests/integration/local_run/test_gateway.py runs it, with a gateway
+        return False
     if words[0] == ".venv/bin/sshload":
         in_a_cluster = words[1] in IN_A_CLUSTER or (words[1] in {"advise", "compare"} and "-f" not in words)
         return not in_a_cluster and (words[1] != "report" or words[2].endswith(".json"))

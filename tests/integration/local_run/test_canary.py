@@ -1,22 +1,17 @@
 """A credential that was planted is nowhere but where it has to be, whatever becomes of the run."""
 
-import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import pytest
-from canary import KEY_MARKS, Canary, new_key, new_text
-from local_cli import Started, metrics, start, write_test
+from canary import Canary, new_key, new_text
+from local_cli import start, write_test
 from own_server import OwnServer, running_server
 from password_server import USER as PASSWORD_USER
 from password_server import password_server
+from run_search import Search, searched
 
-_LOOK_EVERY_S = 0.05
 _LOCUSTFILE = """
 import logging
 from sshload_worker.locustfile import SSHUser, task
@@ -31,78 +26,10 @@ class Chatty(SSHUser):
 """
 
 
-@dataclass
-class Search:
-    """The search for a canary in a run of `sshload`: in its processes and files while it runs, and in what is left."""
-
-    canary: Canary
-    temporary: Path
-    found: set[str] = field(default_factory=set)
-    seen: set[str] = field(default_factory=set)
-
-    def follow(self, started: Started) -> None:
-        """Look at all processes of the run, their files and metrics, until it ends."""
-        folders = {self.temporary}
-        while started.process.poll() is None:
-            for process in _marked(started.mark):
-                for what in ("cmdline", "environ"):
-                    content = _read(process / what)
-                    self.note(f"the {what} of {_read(process / 'comm').decode().strip()}", content)
-                self._note_metrics(process)
-                with suppress(FileNotFoundError):  # some end while they are looked at
-                    folders |= {cwd for cwd in [(process / "cwd").readlink()] if cwd.name.startswith("sshload-")}
-            self.found.update(self.canary.found_by_others(folders))
-            time.sleep(_LOOK_EVERY_S)
-
-    def note(self, place: str, content: bytes | str) -> None:
-        """Search in the content of one place."""
-        self.seen.add(place)
-        self.found.update(self.canary.found_in(place, content))
-
-    def _note_metrics(self, process: Path) -> None:
-        words = _read(process / "cmdline").decode(errors="replace").split("\0")
-        for option in ("--http-port", "--stats-port"):
-            if option in words:
-                try:
-                    self.note("metrics", metrics(int(words[words.index(option) + 1])))
-                except (OSError, HTTPException):
-                    continue  # it does not serve yet, or no longer: it may end in the middle of its answer
-
-
-@pytest.fixture
-def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder like /tmp, which everybody may read, for the processes of the run: with a short path for sockets."""
-    with tempfile.TemporaryDirectory(prefix="sl-", dir="/tmp") as folder:
-        Path(folder).chmod(0o1777)
-        monkeypatch.setenv("TMPDIR", folder)
-        yield Path(folder)
-
-
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
     with running_server(tmp_path_factory.mktemp("own-server")) as server:
         yield server
-
-
-def searched(search: Search, test: Path, logs: Path, *options: str | Path) -> dict[str, Any]:
-    """Run a test, search everywhere, and return its status; fails where the canary is found."""
-    logs.mkdir(exist_ok=True)
-    started = start("run", test, "--output", "json", "--logs", logs, "--allow-target", "127.0.0.1", *options)
-    search.follow(started)
-    ended = started.wait()
-    search.note("stdout", ended.out)
-    search.note("stderr", ended.err)
-    assert {path.name for path in logs.iterdir()} >= {"master.log", "worker-0.log", "summary.json"}, ended.err
-    for path in logs.iterdir():
-        content = path.read_bytes()
-        search.note(path.name, content)
-        assert not any(mark in content for mark in KEY_MARKS)
-    looked_at = {"the cmdline of sshload", "the environ of sshload"}
-    # A run that ends before its load may be over before its metrics can be read.
-    has_loaded = ended.status.get("results", {}).get("iterations", 0) > 0
-    assert looked_at | ({"metrics"} if has_loaded else set()) <= search.seen
-    assert sorted(search.found) == []
-    return ended.status
 
 
 def to(server: OwnServer, library: str, **changes: Any) -> dict[str, Any]:
@@ -205,16 +132,3 @@ def test_the_search_finds_what_is_in_an_environment_and_in_a_file_of_a_run(
     started.wait()
     assert f"{temporary / 'left'}, which others may read, has the password as it is" in search.found
     assert "the environ of sshload has the password as it is" in search.found
-
-
-def _marked(mark: str) -> list[Path]:
-    """Return the processes below /proc whose environment has the mark of a run."""
-    every = (path for path in Path("/proc").iterdir() if path.name.isdigit())
-    return [path for path in every if mark.encode() in _read(path / "environ")]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return b""
