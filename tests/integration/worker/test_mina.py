@@ -1,5 +1,6 @@
 """The library mina-sshd, a client in Java: commands and SFTP with the same outcomes as the other libraries."""
 
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ import gevent
 import pytest
 from client_kinds import Kind
 from free_ports import free_port
+from gevent.event import Event
 from one_iteration import Counted, run_once
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
@@ -193,6 +195,31 @@ def test_a_connection_that_the_server_ends_is_lost(start_sshd: Callable[[str], S
         while not connection.is_lost():
             gevent.sleep(0.01)
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        pytest.param(b"", Outcome.BANNER_TIMEOUT, id="no version"),
+        pytest.param(b"SSH-2.0-silent\r\n", Outcome.KEX_TIMEOUT, id="no keys"),
+    ],
+)
+def test_a_connection_that_is_given_up_ends_although_its_server_is_silent(
+    sshd: SshServer, said: bytes, outcome: Outcome
+) -> None:
+    has_ended = Event()
+
+    def stay_silent(connection: socket.socket) -> None:
+        connection.sendall(said)
+        while connection.recv(4_096):
+            pass
+        has_ended.set()
+
+    with speaking(stay_silent) as port:
+        config = config_for(sshd, timeouts=replace(MINA.client().timeouts, banner_s=0.3, kex_s=0.3))
+        done = run_once(replace(config, target=replace(config.target, port=port, known_hosts_path="")))
+        assert has_ended.wait(DEADLINE_S)
+    assert done.outcome is outcome, done
 
 
 def test_the_cpu_time_and_the_memory_of_the_java_program_are_the_workers(sshd: SshServer) -> None:

@@ -31,7 +31,7 @@ final class Conversation implements Runnable {
         try (Subject subject = begin()) {
             for (int asked = wire.next(); asked >= 0 && subject != null; asked = wire.next()) {
                 int what = asked;
-                answered(() -> subject.answer(what, wire));
+                answered(wire, () -> subject.answer(what, wire));
             }
         } catch (IOException | RuntimeException ended) {
             // the worker has cut it off
@@ -43,7 +43,7 @@ final class Conversation implements Runnable {
     private Subject begin() throws IOException {
         int asked = wire.next();
         Subject[] begun = new Subject[1];
-        answered(() -> {
+        answered(wire, () -> {
             switch (asked) {
                 case KNOWN -> wire.answer(Wire.OK, names(BuiltinDHFactories.VALUES.stream()),
                         names(BuiltinCiphers.VALUES.stream()), names(BuiltinMacs.VALUES.stream()),
@@ -61,11 +61,21 @@ final class Conversation implements Runnable {
         return all.filter(OptionalFeature::isSupported).map(NamedResource::getName).collect(Collectors.joining(","));
     }
 
-    private interface Work {
+    /** What ends with an answer, or with an error that is one. */
+    interface Work {
         void run() throws Exception;
     }
 
-    private void answered(Work work) throws IOException {
+    /** Do work that answers, on a thread that is not the conversation's own. */
+    static void answerLater(Wire wire, Work work) {
+        try {
+            answered(wire, work);
+        } catch (IOException | RuntimeException ended) {
+            wire.close(); // the worker has cut it off
+        }
+    }
+
+    private static void answered(Wire wire, Work work) throws IOException {
         try {
             work.run();
         } catch (Failure failure) {
@@ -79,7 +89,10 @@ final class Conversation implements Runnable {
         }
     }
 
-    /** What a conversation is about after its first request. */
+    /**
+     * What a conversation is about after its first request. A wait for a server must not hold up the conversation's thread,
+     * which would not see that the worker has cut it off: `answerLater` is for what comes after such a wait.
+     */
     interface Subject extends AutoCloseable {
         void answer(int asked, Wire wire) throws Exception;
 

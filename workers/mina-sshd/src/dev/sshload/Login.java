@@ -10,20 +10,22 @@ import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.sshd.client.ClientBuilder;
 import org.apache.sshd.client.SshClient;
 import org.apache.sshd.client.auth.password.UserAuthPasswordFactory;
 import org.apache.sshd.client.auth.pubkey.UserAuthPublicKeyFactory;
 import org.apache.sshd.client.config.hosts.HostConfigEntryResolver;
+import org.apache.sshd.client.future.AuthFuture;
 import org.apache.sshd.client.future.ConnectFuture;
 import org.apache.sshd.client.session.ClientSession;
 import org.apache.sshd.common.NamedFactory;
 import org.apache.sshd.common.NamedResource;
 import org.apache.sshd.common.SshConstants;
+import org.apache.sshd.common.SshException;
 import org.apache.sshd.common.cipher.BuiltinCiphers;
 import org.apache.sshd.common.compression.BuiltinCompressions;
+import org.apache.sshd.common.global.GlobalRequestException;
 import org.apache.sshd.common.kex.BuiltinDHFactories;
 import org.apache.sshd.common.kex.KexProposalOption;
 import org.apache.sshd.common.keyprovider.KeyIdentityProvider;
@@ -51,16 +53,14 @@ final class Login implements Conversation.Subject {
     private static final Map<Settings, SshClient> CLIENTS = new ConcurrentHashMap<>();
     private static final AtomicLong NUMBERS = new AtomicLong();
 
-    private final ClientSession session;
-    private final Course course;
     private final long number = NUMBERS.incrementAndGet();
+    private final ConnectFuture connecting;
+    private volatile ClientSession session;
+    private volatile Course course = new Course();
+    private boolean isClosed;
 
-    private Login(ClientSession session, Course course) {
-        this.session = session;
-        this.course = course;
-        if (session != null) {
-            SESSIONS.put(number, session);
-        }
+    private Login(ConnectFuture connecting) {
+        this.connecting = connecting;
     }
 
     /** Return the session of that number. */
@@ -72,56 +72,72 @@ final class Login implements Conversation.Subject {
         return found;
     }
 
-    /** Connect by TCP, and answer with the number of the connection. */
+    /** Connect by TCP, and answer with the number of the connection once it is made. */
     static Login connect(Wire wire) throws Exception {
         String host = wire.text();
         int port = (int) wire.number();
         String user = wire.text();
         Settings settings = Settings.read(wire);
         SshClient client = CLIENTS.computeIfAbsent(settings, Login::newClient);
-        ConnectFuture future = client.connect(user, host, port);
-        future.await();
-        Login login;
-        if (future.getException() == null) {
-            login = new Login(future.getClientSession(), Course.of(future.getClientSession()));
-        } else if (Failure.text(future.getException()).startsWith(CLOSED_AT_ONCE)) {
-            login = new Login(null, new Course());
-            login.course.fail(new Failure("closed", "the server closed the connection before its banner"));
-        } else {
-            throw new Failure("connect", Failure.text(future.getException()));
-        }
-        wire.answer(Wire.OK, login.number);
+        Login login = new Login(client.connect(user, host, port));
+        login.connecting.addListener(done -> Conversation.answerLater(wire, () -> login.connected(wire)));
         return login;
+    }
+
+    private void connected(Wire wire) throws Exception {
+        Throwable error = connecting.getException();
+        if (error == null) {
+            take(connecting.getClientSession());
+        } else if (Failure.text(error).startsWith(CLOSED_AT_ONCE)) {
+            course.fail(new Failure("closed", "the server closed the connection before its banner"));
+        } else {
+            throw new Failure("connect", Failure.text(error));
+        }
+        wire.answer(Wire.OK, number);
+    }
+
+    private synchronized void take(ClientSession made) throws Failure {
+        if (isClosed || made == null) {
+            if (made != null) {
+                made.close(true);
+            }
+            throw new Failure("lost", "the connection was given up");
+        }
+        session = made;
+        course = Course.of(made);
+        SESSIONS.put(number, made);
     }
 
     @Override
     public void answer(int asked, Wire wire) throws Exception {
         switch (asked) {
-            case BANNER -> wire.answer(Wire.OK, reached(course.identified, "banner"));
-            case KEX -> {
-                reached(course.keysExchanged, "kex");
-                wire.answer(Wire.OK, agreed(KexProposalOption.ALGORITHMS), agreed(KexProposalOption.C2SENC),
-                        agreed(KexProposalOption.C2SMAC), agreed(KexProposalOption.SERVERKEYS));
-            }
-            case AUTH -> {
-                logIn(wire.text(), wire.bytes());
-                wire.answer(Wire.OK);
-                course.ended.whenComplete((reason, error) -> wire.close());
-            }
+            case BANNER -> answerAt(course.identified, "banner", wire, version -> wire.answer(Wire.OK, version));
+            case KEX -> answerAt(course.keysExchanged, "kex", wire, reached -> wire.answer(Wire.OK,
+                    agreed(KexProposalOption.ALGORITHMS), agreed(KexProposalOption.C2SENC),
+                    agreed(KexProposalOption.C2SMAC), agreed(KexProposalOption.SERVERKEYS)));
+            case AUTH -> logIn(wire.text(), wire.bytes()).addListener(
+                    done -> Conversation.answerLater(wire, () -> loggedIn(done, wire)));
             case KEEP_ALIVE -> {
                 Buffer request = session.createBuffer(SshConstants.SSH_MSG_GLOBAL_REQUEST);
                 request.putString(KEEP_ALIVE_REQUEST);
                 request.putBoolean(true);
-                session.request(KEEP_ALIVE_REQUEST, request, Duration.ofDays(1));
-                wire.answer(Wire.OK);
+                session.request(request, KEEP_ALIVE_REQUEST, null).addListener(done -> Conversation.answerLater(wire, () -> {
+                    // A refusal is a sign of life too.
+                    if (done.getException() != null && !(done.getException() instanceof GlobalRequestException)) {
+                        throw new Failure("lost", Failure.text(done.getException()));
+                    }
+                    wire.answer(Wire.OK);
+                }));
             }
             default -> throw new Failure("fault", "a connection has no request " + asked);
         }
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
+        isClosed = true;
         SESSIONS.remove(number);
+        connecting.cancel();
         if (session != null) {
             session.close(true);
         }
@@ -131,7 +147,7 @@ final class Login implements Conversation.Subject {
         return session.getNegotiatedKexParameter(what);
     }
 
-    private void logIn(String method, byte[] secret) throws Exception {
+    private AuthFuture logIn(String method, byte[] secret) throws Exception {
         if (method.equals("publickey")) {
             Iterable<KeyPair> pairs = SecurityUtils.loadKeyPairIdentities(
                     session, NamedResource.ofName("key"), new ByteArrayInputStream(secret), null);
@@ -139,25 +155,33 @@ final class Login implements Conversation.Subject {
         } else {
             session.addPasswordIdentity(new String(secret, java.nio.charset.StandardCharsets.UTF_8));
         }
-        var future = session.auth();
-        future.await();
-        if (!future.isSuccess()) {
-            Throwable error = future.getException();
-            boolean lost = course.ended.isDone() || !session.isOpen();
-            throw new Failure(lost ? "lost" : "auth", error == null ? "the server refuses the login" : Failure.text(error));
-        }
+        return session.auth();
     }
 
-    private <T> T reached(CompletableFuture<T> milestone, String part) throws Exception {
-        try {
-            return milestone.get();
-        } catch (ExecutionException failed) {
-            Throwable cause = failed.getCause();
-            if (cause instanceof Failure failure) {
-                throw failure;
-            }
-            throw new Failure(part, Failure.text(cause));
+    private void loggedIn(AuthFuture done, Wire wire) throws Exception {
+        if (!done.isSuccess()) {
+            Throwable error = done.getException();
+            // What breaks a connection is told before the session is known to have ended.
+            boolean refused = error == null || error instanceof SshException told
+                    && told.getDisconnectCode() == SshConstants.SSH2_DISCONNECT_NO_MORE_AUTH_METHODS_AVAILABLE;
+            boolean lost = !refused || course.ended.isDone() || !session.isOpen();
+            throw new Failure(lost ? "lost" : "auth", error == null ? "the server refuses the login" : Failure.text(error));
         }
+        wire.answer(Wire.OK);
+        course.ended.whenComplete((reason, failure) -> wire.close());
+    }
+
+    private interface Answer<T> {
+        void give(T reached) throws Exception;
+    }
+
+    private static <T> void answerAt(CompletableFuture<T> milestone, String part, Wire wire, Answer<T> answer) {
+        milestone.whenComplete((reached, error) -> Conversation.answerLater(wire, () -> {
+            if (error != null) {
+                throw error instanceof Failure failure ? failure : new Failure(part, Failure.text(error));
+            }
+            answer.give(reached);
+        }));
     }
 
     private static SshClient newClient(Settings settings) {
