@@ -19,6 +19,8 @@ from sshload_operator.api.status.comparison import ComparisonStatus, ComparisonV
 from sshload_operator.api.status.figures import percent, rounded
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.results import Results
+from sshload_operator.decision.comparison.figures import in_order
 from sshload_operator.report.against import against
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import MOST_POINTS, over_time
@@ -47,7 +49,8 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
     """Return the report of a run, made by this release, beside another one: JSON, at most a megabyte of it.
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
-    `results`, `thresholds` and `capacity` are those of the status, with its parts among the `steps`.
+    `results`, `thresholds` and `capacity` are those of the status, with its parts among the `steps`, in the order in
+    which they happen.
     """
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
@@ -59,7 +62,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "verdict": verdict_of(status),
         "thresholds": stated.get("thresholds", []),
         "baseline": stated.get("baseline"),
-        "results": None if results is None else {**stated["results"], "steps": [*map(written, results.steps)]},
+        "results": None if results is None else {**stated["results"], "steps": list(_steps(results))},
         "capacity": stated.get("capacity"),
         "trials": [] if summary is None else list(_trials(summary)),
         "warmUpSeconds": _warm_up_s(run),
@@ -77,6 +80,11 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         document["against"] = against(run, other)
         document["lacks"] += [f"of {other.name}, {said}" for said in _lacks(other.summary)]
     return within_limit(document, _TOO_LARGE)
+
+
+def _steps(results: Results) -> Iterator[Mapping[str, Any]]:
+    """Yield all steps as they happen: the API server sorts the parts by their names."""
+    return map(written, in_order(results.steps))
 
 
 def verdict_of(status: TestStatus | ComparisonStatus) -> dict[str, Any]:

@@ -67,8 +67,9 @@ def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, 
 def test_every_object_of_the_chart_is_taken_and_its_pod_is_restricted(values: Path, restricted: LiveCluster) -> None:
     made = [found for found in helm.objects("--values", values) if found["kind"] not in OWN_KINDS_ELSEWHERE]
     apply_strictly(restricted, [here(manifest, restricted) for manifest in made])
-    (deployment,) = (manifest for manifest in made if manifest["kind"] == "Deployment")
-    apply_strictly(restricted, [pod_of(deployment, restricted)])
+    deployments = [manifest for manifest in made if manifest["kind"] == "Deployment"]
+    assert deployments
+    apply_strictly(restricted, [pod_of(deployment, restricted) for deployment in deployments])
 
 
 def test_the_namespace_does_refuse_a_pod_that_is_not_restricted(restricted: LiveCluster) -> None:

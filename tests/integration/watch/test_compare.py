@@ -49,8 +49,9 @@ def test_a_comparison_is_followed_to_its_table(cluster: LiveCluster) -> None:
     write_status(cluster, played(3, over=6))
     ended = started.wait()
     assert ended.code == 0, ended.err
-    (total,) = (line for line in ended.out.splitlines() if line.startswith("total p50 ms"))
-    assert total.split() == ["total", "p50", "ms", "40.0", "80.0", "2.000", "1.998", "to", "2.002", "slower"]
+    total, more = (line.split() for line in ended.out.splitlines() if line.startswith("total p50 ms"))
+    assert total == ["total", "p50", "ms", "40.0", "80.0", "2.000", "1.998", "to", "2.002", "slower"]
+    assert more[:4] == ["total", "p50", "ms", "+40.0"]
     assert ended.out.startswith("Conclusive (Compared)")
 
 

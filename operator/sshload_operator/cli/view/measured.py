@@ -17,7 +17,7 @@ from sshload_operator.api.status.results import (
 from sshload_operator.api.status.steps import StepResult, percentile_name
 from sshload_operator.cli.view.page import Facts, Grid, Paste
 from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds
-from sshload_operator.decision.comparison.figures import place
+from sshload_operator.decision.comparison.figures import in_order
 
 _PERCENTILES: Final = (50, 90, 99)
 _MEGA = 1_000_000
@@ -78,17 +78,6 @@ def _fresh_login(login: FreshLogin) -> Iterator[tuple[str, str]]:
     if login.p50_ratio_low is not None and login.p50_ratio_high is not None:
         text += f" ({login.p50_ratio_low:.2f} to {login.p50_ratio_high:.2f})"
     yield "new login", text
-
-
-def in_order(steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
-    """Return steps as they happen: those of one named step of the scenario together, in the order of these."""
-    owners = list(dict.fromkeys(step.step.rpartition(".")[0] for step in steps))
-
-    def key(step: StepResult) -> tuple[int, int, int]:
-        group, _, rank, _ = place(f"{step.step}.p50Ms")
-        return group, owners.index(step.step.rpartition(".")[0]), rank
-
-    return tuple(sorted(steps, key=key))
 
 
 def _steps(steps: Sequence[StepResult], asked: frozenset[str], *, verbose: bool) -> Grid:

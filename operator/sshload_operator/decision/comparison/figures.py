@@ -1,11 +1,12 @@
 """The figures of one test that are compared, from its status; each has a key that names its step and its unit."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sshload_contract.vocabulary import Timing, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import GeneratorResult, Results, TargetResult
+from sshload_operator.api.status.steps import StepResult
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
 MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
@@ -84,6 +85,17 @@ def place(key: str) -> tuple[int, str, int, str]:
         return (2 if owner.startswith("via") else 4), owner, rank, figure
     group = 1 if name == Timing.START_DELAY else 3 if name in _LOGIN else 5 if name == Timing.TOTAL else 4
     return group, "", rank, figure
+
+
+def in_order(steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
+    """Return steps as they happen: those of one named step of the scenario together, in the order of these."""
+    owners = list(dict.fromkeys(step.step.rpartition(".")[0] for step in steps))
+
+    def key(step: StepResult) -> tuple[int, int, int]:
+        group, _, rank, _ = place(f"{step.step}.p50Ms")
+        return group, owners.index(step.step.rpartition(".")[0]), rank
+
+    return tuple(sorted(steps, key=key))
 
 
 def _weight(key: str) -> tuple[int, str]:

@@ -51,7 +51,7 @@ BAD: dict[str, Bad] = {
     "wait-in-a-gateway-without-one": bad(
         "thresholds",
         [{"latency": {"step": "gatewayWait", "percentile": 90, "below": "1s"}}],
-        says="gatewayWait",
+        says="latency.step",
     ),
 }
 
