@@ -19,7 +19,7 @@ from sshload_worker.clients.openssh import process
 from sshload_worker.scenario.steps import rsync
 
 PARTS = dict.fromkeys(("channelOpen", "exec", "transfer", "close", "rsync"), 1)
-LIBRARIES = [pytest.param(library, id=library.value) for library in Library]
+LIBRARIES = [pytest.param(library, id=library.value) for library in Library if library is not Library.MINA_SSHD]
 
 
 def by(library: Library) -> Client:
