@@ -1,4 +1,4 @@
-"""What may stand in the path to a managed target, besides jump hosts: a proxy that knows nothing of SSH."""
+"""`target.managed.proxy`: a TCP proxy between the workers, or the last jump host, and the server."""
 
 from dataclasses import dataclass
 from enum import StrEnum, unique

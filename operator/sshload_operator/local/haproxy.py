@@ -35,12 +35,15 @@ def installed_haproxy() -> LocalHaproxy:
         [path, "-v"], capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
     )
     if asked.returncode != 0 or not asked.stdout:
-        raise LocalRunError(f"spec.target.managed.proxy: {path} -v ended with {asked.returncode}: install it anew")
+        raise LocalRunError(f"spec.target.managed.proxy: {path} -v ended with {asked.returncode}: reinstall haproxy")
     return LocalHaproxy(path, " ".join(asked.stdout.splitlines()[0].split()[:3])[:_MOST_NAME])
 
 
 def fitting(proxy: Proxy) -> tuple[Proxy, tuple[str, ...]]:
-    """Return the proxy with as many connections as this user's limit of open files has room for, and a note of it."""
+    """Return the proxy with as many connections as this user's limit of open files allows, and a note if that is fewer.
+
+    Raises LocalRunError where the limit allows none.
+    """
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = (most_files - _OTHER_FILES) // _FILES_PER_CONNECTION
     if most_files == resource.RLIM_INFINITY or room >= proxy.max_connections:

@@ -51,7 +51,7 @@ def seeds() -> Iterator[bytes]:
 
 
 def check(data: bytes) -> None:
-    """Read an answer, and what it may stand for."""
+    """Read an answer, and each result that it can contain."""
     try:
         answer = Exchange(_Gateway(data[0] + 1 if data else 1, data[1:]), "gateway:443").ask("GET", "/", "token")
     except StepFailure as failure:
