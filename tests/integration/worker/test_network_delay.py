@@ -1,5 +1,6 @@
 """client.networkDelay: each round trip takes longer by what is said, and nothing else of a connection is changed."""
 
+import asyncio
 import os
 import resource
 import select
@@ -24,6 +25,7 @@ from sshload_contract.steps import SftpWriteStep, Verify
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.clients.delay import new_descriptor, prepare_delay, relay_of
+from sshload_worker.clients.delay_relay import _Relay
 from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording import health
@@ -165,6 +167,25 @@ def test_a_client_that_gives_up_before_it_is_connected_leaves_no_connection_to_t
         near.shut_down()
         with closing(far), pytest.raises(ConnectionResetError):
             far.recv(1)
+
+
+def test_a_client_that_gives_up_as_the_server_accepts_resets_the_connection() -> None:
+    """The server has the connection already, and the relay does not know it yet."""
+
+    async def give_up(server: socket.socket) -> socket.socket:
+        connecting = asyncio.create_task(_Relay("token", 0).connected(socket.AF_INET, server.getsockname()))
+        await asyncio.sleep(0)  # lets the connection begin; accept() below holds the event loop until it is made
+        far, _ = server.accept()
+        connecting.cancel()
+        with suppress(asyncio.CancelledError):
+            await connecting
+        return far
+
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        # A thread of its own, because another test's event loop may run in this one.
+        far = gevent.get_hub().threadpool.apply(lambda: asyncio.run(give_up(server)))
+    with closing(far), pytest.raises(ConnectionResetError):
+        far.recv(1)
 
 
 def test_what_a_server_said_before_it_reset_the_connection_arrives_first() -> None:

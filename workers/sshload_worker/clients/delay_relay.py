@@ -340,6 +340,8 @@ class _Relay:
             await loop.sock_connect(opened, address)
             transport, far = await loop.create_connection(lambda: _Side(first_extra_ns=2 * self.delay_ns), sock=opened)
         except BaseException:
+            # The client gave up meanwhile. The server may have the connection already: it learns that by a reset.
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
             opened.close()
             raise
         transport.pause_reading()
