@@ -158,7 +158,9 @@ class PoolConfig(_Section):
     """The policy and the limits of the pool of connections."""
 
     policy: PolicyName = Field(
-        default=PolicyName.POOL, strict=False, description="`login-per-request`, `connection-per-user` or `pool`."
+        default=PolicyName.POOL,
+        strict=False,
+        description="`login-per-request`, `connection-per-user`, `connection-per-user-unlimited` or `pool`.",
     )
     connections: Count = Field(default=200, description="Connections of this process at most.")
     connections_per_host: Count = Field(default=100, description="To one host and port at most.")

@@ -1,7 +1,8 @@
-"""How requests share connections: the three policies, as numbers that the pool obeys."""
+"""How requests share connections: the policies, as numbers that the pool obeys."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class PolicyName(StrEnum):
@@ -9,7 +10,11 @@ class PolicyName(StrEnum):
 
     LOGIN_PER_REQUEST = "login-per-request"
     CONNECTION_PER_USER = "connection-per-user"
+    CONNECTION_PER_USER_UNLIMITED = "connection-per-user-unlimited"
     POOL = "pool"
+
+
+_OF_ONE_CONNECTION: Final = (PolicyName.CONNECTION_PER_USER, PolicyName.CONNECTION_PER_USER_UNLIMITED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,19 @@ class Limits:
     @property
     def connections_of_one(self) -> int:
         """How many connections one version of a credential may have at the same time."""
-        return 1 if self.policy is PolicyName.CONNECTION_PER_USER else self.connections_per_credential
+        return 1 if self.policy in _OF_ONE_CONNECTION else self.connections_per_credential
 
     @property
     def sessions_of_one(self) -> int:
         """How many sessions a connection may have at the same time, before the server has refused any."""
+        if self.policy is PolicyName.CONNECTION_PER_USER_UNLIMITED:
+            return self.sessions
         return 1 if self.policy is PolicyName.LOGIN_PER_REQUEST else self.sessions_per_connection
+
+    @property
+    def learns_from_refusals(self) -> bool:
+        """Whether a session that the server refuses is tried elsewhere, and fewer are asked for from then on."""
+        return self.policy is not PolicyName.CONNECTION_PER_USER_UNLIMITED
 
     @property
     def uses_of_one(self) -> int | None:

@@ -126,10 +126,14 @@ class Pool:
         """Take a session back that the server refused to open: the connection holds no more than it has.
 
         Tell whether another try may succeed: the server has opened others on this connection, or the connection ended.
+        A policy that learns nothing from refusals tries no other.
         """
         connection = session.connection
         self._metrics.refused_sessions.inc()
         self._end_session(connection)
+        if not self._limits.learns_from_refusals:
+            self._serve()
+            return False
         if not connection.is_lost:
             connection.session_limit = max(1, connection.sessions)
             connection.host.allow_fewer(connection.session_limit, self._clock() + self._limits.age_s)

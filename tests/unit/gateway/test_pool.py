@@ -172,6 +172,18 @@ def test_a_refused_session_leaves_the_connection_as_many_as_it_has() -> None:
     _play(claim)
 
 
+def test_unlimited_sessions_of_one_connection_are_opened_at_once_and_none_that_is_refused_is_tried_elsewhere() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        sessions = [await pool.acquire(ADA, _secrets, pool.deadline_s()) for _ in range(LIMITS.sessions)]
+        assert not pool.refused(sessions.pop())
+        sessions.append(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+        for session in sessions:
+            pool.release(session)
+        assert len(servers.opened) == 1
+
+    _play(claim, replace(LIMITS, policy=PolicyName.CONNECTION_PER_USER_UNLIMITED))
+
+
 def test_a_server_that_opens_no_session_is_not_tried_again() -> None:
     async def claim(pool: Pool, _servers: _Servers) -> None:
         session = await pool.acquire(ADA, _secrets, pool.deadline_s())
@@ -307,7 +319,12 @@ def test_a_dropped_login_is_tried_again() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "connections", "logins"),
-    [(PolicyName.LOGIN_PER_REQUEST, 2, 5), (PolicyName.CONNECTION_PER_USER, 1, 1), (PolicyName.POOL, 2, 2)],
+    [
+        (PolicyName.LOGIN_PER_REQUEST, 2, 5),
+        (PolicyName.CONNECTION_PER_USER, 1, 1),
+        (PolicyName.CONNECTION_PER_USER_UNLIMITED, 1, 1),
+        (PolicyName.POOL, 2, 2),
+    ],
 )
 def test_a_policy_says_how_requests_share_connections(policy: PolicyName, connections: int, logins: int) -> None:
     async def claim(pool: Pool, servers: _Servers) -> None:
@@ -348,7 +365,7 @@ def test_limits_hold_and_every_request_ends(
             session = await pool.acquire(account, _secrets, pool.deadline_s())
             assert pool.connections <= LIMITS.connections
             assert pool.sessions <= LIMITS.sessions
-            assert session.connection.sessions <= LIMITS.sessions_per_connection
+            assert session.connection.sessions <= replace(LIMITS, policy=policy).sessions_of_one
             for _ in range(turns):
                 await asyncio.sleep(0)
             if end == "lost":
