@@ -12,7 +12,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.s
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help generate demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz mina-sshd bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search \
+.PHONY: help generate demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz mina-sshd bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search case-study \
         images sbom docs cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -116,6 +116,10 @@ bench-held: venv ## what tests and schedules that only wait cost the operator, a
 
 bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_search.py
+
+case-study: venv ## the case study again, in 25 minutes: ONLY="gateway policies figure-1 outlier windows figure-2", into docs/measurements
+	@scripts/debian-packages openssh-client openssh-server util-linux
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_case_study.py $(if $(ONLY),--only $(ONLY)) $(if $(MINUTES),--minutes $(MINUTES))
 
 images: ## build the images and load them into the cluster
 	@environment=$$(scripts/bring-up); grep IMAGE <<< "$$environment"
