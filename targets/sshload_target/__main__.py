@@ -1,25 +1,29 @@
 """`python -m sshload_target`: prepare, run sshd, observe it, and end every process."""
 
-import argparse
-import signal
-import sys
-import tempfile
-import threading
-import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import gc
 
-from sshload_contract.image_user import name_own_user
+gc.disable()  # until all is imported, as the worker does
 
-from sshload_target.errors import SshdEndedError, TargetError
-from sshload_target.http_server import StatsServer
-from sshload_target.observer import Observer
-from sshload_target.pid1 import AWAITED_SIGNALS, adopt_orphans, end_descendants, wait_for_end
-from sshload_target.prepare import prepare, read_config
-from sshload_target.sshd.log import SshdLog
-from sshload_target.sshd.program import find_sshd, read_version, start
-from sshload_target.usage.resources import Resources, choose_reader
+import argparse  # noqa: E402 - likewise
+import signal  # noqa: E402 - likewise
+import sys  # noqa: E402 - likewise
+import tempfile  # noqa: E402 - likewise
+import threading  # noqa: E402 - likewise
+import traceback  # noqa: E402 - likewise
+from collections.abc import Sequence  # noqa: E402 - likewise
+from dataclasses import dataclass  # noqa: E402 - likewise
+from pathlib import Path  # noqa: E402 - likewise
+
+from sshload_contract.image_user import name_own_user  # noqa: E402 - likewise
+
+from sshload_target.errors import SshdEndedError, TargetError  # noqa: E402 - likewise
+from sshload_target.http_server import StatsServer  # noqa: E402 - likewise
+from sshload_target.observer import Observer  # noqa: E402 - likewise
+from sshload_target.pid1 import AWAITED_SIGNALS, adopt_orphans, end_descendants, wait_for_end  # noqa: E402 - likewise
+from sshload_target.prepare import prepare, read_config  # noqa: E402 - likewise
+from sshload_target.sshd.log import SshdLog  # noqa: E402 - likewise
+from sshload_target.sshd.program import find_sshd, read_version, start  # noqa: E402 - likewise
+from sshload_target.usage.resources import Resources, choose_reader  # noqa: E402 - likewise
 
 _END_GRACE_S = 3.0
 _LOG_DRAIN_TIMEOUT_S = 1.0
@@ -74,6 +78,8 @@ def _describe_exit(exit_code: int) -> str:
 
 def main() -> int:
     """Run a target and return the process's exit code: 0 after a stop signal, 78 for a refused configuration."""
+    gc.freeze()
+    gc.enable()
     arguments = _parse(sys.argv[1:])
     try:
         name_own_user()

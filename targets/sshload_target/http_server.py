@@ -7,12 +7,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import ClassVar, NamedTuple
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from sshload_contract.wire.codec import to_json
 
 from sshload_target.errors import TargetError
-from sshload_target.observer import Observer, TargetCollector
+from sshload_target.observer import Observer
 
 _REQUEST_TIMEOUT_S = 10
 
@@ -30,11 +28,9 @@ class StatsServer:
     """
 
     def __init__(self, host: str, port: int, observer: Observer) -> None:
-        registry = CollectorRegistry()
-        registry.register(TargetCollector(observer))
 
         class Handler(_Handler):
-            answers = _Answers(observer, registry)
+            answers = _Answers(observer)
 
         try:
             self._server = _Server(host, port, Handler)
@@ -49,9 +45,8 @@ class StatsServer:
 
 
 class _Answers:
-    def __init__(self, observer: Observer, registry: CollectorRegistry) -> None:
+    def __init__(self, observer: Observer) -> None:
         self._observer = observer
-        self._registry = registry
 
     def to(self, path: str) -> _Answer:
         match path.partition("?")[0]:
@@ -64,7 +59,9 @@ class _Answers:
             case "/stats":
                 return _Answer(HTTPStatus.OK, "application/json", to_json(self._observer.stats()).encode())
             case "/metrics":
-                return _Answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(self._registry))
+                from sshload_target import metrics  # noqa: PLC0415 - few targets are asked for them
+
+                return _Answer(HTTPStatus.OK, metrics.CONTENT_TYPE, metrics.metrics(self._observer))
         return _text(HTTPStatus.NOT_FOUND, "there are /healthz, /readyz, /stats and /metrics\n")
 
 

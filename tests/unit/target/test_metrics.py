@@ -4,8 +4,9 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from prometheus_client import CollectorRegistry
-from sshload_target.observer import Observer, TargetCollector
+from prometheus_client.parser import text_string_to_metric_families
+from sshload_target.metrics import metrics
+from sshload_target.observer import Observer
 from sshload_target.sshd.log import SshdLog
 from sshload_target.usage.resources import Resources
 from sshload_target.usage.values import Limits, Usage
@@ -44,9 +45,8 @@ def observer(limits: Limits) -> Observer:
 
 def values(limits: Limits) -> dict[str, float]:
     """Return the metrics without labels of a target with these limits, by name."""
-    registry = CollectorRegistry()
-    registry.register(TargetCollector(observer(limits)))
-    return {sample.name: sample.value for family in registry.collect() for sample in family.samples}
+    families = text_string_to_metric_families(metrics(observer(limits)).decode())
+    return {sample.name: sample.value for family in families for sample in family.samples}
 
 
 def test_a_step_of_the_machines_clock_is_no_time_between_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
