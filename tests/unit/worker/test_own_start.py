@@ -14,7 +14,8 @@ from sshload_worker.locust_runner.locust_import import import_runner
 import_runner()
 from gevent import monkey
 from sshload_worker.coordination import http_server, master, roles, worker
-unused = {"asyncssh", "bcrypt", "cryptography", "flask", "geventhttpclient", "paramiko", "requests", "urllib3"}
+unused = {"asyncssh", "bcrypt", "cryptography", "flask", "geventhttpclient", "paramiko", "requests", "urllib3",
+          "certifi", "h11"}
 from locust.env import Environment
 environment = Environment()
 environment.create_master_runner("127.0.0.1", 0)

@@ -10,10 +10,8 @@ from sshload_contract.vocabulary import WHOLE_STEPS
 from sshload_contract.wire.report import Report, first_report_s, report_interval_s
 from sshload_contract.wire.run_config import RunConfig
 
-from sshload_worker.clients.gateway.access import GatewayAccess
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.locust_runner.request_events import SummedRequests
-from sshload_worker.login.login import Login
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import HealthMonitor
@@ -24,7 +22,9 @@ from sshload_worker.scenario.steps.channel import forward_rule
 from sshload_worker.scenario.target_sessions import target_connector, target_sessions
 
 if TYPE_CHECKING:
+    from sshload_worker.clients.gateway.access import GatewayAccess
     from sshload_worker.locustfile.locust_users import LocustUsers
+    from sshload_worker.login.login import Login
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class WorkerContext:
     """The state that a worker keeps from trial to trial. `numbers` counts its iterations of all trials."""
 
     run: RunConfig
-    login: Login | GatewayAccess
+    login: "Login | GatewayAccess"
     locust_users: "LocustUsers | None"
     listener: SummedRequests
     numbers: Iterator[int]

@@ -10,13 +10,16 @@ from time import monotonic, monotonic_ns
 
 import gevent
 from gevent.pool import Group
+from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
 from sshload_contract.wire.report import LoginFailure
-from sshload_contract.wire.run_config import Scenario, SessionReuse
+from sshload_contract.wire.run_config import GatewayEndpoint, Scenario, SessionReuse
 
-from sshload_worker.clients.gateway.access import GatewayAccess
+from sshload_worker.clients.delay import prepare_delay
+from sshload_worker.clients.gateway.access import GatewayAccess, prepare_access
 from sshload_worker.clients.gateway.connection import GatewayConnection
 from sshload_worker.clients.interface import Connection
+from sshload_worker.login.login import Address
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.first_login import OnProblem, patience_s, pauses_s
@@ -38,6 +41,12 @@ _MAY_PASS = frozenset(
 """Outcomes that another attempt may change."""
 
 log = logging.getLogger(__name__)
+
+
+def prepare_gateway(endpoint: GatewayEndpoint, addresses: tuple[Address, ...], client: Client) -> GatewayAccess:
+    """Return how to call a gateway at these addresses; raises GeneratorFaultError where a file is not in order."""
+    prepare_delay(client)
+    return prepare_access(endpoint, addresses, client)
 
 
 class GatewayConnector:

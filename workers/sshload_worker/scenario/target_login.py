@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import gevent
 from sshload_contract.allow_list import address_refusal, host_refusal, lookup_name
@@ -21,11 +22,13 @@ from sshload_contract.client import Client, Library
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
 
 from sshload_worker.clients.delay import prepare_delay
-from sshload_worker.clients.gateway.access import GatewayAccess, prepare_access
 from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
 from sshload_worker.login.login import Address, Login, read_credentials, read_file
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
+
+if TYPE_CHECKING:
+    from sshload_worker.clients.gateway.access import GatewayAccess
 
 _RESOLVE_PAUSE_S = 0.2
 _TELL_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
@@ -37,14 +40,15 @@ def first_hop(config: RunConfig) -> Endpoint | GatewayEndpoint:
     return config.via[0] if config.via else config.target
 
 
-def prepare_target(config: RunConfig, addresses: tuple[Address, ...]) -> Login | GatewayAccess:
+def prepare_target(config: RunConfig, addresses: tuple[Address, ...]) -> "Login | GatewayAccess":
     """Return the Login of the configured target, whose first hop is at `addresses`; of a gateway how to call it.
 
     Raises GeneratorFaultError where it cannot be made.
     """
     if isinstance(config.target, GatewayEndpoint):
-        prepare_delay(config.client)
-        return prepare_access(config.target, addresses, config.client)
+        from sshload_worker.scenario.gateway_sessions import prepare_gateway  # noqa: PLC0415 - few targets are gateways
+
+        return prepare_gateway(config.target, addresses, config.client)
     return prepare_login(config, addresses)
 
 

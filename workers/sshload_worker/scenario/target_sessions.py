@@ -1,21 +1,30 @@
 """The sessions of a run by what its target is: logins at an SSH server, or connections to a gateway."""
 
+from typing import TYPE_CHECKING
+
 from sshload_contract.wire.run_config import Scenario
 
-from sshload_worker.clients.gateway.access import GatewayAccess
 from sshload_worker.login.login import Login
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.gateway_sessions import GatewayConnector, make_gateway_sessions
 from sshload_worker.scenario.sessions import Connecting, Connector, Sessions, make_sessions
 
+if TYPE_CHECKING:
+    from sshload_worker.clients.gateway.access import GatewayAccess
 
-def target_connector(login: Login | GatewayAccess, recorder: Recorder) -> Connecting:
+
+def target_connector(login: "Login | GatewayAccess", recorder: Recorder) -> Connecting:
     """Return what makes connections to the target."""
-    return GatewayConnector(login, recorder) if isinstance(login, GatewayAccess) else Connector(login, recorder)
+    if isinstance(login, Login):
+        return Connector(login, recorder)
+    from sshload_worker.scenario.gateway_sessions import GatewayConnector  # noqa: PLC0415 - few targets are gateways
+
+    return GatewayConnector(login, recorder)
 
 
-def target_sessions(scenario: Scenario, login: Login | GatewayAccess, recorder: Recorder, pool_part: int) -> Sessions:
+def target_sessions(scenario: Scenario, login: "Login | GatewayAccess", recorder: Recorder, pool_part: int) -> Sessions:
     """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, 1 at least."""
-    if isinstance(login, GatewayAccess):
-        return make_gateway_sessions(scenario, login, recorder, pool_part)
-    return make_sessions(scenario, login, recorder, pool_part)
+    if isinstance(login, Login):
+        return make_sessions(scenario, login, recorder, pool_part)
+    from sshload_worker.scenario.gateway_sessions import make_gateway_sessions  # noqa: PLC0415 - likewise
+
+    return make_gateway_sessions(scenario, login, recorder, pool_part)
