@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+import gevent
 import pytest
 from free_ports import free_port
 from played_target import played_target
@@ -104,3 +105,16 @@ def test_a_target_that_is_not_ready_is_told_of_until_it_is() -> None:
     with pytest.raises(GivenUpError):
         Settling(f"http://127.0.0.1:{free_port()}/stats", tell).settle()
     assert any("Connection refused" in problem for problem in told)
+
+
+def test_a_target_that_is_slow_to_say_that_it_is_ready_is_given_more_time_each_time_it_is_asked() -> None:
+    told: list[str] = []
+
+    def slowly(_: int) -> bool:
+        gevent.sleep(0.5)
+        return True
+
+    with played_target(is_ready=slowly) as url:
+        assert Settling(url, told.append).settle() == ""
+    assert "timed out" in told[0]
+    assert told[-1] == ""

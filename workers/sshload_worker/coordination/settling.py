@@ -15,7 +15,8 @@ from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.target import TargetStats
 
-_READY_TIMEOUT_S = 1.0
+_FIRST_READY_TIMEOUT_S = 0.2  # a Service that is being made loses the first packet now and then
+_LONGEST_READY_TIMEOUT_S = 1.0
 _STATS_TIMEOUT_S = 10.0  # patient, because the server is at its limit when it is asked
 _LARGEST_ANSWER_BYTES = 65_536
 _READY_POLL_S = 0.1
@@ -29,9 +30,9 @@ class _TargetUnresponsiveError(Exception):
     """The target's HTTP port does not answer as it should; the message says how."""
 
 
-def _check_ready(stats_url: str) -> None:
+def _check_ready(stats_url: str, timeout_s: float) -> None:
     """Return if the target at `stats_url` says that it is ready; raises _TargetUnresponsiveError where it does not."""
-    _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), _READY_TIMEOUT_S)
+    _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), timeout_s)
 
 
 def _fetch_stats(stats_url: str) -> TargetStats:
@@ -103,11 +104,15 @@ class Settling:
             return None
 
     def _await_ready(self) -> None:
+        timeout_s = _FIRST_READY_TIMEOUT_S
         while True:
+            begin_s = monotonic()
             try:
-                _check_ready(self._stats_url)
+                _check_ready(self._stats_url, timeout_s)
             except _TargetUnresponsiveError as problem:
                 self._on_problem(str(problem))
+                if monotonic() - begin_s >= timeout_s:
+                    timeout_s = min(2 * timeout_s, _LONGEST_READY_TIMEOUT_S)
                 gevent.sleep(_READY_POLL_S)
             else:
                 return
