@@ -12,11 +12,11 @@ from sshload_gateway.identity.tokens import ALGORITHMS
 SCHEMA = Path(__file__).resolve().parents[1] / "charts/sshload/values.schema.json"
 _BLOCK: Final = re.compile(r'^    "gatewayConfig": \{\n.*?^    \},\n', re.MULTILINE | re.DOTALL)
 _OF_THE_CHART: Final = {
-    "": {"listen", "management", "database", "sealingKeys"},
+    "": {"listen", "management", "database", "sealingKeys", "credentials"},
     "tokens": {"jwksFile"},
     "load": {"apiServer", "tokenFile", "caFile"},
 }
-"""What the chart sets itself, by section: addresses, and where mounted files are."""
+"""What the chart sets itself, by section: addresses, and where mounted files are. It mounts no files of credentials."""
 _WORDS: Final = {"title", "description", "default", "format"}
 _CLOSER: Final[Mapping[tuple[str, ...], Mapping[str, Any]]] = {
     ("tokens", "algorithms"): {"type": "array", "minItems": 1, "items": {"enum": list(ALGORITHMS)}},

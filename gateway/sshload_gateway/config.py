@@ -10,9 +10,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.alias_generators import to_camel
 from sshload_contract.addresses import read_address
 from sshload_contract.allow_list import AllowedTarget, DeniedRange, entry_problem, is_loopback, range_problem
+from sshload_contract.gateway_policy import PolicyName
 
 from sshload_gateway.identity.tokens import ALGORITHMS
-from sshload_gateway.ssh.policy import Limits, PolicyName
+from sshload_gateway.ssh.policy import Limits
 
 _LARGEST_PORT: Final = 65_535
 
@@ -45,9 +46,8 @@ def _address(host: str) -> str:
 class Listen(_Section):
     """An address and a port to listen at."""
 
-    host: Annotated[str, AfterValidator(_address)] = Field(
-        default="0.0.0.0",  # noqa: S104 - in a pod, behind a NetworkPolicy
-        description="The address.",
+    host: Annotated[str, AfterValidator(_address)] | None = Field(
+        default=None, description="The address. Without it, every one, of IPv6 and IPv4."
     )
     port: Port = Field(
         description="The port: 8080 of the API, 9100 of health and metrics, where the section is left out."
@@ -224,6 +224,13 @@ class LoadConfig(_Section):
     )
 
 
+class GivenCredential(_Section):
+    """A credential that the gateway stores when it starts, if it is not stored as it is."""
+
+    owner: str = Field(min_length=1, max_length=255, description="Whose it is: the `sub` of tokens.")
+    file: Path = Field(strict=False, description="A file with the body of a request that stores a credential.")
+
+
 class Config(_Section):
     """The whole file."""
 
@@ -233,6 +240,7 @@ class Config(_Section):
     tokens: Tokens
     sealing_keys: SealingKeys
     destinations: DestinationsConfig
+    credentials: tuple[GivenCredential, ...] = Field(default=(), strict=False, max_length=1_000)
     pool: PoolConfig = PoolConfig()
     limits: RequestLimits = RequestLimits()
     load: LoadConfig | None = None

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Iterator
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
@@ -13,6 +14,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from starlette.types import ASGIApp
 
 from sshload_gateway.api.app import make_app
+from sshload_gateway.api.given_credentials import read_given, store_given
 from sshload_gateway.api.guard import Guard, RequestMetrics
 from sshload_gateway.api.management import Readiness, make_management
 from sshload_gateway.api.state import Gateway, Loads
@@ -27,7 +29,7 @@ from sshload_gateway.sessions import Sessions
 from sshload_gateway.ssh.destinations import destinations
 from sshload_gateway.ssh.login import SshLogin
 from sshload_gateway.ssh.pool import Pool
-from sshload_gateway.store.credentials import Credentials
+from sshload_gateway.store.credentials import Credentials, NewCredential, TooManyCredentialsError
 from sshload_gateway.store.database import Database, DatabaseUnavailableError
 from sshload_gateway.store.migrate import migrate
 from sshload_gateway.store.sealing import SealError, read_seal
@@ -44,13 +46,14 @@ async def serve(config: Config) -> None:
     Raises ConfigError where what the configuration names cannot be used.
     """
     async with _parts(config) as (api, management):
-        api_server = _Server(_uvicorn(api, config.listen, config.shutdown_s))
-        side_server = _Server(_uvicorn(management, config.management, 1))
+        api_server = _Server(_uvicorn(api, config.shutdown_s))
+        side_server = _Server(_uvicorn(management, 1))
+        api_socket, side_socket = _listen("listen", config.listen), _listen("management", config.management)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, api_server.handle_exit, number, None)
-        side = asyncio.create_task(side_server.serve())
+        side = asyncio.create_task(side_server.serve([side_socket]))
         try:
-            await api_server.serve()
+            await api_server.serve([api_socket])
         finally:
             side_server.should_exit = True
             await side
@@ -78,6 +81,7 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
     claim = config.load.claim if config.load else None
     check = TokenCheck(Terms(tokens.issuer, tokens.audience, tokens.algorithms, tokens.leeway_s, claim), keys)
     allowed = destinations(config.destinations.entries(), config.destinations.ranges())
+    given = read_given(config.credentials, allowed)
     database = Database(config.database.read(), config.database.answer_s)
     pool = Pool(config.pool.limits(), SshLogin(allowed, config.pool.login_s), PoolMetrics(registry))
     registry.register(PoolGauges(pool))
@@ -88,7 +92,7 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
     under_way = UnderWay(config.limits.under_way)
     api = Guard(make_app(gateway), check, rate, under_way, config.limits.body_bytes, RequestMetrics(registry))
     readiness = Readiness(database, keys)
-    preparing = asyncio.create_task(_prepare(database, credentials, readiness))
+    preparing = asyncio.create_task(_prepare(database, credentials, given, readiness))
     try:
         yield api, make_management(registry, readiness)
     finally:
@@ -104,18 +108,24 @@ def _loads(config: LoadConfig) -> Loads:
     return Loads(LoadTests(server), config.namespaces, rate, config.body_bytes, config.pages_url)
 
 
-async def _prepare(database: Database, credentials: Credentials, readiness: Readiness) -> None:
-    """Migrate the database once it answers, and seal again what an older key has sealed."""
+async def _prepare(
+    database: Database, credentials: Credentials, given: Sequence[NewCredential], readiness: Readiness
+) -> None:
+    """Migrate the database once it answers, store what is given, and seal again what an older key has sealed."""
     while True:
         try:
             await migrate(database)
-            readiness.is_migrated = True
+            await store_given(given, credentials)
+            readiness.is_prepared = True
             resealed = await credentials.reseal()
         except DatabaseUnavailableError as error:
             _LOG.warning("%s; trying again", error)
             await asyncio.sleep(_DATABASE_PAUSE_S)
         except CommandError as error:
             _LOG.error("the database cannot be migrated: %s", error)
+            return
+        except TooManyCredentialsError as error:
+            _LOG.error("the credentials of the configuration cannot be stored: %s", error)
             return
         else:
             _LOG.info("the database is ready; %d private keys were sealed again", resealed.count)
@@ -124,11 +134,20 @@ async def _prepare(database: Database, credentials: Credentials, readiness: Read
             return
 
 
-def _uvicorn(app: ASGIApp, listen: Listen, shutdown_s: float) -> uvicorn.Config:
+def _listen(section: str, where: Listen) -> socket.socket:
+    """Return a socket that listens; raises ConfigError. Without an address it takes connections of both families."""
+    is_of_both = where.host is None and socket.has_dualstack_ipv6()
+    host = where.host or ("::" if is_of_both else "0.0.0.0")  # noqa: S104 - in a pod, behind a NetworkPolicy
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, where.port), family=family, dualstack_ipv6=is_of_both)
+    except OSError as error:
+        raise ConfigError(f"{section}: port {where.port} of {host}: {error.strerror}") from None
+
+
+def _uvicorn(app: ASGIApp, shutdown_s: float) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        host=listen.host,
-        port=listen.port,
         log_config=None,
         access_log=False,
         lifespan="off",

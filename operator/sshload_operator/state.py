@@ -141,11 +141,12 @@ class Role(StrEnum):
 
     TARGET = "target"
     PROXY = "proxy"
+    GATEWAY = "gateway"
     MASTER = "master"
     WORKER = "worker"
 
 
-DEPLOYED: Final = frozenset({Role.TARGET, Role.PROXY})
+DEPLOYED: Final = frozenset({Role.TARGET, Role.PROXY, Role.GATEWAY})
 """The roles whose pods a Deployment makes, which makes them again; those of the others are of Jobs."""
 
 

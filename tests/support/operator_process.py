@@ -23,6 +23,7 @@ INSTALLATION = """\
 workerImage: registry.example.com/sshload-worker:1.2.3
 targetImage: registry.example.com/sshload-target:1.2.3
 proxyImage: registry.example.com/sshload-proxy:1.2.3
+gatewayImage: registry.example.com/sshload-gateway:1.2.3
 """
 _START_LIMIT_S = 180
 _END_LIMIT_S = 90

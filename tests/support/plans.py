@@ -23,6 +23,7 @@ INSTALLATION = Installation(
     worker_image="registry.example.com/sshload-worker:1.2.3",
     target_image="registry.example.com/sshload-target:1.2.3",
     proxy_image="registry.example.com/sshload-proxy:1.2.3",
+    gateway_image="registry.example.com/sshload-gateway:1.2.3",
     image_pull_policy="IfNotPresent",
     image_pull_secrets=(),
     worker_resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
@@ -35,6 +36,7 @@ INSTALLATION = Installation(
         master_resources={"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
         target_resources={"requests": {"cpu": "80m", "memory": "64Mi"}},
         proxy_resources={"requests": {"cpu": "40m", "memory": "64Mi"}},
+        gateway_resources={"requests": {"cpu": "100m", "memory": "128Mi"}},
     ),
 )
 

@@ -3,6 +3,7 @@
 workerImage: {{ include "sshload.image" (dict "root" . "part" "worker") }}
 targetImage: {{ include "sshload.image" (dict "root" . "part" "target") }}
 proxyImage: {{ include "sshload.image" (dict "root" . "part" "proxy") }}
+gatewayImage: {{ include "sshload.image" (dict "root" . "part" "gateway") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 imagePullSecrets: {{ toJson .Values.image.pullSecrets }}
 workerResources: {{ toJson .Values.worker.resources }}
@@ -20,6 +21,7 @@ runPods:
   masterResources: {{ toJson .Values.master.resources }}
   targetResources: {{ toJson .Values.target.resources }}
   proxyResources: {{ toJson .Values.proxy.resources }}
+  gatewayResources: {{ toJson .Values.gateway.runResources }}
   networkPolicies: {{ .Values.runNetworkPolicy.enabled }}
   extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
 paused: {{ .Values.paused }}

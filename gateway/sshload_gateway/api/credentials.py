@@ -1,6 +1,7 @@
 """Routes of credentials."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter, Path, Request, Response
@@ -33,9 +34,14 @@ async def store(body: CredentialRequest, request: Request, response: Response, c
     refusal = gateway.destinations.refusal(body.host, body.port)
     if refusal:
         raise NotAllowedError(refusal)
-    key, host_keys = await asyncio.to_thread(_keys, body)
+    keys = await asyncio.to_thread(read_keys, body)
+    if keys.faults:
+        raise RequestValidationError(
+            [{"loc": ("body", *place), "msg": fault, "type": "value_error"} for place, fault in keys.faults]
+        )
+    login = keys.login
     stored = await gateway.sessions.credentials.put(
-        NewCredential(caller, body.name, body.host, body.port, body.user, host_keys, key.public, key.private)
+        NewCredential(caller, body.name, body.host, body.port, body.user, keys.host_keys, login.public, login.private)
     )
     if stored.version > 1:
         response.status_code = 200
@@ -66,22 +72,30 @@ async def delete(request: Request, caller: Caller, credential: str = Path(patter
     gateway.pool.supersede(deleted)
 
 
-def _keys(body: CredentialRequest) -> tuple[KeyPair, tuple[str, ...]]:
-    faults: list[dict[str, object]] = []
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckedKeys:
+    """The keys of a credential. `faults` has the place and the sentence of each that cannot be used."""
+
+    login: KeyPair
+    host_keys: tuple[str, ...]
+    faults: tuple[tuple[tuple[str | int, ...], str], ...]
+
+
+def read_keys(asked: CredentialRequest) -> CheckedKeys:
+    """Return the keys that a request has. It takes milliseconds of CPU."""
+    faults: list[tuple[tuple[str | int, ...], str]] = []
     key = KeyPair(b"", "")
     try:
-        key = read_private_key(body.private_key)
+        key = read_private_key(asked.private_key)
     except ValueError as error:
-        faults.append({"loc": ("body", "privateKey"), "msg": str(error), "type": "value_error"})
+        faults.append((("privateKey",), str(error)))
     host_keys = []
-    for number, line in enumerate(body.host_keys):
+    for number, line in enumerate(asked.host_keys):
         try:
             host_keys.append(read_host_key(line))
         except ValueError as error:
-            faults.append({"loc": ("body", "hostKeys", number), "msg": str(error), "type": "value_error"})
-    if faults:
-        raise RequestValidationError(faults)
-    return key, tuple(host_keys)
+            faults.append((("hostKeys", number), str(error)))
+    return CheckedKeys(key, tuple(host_keys), tuple(faults))
 
 
 def _shown(stored: Credential) -> StoredCredential:

@@ -16,11 +16,14 @@ _TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(slots=True)
 class Readiness:
-    """Whether requests can be served: the database is migrated and answers, and there are keys of the issuer."""
+    """Whether requests can be served: the database is prepared and answers, and there are keys of the issuer.
+
+    It is prepared when it is migrated, and has the credentials that the configuration gives.
+    """
 
     database: Database
     keys: JwksKeys
-    is_migrated: bool = False
+    is_prepared: bool = False
 
     async def problem(self) -> str:
         """Return what is missing, empty where nothing is."""
@@ -29,7 +32,7 @@ class Readiness:
             await self.keys.check()
         except (DatabaseUnavailableError, KeySetUnavailableError) as error:
             return str(error)
-        return "" if self.is_migrated else "the database is not migrated"
+        return "" if self.is_prepared else "the database is not prepared"
 
 
 def make_management(registry: CollectorRegistry, readiness: Readiness) -> Starlette:

@@ -1,18 +1,9 @@
 """How requests share connections: the policies, as numbers that the pool obeys."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
-
-class PolicyName(StrEnum):
-    """The policies that a configuration may name."""
-
-    LOGIN_PER_REQUEST = "login-per-request"
-    CONNECTION_PER_USER = "connection-per-user"
-    CONNECTION_PER_USER_UNLIMITED = "connection-per-user-unlimited"
-    POOL = "pool"
-
+from sshload_contract.gateway_policy import PolicyName
 
 _OF_ONE_CONNECTION: Final = (PolicyName.CONNECTION_PER_USER, PolicyName.CONNECTION_PER_USER_UNLIMITED)
 

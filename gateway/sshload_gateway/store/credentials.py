@@ -36,6 +36,11 @@ class Credential:
     created_at: int
     updated_at: int
 
+    def is_like(self, new: "NewCredential") -> bool:
+        """Tell whether it is the same login. Of the private key, its public half tells."""
+        stored = (self.host, self.port, self.user, self.host_keys, self.public_key)
+        return stored == (new.host, new.port, new.user, new.host_keys, new.public_key)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NewCredential:

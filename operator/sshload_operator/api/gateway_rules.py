@@ -10,9 +10,14 @@ from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import GatewayTarget
+from sshload_operator.api.target import GatewayTarget, ManagedTarget
 
-HAS_GATEWAY: Final = "has(self.target.gateway)"
+_FIELDS: Final = {
+    ".target.gateway": "has(self.target.gateway)",
+    ".target.managed.gateway": "(has(self.target.managed) && has(self.target.managed.gateway))",
+}
+"""Where a spec names a gateway, with what tells so in CEL."""
+HAS_GATEWAY: Final = f"({' || '.join(_FIELDS.values())})"
 _STEP_KINDS: Final = ScenarioStep.__args__
 _POSSIBLE: Final = [kind for kind in _STEP_KINDS if hasattr(kind, "gateway_timings")]
 _POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _POSSIBLE)
@@ -35,7 +40,15 @@ _UNUSED_TEXTS: Final = {
 
 def calls_gateway(spec: LoadTestSpec) -> bool:
     """Tell whether the workers speak HTTP to a gateway."""
-    return isinstance(spec.target, GatewayTarget)
+    return bool(_field(spec))
+
+
+def _field(spec: LoadTestSpec) -> str:
+    """Return which field names a gateway, empty where none does."""
+    if isinstance(spec.target, GatewayTarget):
+        return ".target.gateway"
+    has_own = isinstance(spec.target, ManagedTarget) and spec.target.gateway is not None
+    return ".target.managed.gateway" if has_own else ""
 
 
 def timings_of_gateway(spec: LoadTestSpec) -> Iterator[str]:
@@ -72,16 +85,21 @@ GATEWAY_TIMINGS_IN_CEL: Final = (
 )
 """Whether the step of the latency threshold `t` is a timing of a run against a gateway."""
 
-GATEWAY_RULES: Final = (
-    Rule(
-        f"!{HAS_GATEWAY} || (!has(self.via) || self.via.size() == 0) && has(self.scenario.steps)"
+
+def _no_ssh_beside(field: str) -> Rule:
+    return Rule(
+        f"!{_FIELDS[field]} || (!has(self.via) || self.via.size() == 0) && has(self.scenario.steps)"
         " && !has(self.load.hold) && !(has(self.load.capacity) && has(self.load.capacity.hold))",
         "takes no via, locustfile and hold: they are for SSH",
         lambda spec: (
-            not calls_gateway(spec) or (not spec.via and spec.locustfile is None and not spec.load.held_sessions)
+            _field(spec) != field or (not spec.via and spec.locustfile is None and not spec.load.held_sessions)
         ),
-        at=".target.gateway",
-    ),
+        at=field,
+    )
+
+
+GATEWAY_RULES: Final = (
+    *map(_no_ssh_beside, _FIELDS),
     Rule(
         f"!{HAS_GATEWAY} || !has(self.scenario.steps) || self.scenario.steps.size() > 0"
         f" && self.scenario.steps.all(s, {_POSSIBLE_IN_CEL})",
@@ -103,7 +121,7 @@ GATEWAY_RULES: Final = (
         f"!{HAS_GATEWAY} || self.client.library == '{Library.SSH2_PYTHON}' && !self.client.controlMaster"
         f" && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
         + "".join(f" && !has(self.client.{name})" for name in _UNUSED_TEXTS),
-        "can have timeouts, quickAck and networkDelay only with target.gateway: the workers speak no SSH",
+        "can have timeouts, quickAck and networkDelay only where the target is a gateway: the workers speak no SSH",
         lambda spec: not calls_gateway(spec) or not _sets_ssh(spec.client, spec.auth),
         at=".client",
     ),

@@ -9,6 +9,7 @@ from sshload_contract.declared import Absent, Default, Items, Named, Rule, Size,
 from sshload_contract.names import Host, Port, SecretName
 from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
 
+from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.pods import Pods
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.shapes.errors import shown
@@ -103,9 +104,18 @@ class ManagedTarget(Pods):
     """An OpenSSH server that sshload deploys for the run and deletes afterwards."""
 
     kind: ClassVar[str] = "managed"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!has(self.proxy) || !has(self.gateway)",
+            "is for targets without a proxy: compare the two as variants",
+            lambda target: target.proxy is None or target.gateway is None,
+            at=".gateway",
+        ),
+    )
     sshd: Annotated[Sshd, Default({})]
     fixtures: Annotated[Fixtures, Default({})]
     proxy: Proxy | None
+    gateway: ManagedGateway | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _NOWHERE = Installation(
     worker_image="",
     target_image="",
     proxy_image="",
+    gateway_image="",
     image_pull_policy="",
     image_pull_secrets=(),
     worker_resources={},

@@ -14,12 +14,15 @@ from sshload_contract.client import Auth, Library
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
+from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
-from sshload_operator.control.run.keys import KeysAsked, make_keys
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
+from sshload_operator.control.run.keys import Keys, KeysAsked, make_keys
 from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
+from sshload_operator.local.gateway import require_gateway, write_gateway
 from sshload_operator.local.haproxy import fitting, installed_haproxy
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_operator.local.sshd import (
@@ -37,7 +40,16 @@ from sshload_operator.manifests import (
     run_config,
     target_config,
 )
-from sshload_operator.manifests.mounts import PROXY_FILE, TOKEN_FILE, CredentialPaths, managed_endpoint
+from sshload_operator.manifests.gateway import CREDENTIAL
+from sshload_operator.manifests.mounts import (
+    GATEWAY_FILE,
+    GATEWAY_TOKEN_FILE,
+    PROXY_FILE,
+    TOKEN_FILE,
+    CredentialPaths,
+    managed_endpoint,
+    managed_gateway_endpoint,
+)
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
@@ -53,6 +65,7 @@ CLIENT_LIBRARIES = {Library.PARAMIKO: ("paramiko",), Library.ASYNCSSH: ("asyncss
 _SECRET_MODE = 0o600
 _OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
 _CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
+_GATEWAY_NOTE = "the gateway is a process of this machine, which shares its CPUs with the rest"
 _COMPILE = "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again"
 
 
@@ -102,7 +115,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     spec = plan.spec
     _require_libraries(spec.client.library)
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
-    sshd_port, stats_port, locust_port, master_port, proxy_port, health_port = _free_ports(6)
+    sshd_port, stats_port, locust_port, master_port, entrance_port, health_port = _free_ports(6)
     target: Endpoint | GatewayEndpoint
     if isinstance(spec.target, ManagedTarget):
         places = TargetPlaces(
@@ -112,13 +125,22 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             sshd_port=sshd_port,
             stats_port=stats_port,
         )
-        entrance = sshd_port if spec.target.proxy is None else proxy_port
-        notes, processes = await _managed(plan, spec.target, places, entrance, folder)
+        login_port = sshd_port if spec.target.proxy is None else entrance_port
+        keys = await make_keys(KeysAsked(_LOOPBACK, login_port, places.user, spec.deadline_s))
+        notes, processes = _managed(plan, spec.target, places, keys, folder)
+        target = _managed_endpoint(places, login_port, spec.auth)
         if spec.target.proxy is not None:
-            proxy = ProxyPlaces(_LOOPBACK, proxy_port, health_port, _LOOPBACK, sshd_port)
+            proxy = ProxyPlaces(_LOOPBACK, entrance_port, health_port, _LOOPBACK, sshd_port)
             proxy_notes, process = _proxy(spec.target.proxy, proxy, folder)
             notes, processes = (*notes, *proxy_notes), (*processes, process)
-        target = _managed_endpoint(places, entrance, spec.auth)
+        if spec.target.gateway is not None:
+            require_gateway()
+            files = await make_gateway_secrets(keys, _LOOPBACK, sshd_port, places.user, spec.deadline_s)
+            ports = (entrance_port, health_port, sshd_port)
+            write_gateway(spec.target.gateway, _LOOPBACK, ports, files, folder)
+            notes, processes = (*notes, _GATEWAY_NOTE), (*processes, _gateway(health_port))
+            token_path = str(folder / GATEWAY_TOKEN_FILE)
+            target = managed_gateway_endpoint(_LOOPBACK, entrance_port, CREDENTIAL, token_path)
         stats_url = f"http://{_LOOPBACK}:{places.stats_port}/stats"
     else:
         notes, processes = (), ()
@@ -152,14 +174,13 @@ def _require_libraries(client: Library) -> None:
         )
 
 
-async def _managed(
-    plan: Plan, target: ManagedTarget, places: TargetPlaces, entrance: int, folder: Path
+def _managed(
+    plan: Plan, target: ManagedTarget, places: TargetPlaces, keys: Keys, folder: Path
 ) -> tuple[tuple[str, ...], tuple[LocalProcess, ...]]:
     sshd = installed_sshd()
     config = target_config(target, places)
     text, left_out = without_unknown_directives(config.sshd_config, sshd.version)
-    asked = KeysAsked(_LOOPBACK, entrance, places.user, plan.spec.deadline_s)
-    _write_keys((await make_keys(asked)).files(), Path(places.keys_dir))
+    _write_keys(keys.files(), Path(places.keys_dir))
     (folder / "target.json").write_text(
         to_json(replace(config, sshd_config=text + _environment(places.home))), encoding="utf-8"
     )
@@ -187,6 +208,11 @@ def _proxy(proxy: Proxy, places: ProxyPlaces, folder: Path) -> tuple[tuple[str, 
     command = (haproxy.path, "-db", "-f", PROXY_FILE)
     process = LocalProcess(name="proxy", role=Role.PROXY, command=command, ready_port=places.health_port)
     return (f"the proxy is this machine's {haproxy.name}, which shares its CPUs with the rest", *notes), process
+
+
+def _gateway(health_port: int) -> LocalProcess:
+    command = _python("sshload_gateway", "--config", GATEWAY_FILE)
+    return LocalProcess(name="gateway", role=Role.GATEWAY, command=command, ready_port=health_port)
 
 
 def _environment(home: str) -> str:
@@ -275,7 +301,7 @@ def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
     """
     if spec.client.library is not Library.SSH2_PYTHON or _OWN_VERSION in version:
         return ()
-    if isinstance(spec.target, GatewayTarget):
+    if calls_gateway(spec):
         return ()
     is_external = isinstance(spec.target, ExternalTarget) or bool(spec.via)
     if is_external and not (spec.client.ciphers and set(spec.client.ciphers) <= set(_CIPHERS)):

@@ -255,6 +255,7 @@ def local_installation(allowed: tuple[AllowedTarget, ...]) -> Installation:
         worker_image="",
         target_image="",
         proxy_image="",
+        gateway_image="",
         image_pull_policy="",
         image_pull_secrets=(),
         worker_resources={},

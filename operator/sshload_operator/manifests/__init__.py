@@ -5,10 +5,12 @@ from sshload_operator.manifests.children import (
     ChildRef,
     child_ref,
     children,
+    key_files,
     keys_secret,
     results_ref,
     swept,
 )
+from sshload_operator.manifests.gateway import GatewayPlaces, gateway_config
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.manifests.proxy import ProxyPlaces, haproxy_config
 from sshload_operator.manifests.results import results_config_map
@@ -18,6 +20,7 @@ from sshload_operator.manifests.target import TargetPlaces, target_config
 __all__ = [
     "KEY_FILES",
     "ChildRef",
+    "GatewayPlaces",
     "Part",
     "Places",
     "ProxyPlaces",
@@ -26,7 +29,9 @@ __all__ = [
     "child_ref",
     "children",
     "cluster_places",
+    "gateway_config",
     "haproxy_config",
+    "key_files",
     "keys_secret",
     "results_config_map",
     "results_ref",

@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sshload_operator.api.target import ManagedTarget
+from sshload_operator.manifests.gateway import gateway_deployment, gateway_service
 from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
+    GATEWAY_CREDENTIAL_FILE,
+    GATEWAY_JWKS_FILE,
+    GATEWAY_SEALING_KEY_FILE,
+    GATEWAY_TOKEN_FILE,
     HOST_KEY_FILES,
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,
@@ -15,15 +20,22 @@ from sshload_operator.manifests.mounts import (
     TOKEN_FILE,
     USER_CA_FILE,
 )
-from sshload_operator.manifests.network_policy import master_policy, proxy_policy, target_policy, workers_policy
+from sshload_operator.manifests.network_policy import (
+    gateway_policy,
+    master_policy,
+    proxy_policy,
+    target_policy,
+    workers_policy,
+)
 from sshload_operator.manifests.proxy import proxy_deployment, proxy_service
 from sshload_operator.manifests.run_config import config_map
 from sshload_operator.manifests.target import target_deployment, target_service
 from sshload_operator.manifests.workers import workers_job
-from sshload_operator.planning.plan import Plan, TestIdentity, proxy_of
+from sshload_operator.planning.plan import Plan, TestIdentity, gateway_of, proxy_of
 from sshload_operator.state import Manifest
 
 KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
+_GATEWAY_FILES = (GATEWAY_TOKEN_FILE, GATEWAY_JWKS_FILE, GATEWAY_SEALING_KEY_FILE, GATEWAY_CREDENTIAL_FILE)
 _RESOURCES = {
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
@@ -36,25 +48,34 @@ _SWEPT = (
     ("Job", Part.WORKERS),
     ("Job", Part.MASTER),
     ("Deployment", Part.PROXY),
+    ("Deployment", Part.GATEWAY),
     ("Deployment", Part.TARGET),
     ("Service", Part.MASTER),
     ("Service", Part.PROXY),
+    ("Service", Part.GATEWAY),
     ("Service", Part.TARGET),
     ("Secret", Part.KEYS),
     ("ConfigMap", Part.CONFIG),
     ("NetworkPolicy", Part.WORKERS),
     ("NetworkPolicy", Part.MASTER),
     ("NetworkPolicy", Part.PROXY),
+    ("NetworkPolicy", Part.GATEWAY),
     ("NetworkPolicy", Part.TARGET),
 )
 
 
+def key_files(plan: Plan) -> tuple[str, ...]:
+    """Return which keys the run's Secret holds beside the token: none where the target is not managed."""
+    of_target = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
+    return of_target if gateway_of(plan.spec) is None else (*of_target, *_GATEWAY_FILES)
+
+
 def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:
-    """Return the Secret that holds the token and `keys`, the text of each of KEY_FILES where the target is managed.
+    """Return the Secret that holds the token and `keys`, the text of each of the plan's `key_files`.
 
     It is created, never applied: who finds it there keeps what the pods have already. Raises ValueError for other keys.
     """
-    wanted = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
+    wanted = key_files(plan)
     if set(keys) != set(wanted):
         raise ValueError(f"the keys of this run are {', '.join(wanted)}; got {', '.join(sorted(keys))}")
     return {
@@ -83,14 +104,16 @@ def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
     jobs = (master_job(plan, proof_sha256), workers_job(plan))
     if isinstance(target, ManagedTarget):
         of_target = (target_service(plan), target_deployment(plan, target))
-        return (*_policies(plan), *shared, *of_target, *_of_proxy(plan, target), *jobs)
+        return (*_policies(plan), *shared, *of_target, *_in_the_path(plan, target), *jobs)
     return (*_policies(plan), *shared, *jobs)
 
 
-def _of_proxy(plan: Plan, target: ManagedTarget) -> tuple[Manifest, ...]:
-    if target.proxy is None:
-        return ()
-    return proxy_service(plan), proxy_deployment(plan, target)
+def _in_the_path(plan: Plan, target: ManagedTarget) -> tuple[Manifest, ...]:
+    if target.proxy is not None:
+        return proxy_service(plan), proxy_deployment(plan, target)
+    if target.gateway is not None:
+        return gateway_service(plan), gateway_deployment(plan, target)
+    return ()
 
 
 def _policies(plan: Plan) -> tuple[Manifest, ...]:
@@ -99,7 +122,8 @@ def _policies(plan: Plan) -> tuple[Manifest, ...]:
     target = plan.spec.target
     of_target = (target_policy(plan, target),) if isinstance(target, ManagedTarget) else ()
     of_proxy = (proxy_policy(plan),) if proxy_of(plan.spec) is not None else ()
-    return (*of_target, *of_proxy, master_policy(plan), workers_policy(plan))
+    of_gateway = (gateway_policy(plan),) if gateway_of(plan.spec) is not None else ()
+    return (*of_target, *of_proxy, *of_gateway, master_policy(plan), workers_policy(plan))
 
 
 def child_ref(manifest: Manifest) -> ChildRef:

@@ -13,6 +13,7 @@ from typing import Any
 
 from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
 from sshload_operator.api.names import dns_label, is_name, label_value
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
@@ -27,10 +28,13 @@ _RUN = re.compile(r"[1-9][0-9]{0,18}")
 SSH_PORT = 2222
 TARGET_HTTP_PORT = 9200
 PROXY_HTTP_PORT = 9202
+GATEWAY_PORT = 8080
+GATEWAY_HTTP_PORT = 9203
 LOCUST_PORT = 5557
 MASTER_HTTP_PORT = 9201
 DNS_PORT = 53
 SSH_PORT_NAME = "ssh"
+GATEWAY_PORT_NAME = "http"
 LOCUST_PORT_NAME = "locust"
 METRICS_PORT_NAME = "metrics"
 HEALTH_PORT_NAME = "health"
@@ -42,6 +46,7 @@ class Part(StrEnum):
 
     TARGET = "target"
     PROXY = "proxy"
+    GATEWAY = "gateway"
     MASTER = "master"
     WORKERS = "workers"
     CONFIG = "config"
@@ -49,8 +54,16 @@ class Part(StrEnum):
     RESULTS = "results"
 
 
-_DEPLOYMENT_PARTS = {Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY}
+DEPLOYMENT_PARTS = {Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY, Role.GATEWAY: Part.GATEWAY}
+"""What makes the pods of the roles whose pods a Deployment makes."""
 _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
+
+
+def entrance(target: ManagedTarget) -> tuple[Role, int]:
+    """Return what of a managed target its clients connect to, and at which port."""
+    if target.gateway is not None:
+        return Role.GATEWAY, GATEWAY_PORT
+    return Role.TARGET if target.proxy is None else Role.PROXY, SSH_PORT
 
 
 def child_name(plan: Plan, part: Part) -> str:
@@ -124,8 +137,8 @@ def membership_of_pod(metadata: Mapping[str, Any]) -> Membership | None:
     if claimed is None:
         return None
     kind, name = controller(metadata).get("kind"), str(controller(metadata).get("name"))
-    if claimed.role in _DEPLOYMENT_PARTS:
-        prefix = run_child_name(claimed.test, claimed.run_id, _DEPLOYMENT_PARTS[claimed.role])
+    if claimed.role in DEPLOYMENT_PARTS:
+        prefix = run_child_name(claimed.test, claimed.run_id, DEPLOYMENT_PARTS[claimed.role])
         return claimed if kind == "ReplicaSet" and name.startswith(f"{prefix}-") else None
     job = run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
     return claimed if (kind, name) == ("Job", job) else None

@@ -27,6 +27,7 @@ CONFIG_DIR = "/etc/sshload"
 RUN_FILE = "run.json"
 TARGET_FILE = "target.json"
 PROXY_FILE = "haproxy.cfg"
+GATEWAY_FILE = "gateway.json"
 KEYS_FOLDER = "keys"
 KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
 PRIVATE_KEY_FILE = "id_ed25519"
@@ -35,6 +36,11 @@ CERTIFICATE_FILE = "id_ed25519-cert.pub"
 USER_CA_FILE = "user_ca.pub"
 KNOWN_HOSTS_FILE = "known_hosts"
 TOKEN_FILE = "run_token"  # noqa: S105 - the name of a file
+GATEWAY_TOKEN_FILE = "gateway_token"  # noqa: S105 - the name of a file
+GATEWAY_JWKS_FILE = "gateway_jwks.json"
+GATEWAY_SEALING_KEY_FILE = "gateway_sealing_key"
+GATEWAY_CREDENTIAL_FILE = "gateway_credential.json"
+SEALING_FOLDER = f"{KEYS_FOLDER}/sealing"
 HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 CONFIG_VOLUME = "config"
 _GROUP_READS = 0o440
@@ -90,6 +96,13 @@ def gateway_endpoint(target: GatewayTarget, token_path: str, ca_path: str) -> Ga
     )
 
 
+def managed_gateway_endpoint(host: str, port: int, credential: str, token_path: str) -> GatewayEndpoint:
+    """Return how workers call the gateway of a run, which speaks plain HTTP within the run."""
+    return GatewayEndpoint(
+        tls=False, host=host, port=port, path="", credential=credential, token_path=token_path, ca_path=""
+    )
+
+
 def managed_endpoint(host: str, port: int, user: str, auth: Auth, paths: CredentialPaths) -> Endpoint:
     """Return how workers log in to a managed target, whose keys the operator made."""
     return Endpoint(
@@ -124,9 +137,9 @@ def config_source(plan: Plan, file: str) -> dict[str, Any]:
     return {"configMap": {"name": child_name(plan, Part.CONFIG), "items": [{"key": file, "path": file}]}}
 
 
-def run_keys_source(plan: Plan, files: Iterable[str]) -> dict[str, Any]:
+def run_keys_source(plan: Plan, files: Iterable[str], folder: str = KEYS_FOLDER) -> dict[str, Any]:
     """Return files of the Secret that the operator made for the run."""
-    return _secret_source(child_name(plan, Part.KEYS), files, KEYS_FOLDER)
+    return _secret_source(child_name(plan, Part.KEYS), files, folder)
 
 
 def credentials_sources(target: ExternalTarget, folder: str) -> tuple[dict[str, Any], ...]:

@@ -13,11 +13,13 @@ from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reop
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import (
     DNS_PORT,
+    GATEWAY_PORT,
     LOCUST_PORT,
     MASTER_HTTP_PORT,
     SSH_PORT,
     TARGET_HTTP_PORT,
     Part,
+    entrance,
     metadata,
     role_selector,
 )
@@ -38,11 +40,12 @@ _NODE_LOCAL_DNS = "169.254.20.10/32"  # where NodeLocal DNSCache listens on each
 
 
 def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the target's policy: SSH from this run's proxy or clients only, counts for any pod (Prometheus).
+    """Return the target's policy: SSH from what the run has before it only, counts for any pod (Prometheus).
 
     Nothing gets out but what `forward` steps lead to, and DNS where names are looked up.
     """
-    ssh_from = _clients(plan) if target.proxy is None else [_pods(plan, Role.PROXY)]
+    role, _ = entrance(target)
+    ssh_from = _clients(plan) if role is Role.TARGET else [_pods(plan, role)]
     ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
     forwarded = tuple(forwards(plan.spec))
     egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
@@ -56,6 +59,13 @@ def proxy_policy(plan: Plan) -> Manifest:
     ingress = [_rule("from", _clients(plan), SSH_PORT)]
     egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
     return _policy(plan, Part.PROXY, Role.PROXY, ingress, egress)
+
+
+def gateway_policy(plan: Plan) -> Manifest:
+    """Return the gateway's policy: HTTP from this run's workers, out to the target alone, whose name is looked up."""
+    ingress = [_rule("from", _clients(plan), GATEWAY_PORT)]
+    egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
+    return _policy(plan, Part.GATEWAY, Role.GATEWAY, ingress, egress)
 
 
 def _clients(plan: Plan) -> list[dict[str, Any]]:
@@ -84,7 +94,8 @@ def workers_policy(plan: Plan) -> Manifest:
 def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
     if isinstance(first, ManagedTarget):
-        return [_rule("to", [_pods(plan, Role.TARGET if first.proxy is None else Role.PROXY)], SSH_PORT)]
+        role, port = entrance(first)
+        return [_rule("to", [_pods(plan, role)], port)]
     return _external_egress(plan, first.host, first.port)
 
 

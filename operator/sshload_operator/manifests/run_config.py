@@ -15,13 +15,24 @@ from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, Gatew
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
-from sshload_operator.manifests.labels import SSH_PORT, TARGET_HTTP_PORT, Part, child_name, metadata
+from sshload_operator.manifests.gateway import CREDENTIAL, cluster_gateway_config
+from sshload_operator.manifests.labels import (
+    DEPLOYMENT_PARTS,
+    SSH_PORT,
+    TARGET_HTTP_PORT,
+    Part,
+    child_name,
+    entrance,
+    metadata,
+)
 from sshload_operator.manifests.mounts import (
     CERTIFICATE,
     CERTIFICATE_FILE,
     CONFIG_DIR,
     GATEWAY_CA,
+    GATEWAY_FILE,
     GATEWAY_TOKEN,
+    GATEWAY_TOKEN_FILE,
     KEYS_DIR,
     KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
@@ -38,12 +49,13 @@ from sshload_operator.manifests.mounts import (
     gateway_endpoint,
     hop_folder,
     managed_endpoint,
+    managed_gateway_endpoint,
 )
 from sshload_operator.manifests.proxy import cluster_haproxy_config
 from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.preflight import allow_list_of_run
-from sshload_operator.state import Manifest
+from sshload_operator.state import Manifest, Role
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 _START_LEAD_S = 0.3
@@ -84,15 +96,30 @@ def cluster_places(plan: Plan) -> Places:
         target = _endpoint(spec.target)
         return Places(target, via, allow_list, stats_url="", files=files, token_path=_TOKEN_PATH)
     service = child_name(plan, Part.TARGET)
-    entrance = service if spec.target.proxy is None else child_name(plan, Part.PROXY)
     return Places(
-        target=managed_endpoint(_name_for_all_hops(plan, entrance), SSH_PORT, IMAGE_USER, spec.auth, _RUN_KEYS),
+        target=_managed(plan, spec.target),
         via=via,
         allow_list=allow_list,
         stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
         files=files,
         token_path=_TOKEN_PATH,
     )
+
+
+def login_to_managed(plan: Plan) -> Endpoint:
+    """Return how the workers log in to the managed target of a run in a cluster, or the gateway before it."""
+    target = plan.spec.target
+    role = entrance(target)[0] if isinstance(target, ManagedTarget) and target.gateway is None else Role.TARGET
+    host = _name_for_all_hops(plan, child_name(plan, DEPLOYMENT_PARTS[role]))
+    return managed_endpoint(host, SSH_PORT, IMAGE_USER, plan.spec.auth, _RUN_KEYS)
+
+
+def _managed(plan: Plan, target: ManagedTarget) -> Endpoint | GatewayEndpoint:
+    if target.gateway is None:
+        return login_to_managed(plan)
+    role, port = entrance(target)
+    host = child_name(plan, DEPLOYMENT_PARTS[role])
+    return managed_gateway_endpoint(host, port, CREDENTIAL, f"{KEYS_DIR}/{GATEWAY_TOKEN_FILE}")
 
 
 def _endpoint(target: ExternalTarget | GatewayTarget) -> Endpoint | GatewayEndpoint:
@@ -176,12 +203,14 @@ def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
 
 
 def config_map(plan: Plan) -> Manifest:
-    """Return the ConfigMap with run.json, with target.json of a managed target, and with its proxy's configuration."""
+    """Return the ConfigMap with run.json, and what a managed target and what stands before it are told."""
     data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
     if isinstance(plan.spec.target, ManagedTarget):
         data[TARGET_FILE] = to_json(target_config(plan.spec.target, CLUSTER_TARGET_PLACES))
         if plan.spec.target.proxy is not None:
             data[PROXY_FILE] = cluster_haproxy_config(plan, plan.spec.target.proxy)
+        if plan.spec.target.gateway is not None:
+            data[GATEWAY_FILE] = cluster_gateway_config(plan, plan.spec.target.gateway)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -10,6 +10,7 @@ from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, met
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
     CONFIG_DIR,
+    GATEWAY_TOKEN_FILE,
     KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,
@@ -80,6 +81,8 @@ def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
         case GatewayTarget() as gateway:
             yield run_keys_source(plan, (TOKEN_FILE,))
             yield from gateway_sources(gateway, KEYS_FOLDER)
+        case managed if managed.gateway is not None:
+            yield run_keys_source(plan, (TOKEN_FILE, GATEWAY_TOKEN_FILE))
         case _:
             certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
             yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))

@@ -12,6 +12,7 @@ from sshload_contract.quantities import resource_amount
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, in_words
 from sshload_contract.wire.run_config import SessionReuse
 
+from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
@@ -142,6 +143,8 @@ def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
     target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_load(plan.spec).most_at_once
     if not isinstance(target, ManagedTarget) or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
         return
+    if target.gateway is not None:  # the pool is of HTTP connections
+        return
     allowed = _MAX_SESSIONS_OF_SSHD if target.sshd.max_sessions is None else target.sshd.max_sessions
     needed = ceil(at_once / scenario.pool_sessions)
     if needed > allowed:
@@ -184,7 +187,7 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
 def _pool_logs_in_at_once(plan: Plan) -> Iterator[str]:
     """Speak of a pool without a warm-up to log in within: its logins may be what MaxStartups is there to drop."""
     target, scenario = plan.spec.target, plan.spec.scenario
-    if scenario.session_reuse is not SessionReuse.POOL or plan.spec.warm_up_s > 0 or isinstance(target, GatewayTarget):
+    if scenario.session_reuse is not SessionReuse.POOL or plan.spec.warm_up_s > 0 or calls_gateway(plan.spec):
         return
     start = _START_OF_MAX_STARTUPS
     if isinstance(target, ManagedTarget) and target.sshd.max_startups is not None:

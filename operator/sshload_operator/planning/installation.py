@@ -160,6 +160,7 @@ class _WrittenRunPods:
     master_resources: _Resources
     target_resources: _Resources
     proxy_resources: _Resources
+    gateway_resources: _Resources
     network_policies: Annotated[bool, Default(True)]
     extra_egress: Annotated[tuple[_Object, ...], Items(most=20), Absent(())]
 
@@ -240,6 +241,7 @@ class _WrittenInstallation:
     worker_image: _Image
     target_image: _Image
     proxy_image: _Image
+    gateway_image: _Image
     image_pull_policy: Annotated[str, Words(("Always", "IfNotPresent", "Never")), Default("IfNotPresent")]
     image_pull_secrets: Annotated[tuple[ObjectName, ...], Items(most=10), Absent(())]
     worker_resources: _Resources
@@ -270,6 +272,7 @@ def read_installation(text_yaml: str) -> Installation:
         worker_image=written.worker_image,
         target_image=written.target_image,
         proxy_image=written.proxy_image,
+        gateway_image=written.gateway_image,
         image_pull_policy=written.image_pull_policy,
         image_pull_secrets=written.image_pull_secrets,
         worker_resources=written.worker_resources,

@@ -10,6 +10,7 @@ from typing import Any, Final
 from sshload_contract.allow_list import AllowList
 from sshload_contract.quantities import resource_amount
 
+from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
 from sshload_operator.api.status.head import ObjectStatus, RunStatus
@@ -65,8 +66,9 @@ class RunPods:
 
     Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
     OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `master_resources`,
-    `target_resources` and `proxy_resources` are those of pods whose test names none. `extra_egress` are rules of a
-    NetworkPolicy that the policies of all roles get; without `network_policies` a run has no policies.
+    `target_resources`, `proxy_resources` and `gateway_resources` are those of pods whose test names none.
+    `extra_egress` are rules of a NetworkPolicy that the policies of all roles get; without `network_policies` a run has
+    no policies.
     """
 
     user_id: int | None
@@ -77,6 +79,7 @@ class RunPods:
     master_resources: Mapping[str, Any] = field(default_factory=dict)
     target_resources: Mapping[str, Any] = field(default_factory=dict)
     proxy_resources: Mapping[str, Any] = field(default_factory=dict)
+    gateway_resources: Mapping[str, Any] = field(default_factory=dict)
     network_policies: bool = True
     extra_egress: tuple[Mapping[str, Any], ...] = ()
 
@@ -119,6 +122,7 @@ class Installation:
     worker_image: str
     target_image: str
     proxy_image: str
+    gateway_image: str
     image_pull_policy: str
     image_pull_secrets: tuple[str, ...]
     worker_resources: Mapping[str, Any]
@@ -175,12 +179,18 @@ def pods_asked(spec: LoadTestSpec) -> Mapping[Role, int]:
     """Return how many pods a run with this spec has of each role, those with none left out."""
     target = {Role.TARGET: 1} if isinstance(spec.target, ManagedTarget) else {}
     proxy = {Role.PROXY: 1} if proxy_of(spec) is not None else {}
-    return {**target, **proxy, Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
+    gateway = {Role.GATEWAY: 1} if gateway_of(spec) is not None else {}
+    return {**target, **proxy, **gateway, Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
 
 
 def proxy_of(spec: LoadTestSpec) -> Proxy | None:
     """Return the proxy that the run deploys in the path to its managed target, None where there is none."""
     return spec.target.proxy if isinstance(spec.target, ManagedTarget) else None
+
+
+def gateway_of(spec: LoadTestSpec) -> ManagedGateway | None:
+    """Return the gateway that the run deploys before its managed target, None where there is none."""
+    return spec.target.gateway if isinstance(spec.target, ManagedTarget) else None
 
 
 def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:
@@ -213,6 +223,7 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
         master=_pod_resources(installation.run_pods.master_resources),
         target=None if managed is None or managed.resources else _pod_resources(installation.run_pods.target_resources),
         proxy=None if proxy is None else _pod_resources(installation.run_pods.proxy_resources),
+        gateway=None if gateway_of(spec) is None else _pod_resources(installation.run_pods.gateway_resources),
     )
 
 

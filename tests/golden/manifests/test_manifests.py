@@ -9,8 +9,7 @@ import plans
 import pytest
 import yaml
 from plans import PROOF_SHA256, TOKEN
-from sshload_operator.api.target import ManagedTarget
-from sshload_operator.manifests import KEY_FILES, children, keys_secret
+from sshload_operator.manifests import children, key_files, keys_secret
 from sshload_operator.state import Manifest
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/spec.yaml"))
@@ -37,6 +36,5 @@ def in_lines(said: dict[str, Any]) -> dict[str, Any]:
 def test_a_spec_becomes_these_objects(case: Path, golden: Callable[[Path, str], None]) -> None:
     plan = plans.plan(yaml.safe_load((case / "spec.yaml").read_text()), installation=plans.LISTING)
     manifests = list(children(plan, PROOF_SHA256))
-    files = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
-    manifests.append(keys_secret(plan, TOKEN, {file: f"<{file}>" for file in files}))
+    manifests.append(keys_secret(plan, TOKEN, {file: f"<{file}>" for file in key_files(plan)}))
     golden(case / "expected.yaml", yaml.safe_dump_all(map(readable, manifests), sort_keys=False, width=120))

@@ -12,8 +12,7 @@ import yaml
 from api_server import ApiServer
 from live_cluster import LiveCluster
 from plans import PROOF_SHA256, TOKEN
-from sshload_operator.api.target import ManagedTarget
-from sshload_operator.manifests import KEY_FILES, children, keys_secret
+from sshload_operator.manifests import children, key_files, keys_secret
 from sshload_operator.state import Manifest
 
 SPECS = sorted((helm.ROOT / "tests/golden/manifests").glob("*/spec.yaml"))
@@ -55,8 +54,7 @@ def without_references(spec: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS])
 def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, restricted: LiveCluster) -> None:
     plan = plans.plan(yaml.safe_load(spec.read_text()), installation=plans.LISTING)
-    files = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
-    made = [*children(plan, PROOF_SHA256), keys_secret(plan, TOKEN, dict.fromkeys(files, "text"))]
+    made = [*children(plan, PROOF_SHA256), keys_secret(plan, TOKEN, dict.fromkeys(key_files(plan), "text"))]
     apply_strictly(restricted, [here(manifest, restricted) for manifest in made])
     owners = [manifest for manifest in made if manifest["kind"] in ("Deployment", "Job")]
     for owner in owners:

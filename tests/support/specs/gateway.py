@@ -1,4 +1,4 @@
-"""An SSHLoadTest spec for a gateway that uses every field such a target can have."""
+"""Specs for gateways that use every field such a target can have: one that exists, and one of the run's own."""
 
 from specs.small import SMALL
 from specs.spec import Spec
@@ -27,4 +27,19 @@ GATEWAY: Spec = {
         {"latency": {"step": step, "percentile": 90, "below": "1s"}}
         for step in ("connect", "tls", "total", "uptime.command", "uptime.gatewayWait", "home.sftpList")
     ],
+}
+
+MANAGED_GATEWAY: Spec = {
+    **GATEWAY,
+    "target": {
+        "managed": {
+            "gateway": {
+                "policy": "connection-per-user",
+                "connectionsPerCredential": 8,
+                "sessionsPerConnection": 20,
+                "loginsPerHost": 8,
+            }
+        }
+    },
+    "thresholds": [{"latency": {"step": "uptime.gatewayLogin", "percentile": 90, "below": "1s"}}],
 }

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from specs.bad import Bad
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
-from specs.gateway import GATEWAY
+from specs.gateway import GATEWAY, MANAGED_GATEWAY
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
@@ -44,6 +44,7 @@ WHOLE: dict[str, Spec] = {
     **SEARCHES,
     "relative": RELATIVE,
     "gateway": GATEWAY,
+    "managed-gateway": MANAGED_GATEWAY,
 }
 GOOD: dict[str, Spec] = _joined([WHOLE, *(cases.GOOD for cases in _CASES)])
 BAD: dict[str, Bad] = _joined(cases.BAD for cases in _CASES)

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 import yaml
+from sshload_contract.gateway_policy import PolicyName
 from sshload_gateway.config import ConfigError, read_config
-from sshload_gateway.ssh.policy import PolicyName
 
 LEAST: dict[str, Any] = {
     "database": {"url": "sqlite:////var/lib/gateway.db"},

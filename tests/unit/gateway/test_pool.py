@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
+from sshload_contract.gateway_policy import PolicyName
 from sshload_gateway.metrics import PoolMetrics
 from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, SupersededError
 from sshload_gateway.ssh.login import Account, Secrets
-from sshload_gateway.ssh.policy import Limits, PolicyName
+from sshload_gateway.ssh.policy import Limits
 from sshload_gateway.ssh.pool import Pool
 
 LIMITS = Limits(

@@ -57,14 +57,21 @@ def _get(url: str, timeout_s: float) -> str:
 class Settling:
     """One target over all trials of a run. `stats_url` is empty for an external one, which nobody can ask.
 
-    `idle_timeout_s` is how long it may take to get idle; the trial is then begun, and says so.
+    `idle_timeout_s` is how long it may take to get idle; the trial is then begun, and says so. With `awaits_idle` false
+    a target that is ready is enough.
     """
 
     def __init__(
-        self, stats_url: str, on_problem: Callable[[str], None], idle_timeout_s: float = IDLE_TIMEOUT_S
+        self,
+        stats_url: str,
+        on_problem: Callable[[str], None],
+        idle_timeout_s: float = IDLE_TIMEOUT_S,
+        *,
+        awaits_idle: bool = True,
     ) -> None:
         self._stats_url = stats_url
         self._idle_timeout_s = idle_timeout_s
+        self._awaits_idle = awaits_idle
         self._on_problem = on_problem
         self._processes_before: int | None = None
         self._accepted_before = 0
@@ -79,6 +86,8 @@ class Settling:
             return ""
         self._await_ready()
         self._on_problem("")
+        if not self._awaits_idle:
+            return ""
         deadline_s = monotonic() + self._idle_timeout_s
         pause_s = _FIRST_IDLE_POLL_S  # what logins before the load leave is mostly gone in less
         while True:

@@ -13,7 +13,7 @@ from locust.env import Environment
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.codec import to_json, to_plain
 from sshload_contract.wire.report import LoginFailure, Report
-from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig
+from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close
@@ -131,12 +131,12 @@ class Worker:
         if not isinstance(equipment, WorkerContext):
             self._report_refusal(equipment)
             return
-        if not self._prepare_trial(0) or not self._log_in_first(equipment.login):
+        if not self._prepare_trial(equipment.login, 0) or not self._log_in_first(equipment.login):
             return
         while self._wait_unless_ended(self._ordered_to_start):
             self._another_trial.clear()
             opened = self._generate(equipment)
-            if not (self._wait_unless_ended(self._another_trial) and self._prepare_trial(opened)):
+            if not (self._wait_unless_ended(self._another_trial) and self._prepare_trial(equipment.login, opened)):
                 return
 
     def _report_refusal(self, why: Refusal) -> None:
@@ -205,9 +205,9 @@ class Worker:
         seed = f"{self._config.run_id}/{self._index}"
         return LocustUsers(path, load_users(path), self._environment, seed)
 
-    def _prepare_trial(self, opened: int) -> bool:
+    def _prepare_trial(self, login: "Login | GatewayAccess", opened: int) -> bool:
         """Get ready for a trial like the last one, which took so many connections; return False where none follows."""
-        room = gevent.spawn(self._await_ports_and_target, opened)
+        room = gevent.spawn(self._await_ports_and_target, login, opened)
         if not self._wait_unless_ended(room):
             room.kill()
             return False
@@ -221,18 +221,22 @@ class Worker:
         self._send(messages.READY, worker=self._index)
         return True
 
-    def _await_ports_and_target(self, opened: int) -> LoginFailure | None:
+    def _await_ports_and_target(self, login: "Login | GatewayAccess", opened: int) -> LoginFailure | None:
         """Wait for ports for as many connections as before, as long as closed ones keep them, and for the target.
 
         At first somebody has to find an external target to take connections (the master asks a managed one), unless all
         log in before the load. After a trial, each worker has to find it greeting: it may be full of what the trial has
-        left, or punish who left it.
+        left, or punish who left it. A gateway of the run's own is asked until it serves.
         """
         deadline_s = monotonic() + TIME_WAIT_S
         while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod):
             gevent.sleep(_PORTS_POLL_S)
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
-        if opened and isinstance(self._config.target, GatewayEndpoint):
+        if not isinstance(login, Login) and self._config.is_managed:
+            from sshload_worker.scenario.gateway_sessions import look_until_served  # noqa: PLC0415 - as below
+
+            look_until_served(login, self._report_problem)
+        elif opened and not isinstance(login, Login):
             dial_until_accepted(host, port, self._report_problem)
         elif opened:
             dial_until_banner(host, port, self._report_problem)

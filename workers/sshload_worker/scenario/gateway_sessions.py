@@ -147,6 +147,16 @@ def make_gateway_sessions(scenario: Scenario, access: GatewayAccess, recorder: R
             return GatewayPool(connector, pool_part)
 
 
+def look_until_served(access: GatewayAccess, tell: OnProblem) -> None:
+    """Return once the gateway serves the caller's credential. Each problem is told meanwhile: it may be starting."""
+    for pause_s in pauses_s():
+        failure = _look(access)
+        if failure is None:
+            return
+        tell(f"{access.authority}: {failure.message}")
+        gevent.sleep(pause_s)
+
+
 def look_once(worker: int, access: GatewayAccess, tell: OnProblem) -> LoginFailure | None:
     """Ask the gateway for the caller's credentials; return why that, or the one to be used, is not to be had.
 

@@ -113,6 +113,7 @@ class InstalledResources:
     master: Annotated[_Resources, "Those of the master's pod."] = None
     target: Annotated[_Resources, "Those of the target's pod."] = None
     proxy: Annotated[_Resources, "Those of the proxy's pod."] = None
+    gateway: Annotated[_Resources, "Those of the gateway's pod."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

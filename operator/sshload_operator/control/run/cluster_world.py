@@ -13,7 +13,6 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from sshload_contract.wire.master_log import proof_sha256
-from sshload_contract.wire.run_config import GatewayEndpoint
 
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.shapes.reading import read_fitting
@@ -23,6 +22,7 @@ from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.api_server import announcement
 from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object, object_path
 from sshload_operator.control.run.execute import Status
+from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
 from sshload_operator.control.run.keys import KeysAsked, make_keys
 from sshload_operator.control.run.observe import Observations
 from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
@@ -32,13 +32,13 @@ from sshload_operator.manifests import (
     child_name,
     child_ref,
     children,
-    cluster_places,
     keys_secret,
     results_ref,
     swept,
 )
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, run_child_name
-from sshload_operator.planning.plan import Plan, TestIdentity
+from sshload_operator.manifests.run_config import login_to_managed
+from sshload_operator.planning.plan import Plan, TestIdentity, gateway_of
 from sshload_operator.state import Announcement, Manifest
 
 _PODS_COME_FROM: Final = ("Deployment", "Job")
@@ -169,10 +169,13 @@ async def _create_keys(cluster: Cluster, plan: Plan) -> str:
 
 
 async def _keys(plan: Plan) -> Mapping[str, str]:
-    target = cluster_places(plan).target
-    if not isinstance(plan.spec.target, ManagedTarget) or isinstance(target, GatewayEndpoint):
+    if not isinstance(plan.spec.target, ManagedTarget):
         return {}
-    return (await make_keys(KeysAsked(target.host, target.port, target.user, plan.spec.deadline_s))).files()
+    login, valid_s = login_to_managed(plan), plan.spec.deadline_s
+    keys = await make_keys(KeysAsked(login.host, login.port, login.user, valid_s))
+    if gateway_of(plan.spec) is None:
+        return keys.files()
+    return {**keys.files(), **await make_gateway_secrets(keys, login.host, login.port, login.user, valid_s)}
 
 
 async def _delete(cluster: Cluster, ref: ChildRef) -> None:

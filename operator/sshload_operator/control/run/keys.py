@@ -21,7 +21,7 @@ _TYPES: Final = {
     "ssh_host_ecdsa_key": "ecdsa",
 }
 _SSH_PORT: Final = 22
-_CLOCKS_DIFFER_S: Final = 300
+CLOCKS_DIFFER_S: Final = 300
 
 
 class KeysError(Exception):
@@ -104,7 +104,7 @@ async def _generate(key_type: str, path: Path) -> None:
 
 async def _certify(login_key: Path, user_ca: Path, asked: KeysAsked) -> None:
     """Sign the public key beside `login_key`; the certificate appears there too."""
-    valid = f"-{_CLOCKS_DIFFER_S}s:+{ceil(asked.valid_s) + _CLOCKS_DIFFER_S}s"
+    valid = f"-{CLOCKS_DIFFER_S}s:+{ceil(asked.valid_s) + CLOCKS_DIFFER_S}s"
     who = ("-I", "sshload", "-n", asked.user)
     await _ssh_keygen("-s", str(user_ca), *who, "-V", valid, str(login_key.with_suffix(".pub")))
 

@@ -22,7 +22,7 @@ from sshload_operator.control.run.baseline import look_for_baseline
 from sshload_operator.control.run.judging import Judging, LogReading
 from sshload_operator.control.run.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
-from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
+from sshload_operator.manifests.labels import DEPLOYMENT_PARTS, PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
 from sshload_operator.planning.plan import Plan, TestIdentity, pods_asked
 from sshload_operator.state import DEPLOYED, Observed, ObservedBaseline, Phase, PodFacts, Role
 
@@ -311,7 +311,7 @@ async def _read_rejection(cluster: Cluster, observations: Observations, run: Run
 async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> str:
     """Return what a controller said of pods that it could not create, empty where it said nothing."""
     namespace = plan.test.namespace
-    deployments = {Role.TARGET: child_name(plan, Part.TARGET), Role.PROXY: child_name(plan, Part.PROXY)}
+    deployments = {role: child_name(plan, part) for role, part in DEPLOYMENT_PARTS.items()}
     for name in (deployments[role] for role in missing if role in deployments):
         deployment = await cluster.read_deployment(namespace, name)
         message = _replica_failure(deployment or {})

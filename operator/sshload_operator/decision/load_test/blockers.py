@@ -25,6 +25,7 @@ _INSUFFICIENT = "Insufficient "
 _ROOM_ADVICE = {
     Role.TARGET: "Lower spec.target.managed.resources, or add a node",
     Role.PROXY: "Add a node, or lower the chart's value proxy.resources",
+    Role.GATEWAY: "Add a node, or lower the chart's value gateway.runResources",
     Role.MASTER: "Add a node",
     Role.WORKER: (
         "Lower spec.workers.resources (without them the chart's value worker.resources holds, by default a whole"
@@ -49,7 +50,7 @@ class Blocker:
 
 
 def target_blocker(situation: Situation) -> Blocker | None:
-    """Return what keeps the managed target's pod from running, or that of its proxy."""
+    """Return what keeps the managed target's pod from running, or that of what stands before it."""
     return _pods_blocker(situation, *situation.deployed) if situation.managed else None
 
 
@@ -101,6 +102,8 @@ def _image(situation: Situation, role: Role) -> str:
         return (target.image if isinstance(target, ManagedTarget) else "") or installation.target_image
     if role is Role.PROXY:
         return installation.proxy_image
+    if role is Role.GATEWAY:
+        return installation.gateway_image
     return spec.workers.image or installation.worker_image
 
 

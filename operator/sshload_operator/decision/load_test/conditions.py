@@ -79,7 +79,7 @@ def _target(situation: Situation) -> Finding:
     pods = [pod for pod in situation.pods(*situation.deployed) if not pod.deleting]
     ready = {pod.role: pod.name for pod in reversed(pods) if pod.ready}
     if len(ready) == len(situation.deployed):
-        through = f" through pod {ready[Role.PROXY]}" if Role.PROXY in ready else ""
+        through = "".join(f" through pod {name}" for role, name in ready.items() if role is not Role.TARGET)
         return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready[Role.TARGET]} takes logins{through}")
     silent = [pod.name for pod in pods if pod.role not in ready]
     if situation.start_over and silent:

@@ -29,6 +29,7 @@ _PODS_NAMED = 3
 _LOST = {
     Role.TARGET: "the target was lost while the load ran",
     Role.PROXY: "the proxy in the path was lost while the load ran",
+    Role.GATEWAY: "the gateway was lost while the load ran",
 }
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from sshload_contract.vocabulary import Outcome, Verdict
 from sshload_contract.wire.report import LoginFailure
 
-from sshload_operator.api.target import GatewayTarget, ManagedTarget
+from sshload_operator.api.gateway_rules import calls_gateway
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.judgement import Conclusion
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, gateway_of
 from sshload_operator.state import Reason
 
 _MANAGED_ADVICE = "The run made this server: see whether spec.target.managed keeps its user from logging in"
+_GATEWAY_ADVICE = "The run made this gateway: the log of its pod may say more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +142,12 @@ def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
     said = f" ({failure.message})" if failure.message else ""
     is_made = not failure.jump_host and isinstance(plan.spec.target, ManagedTarget)
     field = f"spec.via[{failure.jump_host - 1}]" if failure.jump_host else f"spec.target.{plan.spec.target.kind}"
-    advice = _MANAGED_ADVICE if is_made else meaning.advice.format(field=field)
+    made_advice = _MANAGED_ADVICE if gateway_of(plan.spec) is None else _GATEWAY_ADVICE
+    advice = made_advice if is_made else meaning.advice.format(field=field)
     words = meaning.words.format(server=server)
     message = f"the load was not begun: {words}{said} at the login of worker {failure.worker} before it. {advice}"
     return Verdict.ERROR, meaning.reason, message
 
 
 def _meanings(plan: Plan) -> Mapping[Outcome, _Meaning]:
-    return {**_MEANINGS, **_OF_GATEWAY} if isinstance(plan.spec.target, GatewayTarget) else _MEANINGS
+    return {**_MEANINGS, **_OF_GATEWAY} if calls_gateway(plan.spec) else _MEANINGS

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.judgement.error_rate import attempts
 from sshload_contract.judgement.figures import client_logins, find_step, total_step
 from sshload_contract.judgement.own_delay import own_delay
@@ -20,6 +21,7 @@ from sshload_contract.wire.run_config import SessionReuse
 from sshload_contract.wire.run_summary import RunSummary, StageStats
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
+from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.api.status.load_test import FailuresSoFar, Progress, ThresholdStatus
 from sshload_operator.api.status.results import (
@@ -47,7 +49,7 @@ from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
 from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.max_startups.advice import advice
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, gateway_of
 
 
 def results_status(plan: Plan, summary: RunSummary) -> Results:
@@ -216,7 +218,8 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         return None
     grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
     cpu_s, accepted = grown["cpu_s"], grown["accepted"]
-    is_cpu_of_logins = plan.spec.scenario.session_reuse is SessionReuse.NONE and accepted and cpu_s is not None
+    is_cpu_of_logins = _logs_in_each_time(plan) and accepted and cpu_s is not None
+    is_counted = not calls_gateway(plan.spec)  # whose logins are not the workers'
     restarted = None in grown.values()
 
     def told(count: float | None) -> Any:
@@ -227,8 +230,8 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         restarted=True if restarted else None,
         sshd_version=after.sshd_version[:VERSION_CHARACTERS] or None,
         accepted=accepted,
-        client_logins=logins,
-        login_difference=(after.accepted - before.accepted - logins) or None,
+        client_logins=logins if is_counted else None,
+        login_difference=((after.accepted - before.accepted - logins) or None) if is_counted else None,
         auth_failed=told(grown["auth_failed"]),
         dropped=_dropped(before, after, grown),
         cpu_seconds=cpu_s,
@@ -243,6 +246,14 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         refused_forks=told(grown["refused_forks"]),
         listen_overflows=told(grown["listen_overflows"]),
     )
+
+
+def _logs_in_each_time(plan: Plan) -> bool:
+    """Whether each iteration, or each request to the run's gateway, has a login of its own."""
+    gateway = gateway_of(plan.spec)
+    if gateway is not None:
+        return gateway.policy is PolicyName.LOGIN_PER_REQUEST
+    return plan.spec.scenario.session_reuse is SessionReuse.NONE
 
 
 def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) -> DroppedConnections | None:

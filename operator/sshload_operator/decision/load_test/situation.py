@@ -41,7 +41,7 @@ class Situation:
 
     @property
     def deployed(self) -> tuple[Role, ...]:
-        """The roles of what the operator deploys to be measured: the managed target, and the proxy before it."""
+        """The roles of what the operator deploys to be measured: the managed target, and what stands before it."""
         return tuple(role for role in pods_asked(self.plan.spec) if role in DEPLOYED)
 
     @property

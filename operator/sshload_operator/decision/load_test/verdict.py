@@ -12,6 +12,7 @@ from sshload_contract.thresholds import Judged, ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
+from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.decision.capacity.generator_limit import by_generator_limit
 from sshload_operator.decision.capacity.trials import measured_load
@@ -117,10 +118,12 @@ def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
     failed = [error for error in summary.errors if error.window is Window.MEASURED and error.count > 0]
     outcomes = {error.outcome for error in failed}
     said = next((f" ({error.first_message})" for error in failed if error.first_message), "")
-    if outcomes == {Outcome.AUTH_REJECTED} and isinstance(plan.spec.target, GatewayTarget):
+    if outcomes == {Outcome.AUTH_REJECTED} and calls_gateway(plan.spec):
+        external = isinstance(plan.spec.target, GatewayTarget)
+        whose = "the Secret of spec.target.gateway.tokenSecretRef" if external else _whose(plan, "")
         message = (
-            f"the gateway refused the token of every one of the {tried.failed} requests{said}. Check the Secret of"
-            " spec.target.gateway.tokenSecretRef: the token may have run out"
+            f"the gateway refused the token of every one of the {tried.failed} requests{said}. Check {whose}: the token"
+            " may have run out"
         )
         return Verdict.ERROR, Reason.CREDENTIALS_REJECTED, message
     if outcomes == {Outcome.AUTH_REJECTED}:

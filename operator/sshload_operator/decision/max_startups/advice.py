@@ -10,9 +10,10 @@ from sshload_contract.judgement.validity import arrivals_dropped, defects, figur
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.run_summary import RunSummary
 
+from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.api.status.results import MaxStartupsAdvice
-from sshload_operator.api.target import GatewayTarget, ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady, Users
 from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
@@ -104,7 +105,7 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
     target = plan.spec.target
     managed = isinstance(target, ManagedTarget)
     if (
-        isinstance(target, GatewayTarget)  # who logs in is not seen
+        calls_gateway(plan.spec)  # who logs in is not seen
         or summary.end is not RunEnd.COMPLETED
         or summary.early_end is not None
         or defects(summary, managed=managed)

@@ -1,7 +1,7 @@
 """A gateway in place of an SSH server: where it is, and what nobody can ask of one."""
 
 from specs.bad import Bad, bad
-from specs.gateway import GATEWAY
+from specs.gateway import GATEWAY, MANAGED_GATEWAY
 from specs.spec import Spec, changed
 
 _JUMP_HOST = {
@@ -12,6 +12,7 @@ _JUMP_HOST = {
 }
 _LATENCY = "thresholds.0.latency.step"
 _FIELD = "spec.target.gateway"
+_OWN_FIELD = "spec.target.managed.gateway"
 
 
 def _steps(*steps: Spec) -> Bad:
@@ -48,6 +49,14 @@ BAD: dict[str, Bad] = {
     "gateway-with-a-window": _client("sftpReadSize", "64Ki"),
     "login-of-a-gateway": bad(_LATENCY, "login", "spec.thresholds", "login", GATEWAY),
     "part-of-a-command-of-a-gateway": bad(_LATENCY, "uptime.exec", "spec.thresholds", "uptime.exec", GATEWAY),
+    "own-gateway-without-a-step": bad(
+        "scenario.steps", [], base=changed(MANAGED_GATEWAY, "thresholds", []), says="at least one"
+    ),
+    "own-gateway-behind-a-jump-host": bad("via", [_JUMP_HOST], _OWN_FIELD, "via", MANAGED_GATEWAY),
+    "own-gateway-with-another-library": bad(
+        "client.library", "paramiko", "spec.client", "the workers speak no SSH", MANAGED_GATEWAY
+    ),
+    "login-of-an-own-gateway": bad(_LATENCY, "login", "spec.thresholds", "login", MANAGED_GATEWAY),
     "wait-in-a-gateway-without-one": bad(
         "thresholds",
         [{"latency": {"step": "gatewayWait", "percentile": 90, "below": "1s"}}],

@@ -5,6 +5,7 @@ from specs.external import EXTERNAL_USERS
 from specs.small import SMALL
 from specs.spec import Spec, changed, without
 
+_SMALL_OF_STEPS = changed(SMALL, "scenario", {"steps": [{"exec": {"command": "true"}}]})
 _EXTERNAL = EXTERNAL_USERS["target"]["external"]
 
 BAD: dict[str, Bad] = {
@@ -24,12 +25,32 @@ BAD: dict[str, Bad] = {
     "proxy-with-too-many-connections": bad(
         "target.managed.proxy", {"kind": "haproxy", "maxConnections": 100_001}, says="maxConnections"
     ),
+    "gateway-of-no-policy": bad("target.managed.gateway", {}, says="policy", base=_SMALL_OF_STEPS),
+    "gateway-of-another-policy": bad(
+        "target.managed.gateway", {"policy": "threads"}, says="login-per-request", base=_SMALL_OF_STEPS
+    ),
+    "gateway-without-connections": bad(
+        "target.managed.gateway",
+        {"policy": "pool", "connectionsPerCredential": 0},
+        says="connectionsPerCredential",
+        base=_SMALL_OF_STEPS,
+    ),
+    "gateway-behind-a-proxy": bad(
+        "target.managed",
+        {"gateway": {"policy": "pool"}, "proxy": {"kind": "haproxy"}},
+        "spec.target.managed.gateway",
+        "without a proxy",
+        base=_SMALL_OF_STEPS,
+    ),
     "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),
     "what-is-not-there-yet-replicas": bad("target.managed.replicas", 2),
 }
 
 GOOD: dict[str, Spec] = {
     "haproxy-before-a-managed-target": changed(SMALL, "target.managed.proxy", {"kind": "haproxy"}),
+    "gateway-before-a-managed-target": changed(
+        _SMALL_OF_STEPS, "target.managed.gateway", {"policy": "login-per-request"}
+    ),
     "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
 }

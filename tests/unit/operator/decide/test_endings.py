@@ -169,6 +169,42 @@ def test_a_proxy_lost_while_the_load_runs_is_an_error(proxied: Passes, proxy: tu
     assert "the proxy in the path was lost while the load ran" in proxied.status["message"]
 
 
+@pytest.fixture
+def before_a_gateway() -> Passes:
+    """Return a test through a gateway whose run has been started."""
+    steps = {"steps": [{"exec": {"command": "true"}}]}
+    passes = Passes({**SPEC, "target": {"managed": {"gateway": {"policy": "pool"}}}, "scenario": steps})
+    passes.run()
+    return passes
+
+
+def test_a_target_behind_a_gateway_takes_logins_when_both_are_ready(before_a_gateway: Passes) -> None:
+    before_a_gateway.run(TARGET, pod(Role.GATEWAY, ready=False), after_s=1)
+    assert before_a_gateway.condition("TargetReady")["status"] == "Unknown"
+    before_a_gateway.run(TARGET, pod(Role.GATEWAY), after_s=1)
+    ready = before_a_gateway.condition("TargetReady")
+    assert (ready["status"], ready["message"]) == (
+        "True",
+        "pod quickstart-target takes logins through pod quickstart-gateway",
+    )
+
+
+def test_a_gateway_without_its_image_is_an_error_that_names_it(before_a_gateway: Passes) -> None:
+    stuck = pod(Role.GATEWAY, waiting_reason="ErrImagePull", phase="Pending", ready=False)
+    before_a_gateway.run(TARGET, stuck, after_s=1)
+    before_a_gateway.run(TARGET, stuck, after_s=15)
+    assert before_a_gateway.said() == ("Error", "ImageUnavailable")
+    assert "image registry.example.com/sshload-gateway:1.2.3" in before_a_gateway.status["message"]
+
+
+def test_a_gateway_lost_while_the_load_runs_is_an_error(before_a_gateway: Passes) -> None:
+    gateway = pod(Role.GATEWAY)
+    before_a_gateway.run(TARGET, gateway, MASTER, WORKER, SECOND_WORKER, after_s=3, snapshot=snapshot())
+    before_a_gateway.run(TARGET, MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert before_a_gateway.said() == ("Error", "TargetLost")
+    assert "the gateway was lost while the load ran" in before_a_gateway.status["message"]
+
+
 LOST_TARGETS = {
     "restarted": (pod(Role.TARGET, restarts=1, exit_code=137, termination_message="OOMKilled"),),
     "failed": (pod(Role.TARGET, phase="Failed", ready=False, termination_message="Evicted"),),

@@ -16,6 +16,7 @@ WHOLE = """
 workerImage: localhost/sshload-worker:1
 targetImage: localhost/sshload-target:1
 proxyImage: localhost/sshload-proxy:1
+gatewayImage: localhost/sshload-gateway:1
 imagePullPolicy: Never
 imagePullSecrets: [registry]
 workerResources: {"requests": {"cpu": "1"}, "limits": {"cpu": 2}}
@@ -44,10 +45,11 @@ runPods:
   masterResources: {requests: {cpu: 20m}}
   targetResources: {requests: {cpu: 80m}}
   proxyResources: {requests: {cpu: 40m}}
+  gatewayResources: {requests: {cpu: 100m}}
   networkPolicies: false
   extraEgress: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]
 """
-SMALL = "workerImage: w\ntargetImage: t\nproxyImage: p\n"
+SMALL = "workerImage: w\ntargetImage: t\nproxyImage: p\ngatewayImage: g\n"
 
 
 def test_an_installation() -> None:
@@ -55,6 +57,7 @@ def test_an_installation() -> None:
         worker_image="localhost/sshload-worker:1",
         target_image="localhost/sshload-target:1",
         proxy_image="localhost/sshload-proxy:1",
+        gateway_image="localhost/sshload-gateway:1",
         image_pull_policy="Never",
         image_pull_secrets=("registry",),
         worker_resources={"requests": {"cpu": "1"}, "limits": {"cpu": 2}},
@@ -88,6 +91,7 @@ def test_an_installation() -> None:
             master_resources={"requests": {"cpu": "20m"}},
             target_resources={"requests": {"cpu": "80m"}},
             proxy_resources={"requests": {"cpu": "40m"}},
+            gateway_resources={"requests": {"cpu": "100m"}},
             network_policies=False,
             extra_egress=({"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]},),
         ),

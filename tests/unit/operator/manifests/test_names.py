@@ -5,8 +5,9 @@ import re
 import plans
 import pytest
 from plans import PROOF_SHA256, TOKEN
+from specs.spec import Spec
 from sshload_operator.manifests import Part, child_name, child_ref, children, keys_secret, swept
-from sshload_operator.manifests.children import KEY_FILES
+from sshload_operator.manifests.children import key_files
 from sshload_operator.manifests.labels import membership_of_job, membership_of_pod
 from sshload_operator.state import Manifest
 
@@ -14,6 +15,7 @@ NAMES = ("n" * 40, "n" * 253, f"{'n.' * 126}n", "9", "a.b")
 MOST_WORKERS = 200
 DNS_LABEL = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 THROUGH_A_PROXY = plans.quickstart(target={"managed": {"proxy": {"kind": "haproxy"}}})
+THROUGH_A_GATEWAY = plans.quickstart(target={"managed": {"gateway": {"policy": "pool"}}})
 
 
 @pytest.mark.parametrize("test", NAMES)
@@ -38,9 +40,11 @@ def test_a_plan_always_gives_the_same_objects() -> None:
 
 @pytest.mark.parametrize("test", NAMES)
 def test_everything_of_a_run_but_its_results_is_swept(test: str) -> None:
-    plan = plans.plan(THROUGH_A_PROXY, name=test)
-    secret = keys_secret(plan, TOKEN, dict.fromkeys(KEY_FILES, ""))
-    made = {child_ref(manifest) for manifest in (*children(plan, PROOF_SHA256), secret)}
+    made = set()
+    for spec in (THROUGH_A_PROXY, THROUGH_A_GATEWAY):
+        plan = plans.plan(spec, name=test)
+        secret = keys_secret(plan, TOKEN, dict.fromkeys(key_files(plan), ""))
+        made |= {child_ref(manifest) for manifest in (*children(plan, PROOF_SHA256), secret)}
     assert made == set(swept(plan.test, plan.run_id))
 
 
@@ -48,7 +52,7 @@ def test_an_external_target_makes_nothing_that_is_not_swept() -> None:
     plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}))
     made = {child_ref(manifest) for manifest in children(plan, PROOF_SHA256)}
     assert made < set(swept(plan.test, plan.run_id))
-    assert not any(name.endswith(("-target", "-proxy", "-keys")) for name in (ref.name for ref in made))
+    assert not any(name.endswith(("-target", "-proxy", "-gateway", "-keys")) for name in (ref.name for ref in made))
 
 
 def test_the_load_is_swept_before_what_it_loads() -> None:
@@ -72,9 +76,10 @@ def test_every_object_is_owned_by_its_test_and_labelled_with_its_run() -> None:
         assert metadata["namespace"] == plan.test.namespace
 
 
+@pytest.mark.parametrize("spec", [THROUGH_A_PROXY, THROUGH_A_GATEWAY])
 @pytest.mark.parametrize("test", NAMES)
-def test_the_jobs_and_pods_of_a_run_are_known_as_such_whatever_the_test_s_name(test: str) -> None:
-    plan = plans.plan(THROUGH_A_PROXY, name=test)
+def test_the_jobs_and_pods_of_a_run_are_known_as_such_whatever_the_test_s_name(test: str, spec: Spec) -> None:
+    plan = plans.plan(spec, name=test)
     for manifest in children(plan, PROOF_SHA256):
         if manifest["kind"] in {"Job", "Deployment"}:
             assert belongs(manifest) == (manifest["kind"] == "Job")

@@ -74,6 +74,17 @@ def test_behind_jump_hosts_anybody_reaches_the_proxy_and_still_nobody_else_the_t
     assert roles(found["target"]["ingress"][0], "from") == ["proxy"]
 
 
+def test_of_a_gateway_the_workers_reach_http_alone_and_it_alone_reaches_the_target() -> None:
+    through = {"managed": {"gateway": {"policy": "pool"}}}
+    found = policies(plans.plan(plans.quickstart(target=through)))
+    assert set(found) == {"target", "gateway", "master", "worker"}
+    assert (roles(found["worker"]["egress"][0], "to"), ports(found["worker"]["egress"][:1])) == (["gateway"], {8080})
+    assert [roles(rule, "from") for rule in found["gateway"]["ingress"]] == [["worker"]]
+    assert ports(found["gateway"]["ingress"]) == {8080}
+    assert (roles(found["gateway"]["egress"][0], "to"), ports(found["gateway"]["egress"])) == (["target"], {2222, 53})
+    assert roles(found["target"]["ingress"][0], "from") == ["gateway"]
+
+
 def test_a_target_reaches_nothing_unless_it_looks_up_names() -> None:
     assert policies(plans.plan())["target"]["egress"] == []
     looking_up = plans.plan(plans.quickstart(target={"managed": {"sshd": {"useDNS": True}}}))

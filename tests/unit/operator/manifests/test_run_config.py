@@ -14,9 +14,10 @@ from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.load import ReplayLoad
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.wire.codec import from_json
-from sshload_contract.wire.run_config import Endpoint, RunConfig
+from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
 from sshload_contract.wire.target import TargetConfig
 from sshload_operator.manifests import Places, children, cluster_places, run_config
+from sshload_operator.manifests.run_config import login_to_managed
 from sshload_operator.planning.plan import Plan
 
 _TIMEOUTS = ("connect", "banner", "kex", "auth", "channel", "step")
@@ -230,6 +231,16 @@ def test_through_a_proxy_the_workers_log_in_at_its_service_and_the_counts_stay_t
     assert places.stats_url == "http://quickstart-a1b2c3d4e5-target:9200/stats"
     behind = plans.plan(plans.quickstart(target=through, via=[plans.EXTERNAL]))
     assert cluster_places(behind).target.host == "quickstart-a1b2c3d4e5-proxy.load-tests.svc"
+
+
+def test_the_gateway_of_a_run_is_called_at_its_service_and_the_counts_stay_the_targets() -> None:
+    plan = plans.plan(plans.quickstart(target={"managed": {"gateway": {"policy": "pool"}}}))
+    places = cluster_places(plan)
+    assert isinstance(places.target, GatewayEndpoint)
+    assert (places.target.host, places.target.port) == ("quickstart-a1b2c3d4e5-gateway", 8080)
+    assert (places.target.tls, places.target.token_path) == (False, "/etc/sshload/keys/gateway_token")
+    assert places.stats_url == "http://quickstart-a1b2c3d4e5-target:9200/stats"
+    assert login_to_managed(plan).host == "quickstart-a1b2c3d4e5-target"
 
 
 def test_a_locustfile_is_named_where_it_is_mounted() -> None:

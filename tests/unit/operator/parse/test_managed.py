@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 
+from specs.gateway import MANAGED_GATEWAY
 from specs.managed import MANAGED_ARRIVALS, MANAGED_PERMITTED
 from specs.small import SMALL
 from specs.spec import changed
 from sshload_contract.client import Timeouts
+from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
 from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_gateway.config import PoolConfig, read_config
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.pods import (
     ClaimVolume,
     ConfigMapKeyRef,
@@ -25,6 +29,7 @@ from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.api.spec import TimeToLive
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.target import Fixtures, ManagedTarget
+from sshload_operator.manifests import GatewayPlaces, gateway_config
 
 
 def test_every_field_of_a_managed_target_reaches_its_value() -> None:
@@ -55,6 +60,7 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
             Volume("/mnt/data/out", read_only=False, source=EmptyDirVolume(2**30)),
         ),
         proxy=Proxy(ProxyKind.HAPROXY, max_connections=100),
+        gateway=None,
         sshd=Sshd(
             max_startups="10:30:100",
             max_sessions=10,
@@ -92,6 +98,19 @@ def test_a_proxy_in_the_path_passes_on_5000_connections_unless_the_spec_says_oth
     target = parse(changed(SMALL, "target.managed.proxy", fewer)).target
     assert isinstance(target, ManagedTarget)
     assert target.proxy == Proxy(ProxyKind.HAPROXY, 500)
+
+
+def test_a_gateway_has_the_limits_of_a_gateway_unless_the_spec_says_otherwise() -> None:
+    target = parse(changed(MANAGED_GATEWAY, "target.managed.gateway", {"policy": "pool"})).target
+    assert isinstance(target, ManagedTarget)
+    assert target.gateway is not None
+    named = gateway_config(target.gateway, GatewayPlaces("", 1, 2, "host", 22, (), "/db", "/jwks", "/seal", "/login"))
+    assert read_config(named).pool == PoolConfig.model_validate(
+        {"connections": 4, "connectionsPerHost": 4, "connectionsPerCredential": 4, "sessions": 100_000}
+    )
+    target = parse(MANAGED_GATEWAY).target
+    assert isinstance(target, ManagedTarget)
+    assert target.gateway == ManagedGateway(PolicyName.CONNECTION_PER_USER, 8, 20, 8)
 
 
 def test_every_other_field_reaches_its_value() -> None:

@@ -4,13 +4,24 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from datetime import datetime
 from pathlib import Path
 
+import jwt
+import plans
 import pytest
+from sshload_gateway.api.credentials import read_keys
+from sshload_gateway.api.shapes import CredentialRequest
+from sshload_gateway.identity.key_set import JwksKeys, from_file
+from sshload_gateway.identity.tokens import Terms, TokenCheck
+from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
 from sshload_operator.control.run.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
-from sshload_operator.manifests import KEY_FILES
+from sshload_operator.manifests import KEY_FILES, key_files
+from sshload_operator.manifests.gateway import AUDIENCE, CALLER, CREDENTIAL, ISSUER, SIGNATURE
+from sshload_operator.manifests.mounts import GATEWAY_CREDENTIAL_FILE, GATEWAY_JWKS_FILE, GATEWAY_TOKEN_FILE
 
+THROUGH_A_GATEWAY = plans.quickstart(target={"managed": {"gateway": {"policy": "pool"}}})
 ASKED = KeysAsked("target", 2222, "load", 1800.0)
 
 
@@ -21,6 +32,29 @@ def keys() -> Keys:
 
 def test_the_files_are_those_that_the_secret_holds(keys: Keys) -> None:
     assert set(keys.files()) == set(KEY_FILES)
+
+
+def test_the_caller_of_a_gateway_has_a_token_that_its_key_set_verifies(keys: Keys, tmp_path: Path) -> None:
+    files = asyncio.run(make_gateway_secrets(keys, "target", 2222, "load", 1800.0))
+    assert {*keys.files(), *files} == set(key_files(plans.plan(THROUGH_A_GATEWAY)))
+    (tmp_path / GATEWAY_JWKS_FILE).write_text(files[GATEWAY_JWKS_FILE])
+    check = TokenCheck(
+        Terms(ISSUER, AUDIENCE, (SIGNATURE,), leeway_s=0), JwksKeys(from_file(tmp_path / GATEWAY_JWKS_FILE))
+    )
+    assert asyncio.run(check.identity(files[GATEWAY_TOKEN_FILE])).subject == CALLER
+    claims = jwt.decode(files[GATEWAY_TOKEN_FILE], options={"verify_signature": False})
+    assert 1800 < claims["exp"] - time.time() <= 1800 + 300
+    assert "PRIVATE" not in files[GATEWAY_JWKS_FILE]
+    assert '"d"' not in files[GATEWAY_JWKS_FILE]
+
+
+def test_the_login_that_a_gateway_is_given_is_one_that_it_takes(keys: Keys) -> None:
+    files = asyncio.run(make_gateway_secrets(keys, "target", 2222, "load", 1800.0))
+    asked = CredentialRequest.model_validate_json(files[GATEWAY_CREDENTIAL_FILE])
+    assert (asked.name, asked.host, asked.port, asked.user) == (CREDENTIAL, "target", 2222, "load")
+    read = read_keys(asked)
+    assert (read.faults, len(read.host_keys)) == ((), 2)
+    assert read.login.public.split() == keys.login_public.split()[:2]
 
 
 def test_the_public_key_belongs_to_the_private_one(keys: Keys, tmp_path: Path) -> None:

@@ -1,0 +1,13 @@
+"""How a gateway's requests share SSH connections, in the words of its configuration and of specs."""
+
+from enum import StrEnum, unique
+
+
+@unique
+class PolicyName(StrEnum):
+    """A login for each request, one connection for each credential (or without a limit of sessions), or a pool."""
+
+    LOGIN_PER_REQUEST = "login-per-request"
+    CONNECTION_PER_USER = "connection-per-user"
+    CONNECTION_PER_USER_UNLIMITED = "connection-per-user-unlimited"
+    POOL = "pool"

@@ -1,0 +1,187 @@
+"""The gateway of a run, before its managed target: its configuration, its Deployment, and the Service before it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sshload_operator.api.managed_gateway import ManagedGateway
+from sshload_operator.api.target import ManagedTarget
+from sshload_operator.manifests.labels import (
+    GATEWAY_HTTP_PORT,
+    GATEWAY_PORT,
+    GATEWAY_PORT_NAME,
+    HEALTH_PORT_NAME,
+    SSH_PORT,
+    Part,
+    child_name,
+    metadata,
+    role_selector,
+)
+from sshload_operator.manifests.mounts import (
+    CONFIG_DIR,
+    GATEWAY_CREDENTIAL_FILE,
+    GATEWAY_FILE,
+    GATEWAY_JWKS_FILE,
+    GATEWAY_SEALING_KEY_FILE,
+    KEYS_DIR,
+    SEALING_FOLDER,
+    config_source,
+    config_volume,
+    empty_dir,
+    run_keys_source,
+)
+from sshload_operator.manifests.pod import Container, away_from, pod_template
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Manifest, Role
+
+ISSUER: Final = "sshload"
+AUDIENCE: Final = "sshload-gateway"
+CALLER: Final = "sshload"
+"""The one caller of the gateway, by its token."""
+CREDENTIAL: Final = "target"
+"""What the gateway calls the login to the managed target."""
+SIGNATURE: Final = "EdDSA"
+_POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
+_DATA_DIR: Final = "/var/lib/sshload-gateway"
+_UNLIMITED: Final = 100_000
+_PRIVATE_RANGES: Final = (
+    "10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10",
+)  # fmt: skip
+"""Where a cluster's Services may be. Which address the target's has is not known before; the NetworkPolicy knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayPlaces:
+    """Where a gateway runs: `address` to listen at (empty: every one), its two ports, the server, and its files.
+
+    `allowed` are the addresses or ranges that the server's host may lead to, besides itself.
+    """
+
+    address: str
+    port: int
+    health_port: int
+    server: str
+    server_port: int
+    allowed: tuple[str, ...]
+    database: str
+    jwks: str
+    sealing_folder: str
+    credential: str
+
+
+CLUSTER_FILES: Final[Mapping[str, str]] = {
+    "database": f"{_DATA_DIR}/gateway.db",
+    "jwks": f"{KEYS_DIR}/{GATEWAY_JWKS_FILE}",
+    "sealing_folder": f"{CONFIG_DIR}/{SEALING_FOLDER}",
+    "credential": f"{KEYS_DIR}/{GATEWAY_CREDENTIAL_FILE}",
+}
+
+
+def gateway_config(gateway: ManagedGateway, places: GatewayPlaces) -> str:
+    """Return what the gateway is told, in JSON, which is YAML too.
+
+    All requests are of one caller, so that the limits for each caller are out of the way. What a spec does not name is
+    as the gateway has it by default.
+    """
+    address = {"host": places.address} if places.address else {}
+    allowed = [{"host": host, "ports": [places.server_port]} for host in (places.server, *places.allowed)]
+    connections = gateway.connections_per_credential
+    config = {
+        "listen": {**address, "port": places.port},
+        "management": {**address, "port": places.health_port},
+        "database": {"url": f"sqlite:///{places.database}"},
+        "tokens": {
+            "issuer": ISSUER,
+            "audience": AUDIENCE,
+            "algorithms": [SIGNATURE],
+            "jwksFile": places.jwks,
+        },
+        "sealingKeys": {"folder": places.sealing_folder, "active": GATEWAY_SEALING_KEY_FILE},
+        "destinations": {"allowed": allowed},
+        "credentials": [{"owner": CALLER, "file": places.credential}],
+        "pool": {
+            "policy": str(gateway.policy),
+            "connections": connections,
+            "connectionsPerHost": connections,
+            "connectionsPerCredential": connections,
+            "sessions": _UNLIMITED,
+            "sessionsPerConnection": gateway.sessions_per_connection,
+            "loginsPerHost": gateway.logins_per_host,
+        },
+        "limits": {"requestsPerSecond": _UNLIMITED, "requestsAtOnce": _UNLIMITED, "underWay": _UNLIMITED},
+        "shutdownS": 1,
+    }
+    return f"{json.dumps(config, indent=2)}\n"
+
+
+def credential_request(host: str, port: int, user: str, private_key: str, known_hosts: str) -> str:
+    """Return the body of the request that stores the login to the managed target, whose host keys are known."""
+    keys = [" ".join(line.split()[1:]) for line in known_hosts.splitlines()]
+    login = {"name": CREDENTIAL, "host": host, "port": port, "user": user}
+    return json.dumps({**login, "privateKey": private_key, "hostKeys": keys})
+
+
+def cluster_gateway_config(plan: Plan, gateway: ManagedGateway) -> str:
+    """Return what the gateway is told in a cluster."""
+    places = GatewayPlaces(
+        address="",
+        port=GATEWAY_PORT,
+        health_port=GATEWAY_HTTP_PORT,
+        server=child_name(plan, Part.TARGET),
+        server_port=SSH_PORT,
+        allowed=_PRIVATE_RANGES,
+        **CLUSTER_FILES,
+    )
+    return gateway_config(gateway, places)
+
+
+def gateway_service(plan: Plan) -> Manifest:
+    """Return the Service by which the workers find the gateway."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(plan, Part.GATEWAY, Role.GATEWAY),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": role_selector(plan, Role.GATEWAY),
+            "publishNotReadyAddresses": True,
+            "ports": [
+                {"name": GATEWAY_PORT_NAME, "port": GATEWAY_PORT, "targetPort": GATEWAY_PORT_NAME, "protocol": "TCP"}
+            ],
+        },
+    }
+
+
+def gateway_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
+    """Return the Deployment of the gateway. Its pod is made and placed as a proxy's."""
+    pods = replace(target, env=(), volumes=())
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(plan, Part.GATEWAY, Role.GATEWAY),
+        "spec": {
+            "replicas": 1,
+            "revisionHistoryLimit": 0,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": role_selector(plan, Role.GATEWAY)},
+            "template": pod_template(plan, _container(plan), pods, _POD_SPEC, away_from(plan, Role.TARGET)),
+        },
+    }
+
+
+def _container(plan: Plan) -> Container:
+    keys: tuple[dict[str, Any], ...] = (
+        run_keys_source(plan, (GATEWAY_JWKS_FILE, GATEWAY_CREDENTIAL_FILE)),
+        run_keys_source(plan, (GATEWAY_SEALING_KEY_FILE,), SEALING_FOLDER),
+    )
+    return Container(
+        role=Role.GATEWAY,
+        image=plan.installation.gateway_image,
+        command=("python", "-m", "sshload_gateway", "--config", f"{CONFIG_DIR}/{GATEWAY_FILE}"),
+        ports={GATEWAY_PORT_NAME: GATEWAY_PORT, HEALTH_PORT_NAME: GATEWAY_HTTP_PORT},
+        resources=plan.installation.run_pods.gateway_resources,
+        readiness_port=HEALTH_PORT_NAME,
+        mounts=({"name": "data", "mountPath": _DATA_DIR},),
+        volumes=(config_volume(plan, config_source(plan, GATEWAY_FILE), *keys), empty_dir("data", "64Mi")),
+    )
