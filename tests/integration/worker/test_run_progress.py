@@ -14,13 +14,14 @@ from whole_run import whole_run
 
 
 def test_snapshots_say_how_the_run_stands(sshd: SshServer, tmp_path: Path) -> None:
-    config = replace(run_config(endpoint(sshd), arrivals(20, 4.0), workers=2), warm_up_s=4.0)
+    config = replace(run_config(endpoint(sshd), arrivals(20, 4.0), workers=2), warm_up_s=4.0, start_lead_s=0.5)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
         snapshots = run.snapshots()
     order = [Stage.WAITING_FOR_WORKERS, Stage.WARM_UP, Stage.MEASURING, Stage.DRAINING]
     stages = [stage for stage, _ in groupby(snapshot.stage for snapshot in snapshots)]
     assert stages in (order, order[:3])
+    assert next(snapshot for snapshot in snapshots if snapshot.stage is Stage.WARM_UP).elapsed_s == 0
     for snapshot in snapshots:
         if snapshot.stage is Stage.MEASURING:
             assert snapshot.elapsed_s + snapshot.remaining_s == pytest.approx(8.0)

@@ -241,6 +241,7 @@ class Master:
             self._first_start_s = start_s
         self.worker_registry.note_start(monotonic())
         self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
+        self._print_snapshot()  # who waits for the load need not wait for the next second
 
     def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
         """Fetch the target's counts shortly before held sessions end; later ones say nothing of them."""
@@ -310,8 +311,11 @@ class Master:
 
     def _print_snapshots(self) -> None:
         while True:
-            print(snapshot_line(self._snapshot()), flush=True)  # noqa: T201 - likewise
+            self._print_snapshot()
             gevent.sleep(SNAPSHOT_INTERVAL_S)
+
+    def _print_snapshot(self) -> None:
+        print(snapshot_line(self._snapshot()), flush=True)  # noqa: T201 - likewise
 
     def _snapshot(self) -> Snapshot:
         trial, now_s = self.trial, monotonic()
