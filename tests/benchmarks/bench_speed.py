@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cost import CIPHER, FILE_BYTES, KEX, SMALL_FILE_BYTES, Clients, Works
+from held_pod import held_pod_row
 from index_ssh2 import index_ssh2
 from instructions import per_operation
 from own_cost import recording_row, start_rows
@@ -98,6 +99,7 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
     yield Row(f"{small}, CPU of one", "", cpu(product))
     yield Row(f"{small}, worker / Go", "0.9 x", ratio(product, go))
     yield from held_memory(clients, options.sessions)
+    yield held_pod_row(clients, options.pod_sessions, options.held_seconds)
     yield from start_rows(clients, options.repeats)
     yield recording_row(options.repeats)
     if options.instructions:
@@ -148,6 +150,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--small-files", type=int, default=50, help="how many are read by SFTP over each subsystem")
     parser.add_argument("--file-bytes", type=int, default=FILE_BYTES, help="of each file that is read by SFTP")
     parser.add_argument("--sessions", type=int, default=5_000, help="how many to hold")
+    parser.add_argument("--pod-sessions", type=int, default=10_000, help="how many to hold in a pod of two processes")
+    parser.add_argument("--held-seconds", type=float, default=60.0, help="how long the pod that holds is watched")
     parser.add_argument("--users", type=int, default=50, help="users against the real sshd")
     parser.add_argument("--wire-users", type=int, default=10, help="users whose packets are looked at")
     parser.add_argument("--no-wire", dest="wire", action="store_false", help="leave the wire out, which needs root")

@@ -1,9 +1,7 @@
 """What the processes of a run cost besides SSH: CPU until they are ready, memory while they wait, CPU per sample."""
 
-import ctypes
-import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic_ns, process_time
@@ -18,6 +16,7 @@ from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
+from used import Used, used
 from whole_run import WholeRun
 
 _STEPS = (
@@ -28,18 +27,7 @@ _SAMPLES_PER_REPORT = 25_000  # half a second of 50,000 per second
 _NS_PER_HOUR = 3_600_000_000_000
 _NS_PER_STEP = 1_700_000
 _US_PER_S = 1_000_000
-_BYTES_PER_KIB = 1_024
-_BYTES_PER_MB = 1_000_000
 _NEVER_S = 3_600.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """What one process has used when it is ready."""
-
-    cpu_s: float
-    resident_mb: float
-    proportional_mb: float
 
 
 def start_rows(clients: Clients, repeats: int) -> list[Row]:
@@ -66,17 +54,17 @@ def recording_row(repeats: int) -> Row:
     return Row("recorded sample, CPU", "1 us", spread([_recorded() for _ in range(repeats)], "us"))
 
 
-def _started(config: RunConfig, ssh2: Path | None) -> tuple[_Start, _Start]:
+def _started(config: RunConfig, ssh2: Path | None) -> tuple[Used, Used]:
     """Return what a master and its one worker have used when they are ready."""
     launcher = ("env", "-u", "PYTHONDONTWRITEBYTECODE", *([f"PYTHONPATH={ssh2}"] if ssh2 else []))
     with TemporaryDirectory() as folder:
         run = WholeRun(Path(folder), config, launcher)
         try:
             run.wait_until(lambda: _answers(run, "/healthz"), "the master's answer")
-            master = _used(run.master.pid)
+            master = used(run.master.pid)
             worker = run.add_worker(0)
             run.wait_until(lambda: _answers(run, "/readyz"), "the order to start")
-            return master, _used(worker.pid)
+            return master, used(worker.pid)
         finally:
             run.end()
 
@@ -85,20 +73,6 @@ def _answers(run: WholeRun, path: str) -> bool:
     with suppress(URLError):
         return run.get(path)[0] == 200
     return False
-
-
-def _used(pid: int) -> _Start:
-    fields = (line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines())
-    mb = {name: int(value) * _BYTES_PER_KIB / _BYTES_PER_MB for name, value, *_ in fields if name in ("Rss:", "Pss:")}
-    return _Start(_cpu_s(pid), mb["Rss:"], mb["Pss:"])
-
-
-def _cpu_s(pid: int) -> float:
-    """Return the CPU time of a process and all its threads, to the nanosecond."""
-    clock = ctypes.c_int()
-    error = ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock))
-    assert not error, f"process {pid} has no CPU clock: error {error}"
-    return time.clock_gettime(clock.value)
 
 
 def _recorded() -> float:

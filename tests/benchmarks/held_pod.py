@@ -1,0 +1,75 @@
+"""What a pod of two worker processes costs while it does nothing but hold sessions."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cost import Clients
+from run_configs import EXEC_TRUE
+from speed_rows import Row
+from sshload_contract.load import HoldLoad
+from sshload_contract.wire.run_config import RunConfig, SessionReuse
+from used import Used, used
+from whole_run import WholeRun
+
+_PROCESSES = 2
+_LOGINS_PER_S = 200
+_KEEP_ALIVE_S = 30.0
+_MARGIN_S = 3.0
+
+
+def held_pod_row(clients: Clients, sessions: int, held_s: float) -> Row:
+    """Hold so many sessions in one pod, each checked every 30 s, and measure for `held_s` when all are there.
+
+    A probe a second runs meanwhile, as in any such load. The CPU is that of both processes.
+    """
+    load = HoldLoad(
+        sessions=sessions,
+        ramp_up_s=sessions / _LOGINS_PER_S,
+        duration_s=held_s + 2 * _MARGIN_S,
+        keep_alive_s=_KEEP_ALIVE_S,
+        probe_rate=1.0,
+    )
+    config = clients.config(load, (EXEC_TRUE,), SessionReuse.NONE)
+    config = replace(config, warm_up_s=0.0, workers=_PROCESSES, processes_per_pod=_PROCESSES)
+    launcher = ("env", *([f"PYTHONPATH={clients.ssh2}"] if clients.ssh2 else []))
+    with TemporaryDirectory() as folder:
+        begin, end, least = _held(config, Path(folder), launcher, held_s)
+    cores = sum(
+        (after.cpu_s - before.cpu_s) / (after.at_s - before.at_s) for before, after in zip(begin, end, strict=True)
+    )
+    resident_mb = sum(process.resident_mb for process in end)
+    figure = f"{cores:.1%} of a core, {resident_mb:.0f} MB, {least:,} of {sessions:,} held"
+    return Row(f"{sessions:,} idle sessions in a pod of {_PROCESSES} processes", "5 %", figure)
+
+
+def _held(
+    config: RunConfig, folder: Path, launcher: tuple[str, ...], held_s: float
+) -> tuple[list[Used], list[Used], int]:
+    """Return what the pod's processes had used when all was held, and `held_s` later, and the fewest held meanwhile."""
+    sessions = config.load.held_sessions
+    run = WholeRun(folder, config, launcher)
+    try:
+        parent = run.add_worker(0)
+        run.wait_until(lambda: _held_now(run) == sessions, f"{sessions} held sessions")
+        time.sleep(_MARGIN_S)  # the last logins' work is done
+        begin = _used(parent.pid)
+        time.sleep(held_s)
+        end = _used(parent.pid)
+        summary = run.summary()
+        assert run.exit_codes() == [0]
+    finally:
+        run.end()
+    return begin, end, summary.load.held_least or 0
+
+
+def _held_now(run: WholeRun) -> int:
+    snapshot = run.log().snapshot
+    return snapshot.held if snapshot else 0
+
+
+def _used(parent: int) -> list[Used]:
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()
+    assert len(children) == _PROCESSES, f"the pod has {len(children)} worker processes"
+    return [used(int(pid)) for pid in children]
