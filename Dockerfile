@@ -109,10 +109,12 @@ USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_gateway"]
 
-# The proxy in the path to a target. Its configuration comes from the run.
+# The proxies in the path to a target: see operator/sshload_operator/planning/proxy_programs.py. Configuration comes from the run.
 FROM base AS proxy
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
-RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages haproxy
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages haproxy libnginx-mod-stream nginx
+COPY --from=target-venv /opt/sshload /opt/sshload
+COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp
-ENTRYPOINT ["haproxy", "-db", "-f", "/etc/sshload/haproxy.cfg"]
+ENTRYPOINT ["python", "-m", "sshload_target.in_path"]

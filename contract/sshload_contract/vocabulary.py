@@ -130,6 +130,13 @@ class Outcome(StrEnum):
 
 
 @unique
+class InPath(StrEnum):
+    """What a run can deploy in the path to its managed target."""
+
+    PROXY = "proxy"
+
+
+@unique
 class Window(StrEnum):
     """Which part of a run a sample belongs to, by the scheduled start of its iteration."""
 

@@ -73,8 +73,9 @@ class Layer:
 PACKAGES = Need(
     "packages",
     (
-        "scripts/debian-packages", "cmake", "gcc", "git", "haproxy", "iproute2", "libc6-dev", "make", "openssh-client",
-        "openssh-server", "patch", "prometheus", "python3-dev", "rsync", "shellcheck", "util-linux", "zlib1g-dev",
+        "scripts/debian-packages", "cmake", "gcc", "git", "haproxy", "iproute2", "libc6-dev", "libnginx-mod-stream",
+        "make", "nginx", "openssh-client", "openssh-server", "patch", "prometheus", "python3-dev", "rsync",
+        "shellcheck", "util-linux", "zlib1g-dev",
     ),
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--install"))

@@ -19,7 +19,13 @@ from sshload_contract.image_user import name_own_user  # noqa: E402 - likewise
 from sshload_target.errors import SshdEndedError, TargetError  # noqa: E402 - likewise
 from sshload_target.http_server import StatsServer  # noqa: E402 - likewise
 from sshload_target.observer import Observer  # noqa: E402 - likewise
-from sshload_target.pid1 import AWAITED_SIGNALS, adopt_orphans, end_descendants, wait_for_end  # noqa: E402 - likewise
+from sshload_target.pid1 import (  # noqa: E402 - likewise
+    AWAITED_SIGNALS,
+    adopt_orphans,
+    end_descendants,
+    exit_in_words,
+    wait_for_end,
+)
 from sshload_target.prepare import prepare, read_config  # noqa: E402 - likewise
 from sshload_target.sshd.log import SshdLog  # noqa: E402 - likewise
 from sshload_target.sshd.program import find_sshd, read_version, start  # noqa: E402 - likewise
@@ -69,11 +75,7 @@ def _run_sshd(sshd: Path, sshd_config: Path, log: SshdLog, resources: Resources)
     end_descendants(_END_GRACE_S)
     reader.join(_LOG_DRAIN_TIMEOUT_S)
     if exit_code is not None:
-        raise SshdEndedError(f"sshd ended by itself, {_describe_exit(exit_code)}; its last lines:\n{log.tail}")
-
-
-def _describe_exit(exit_code: int) -> str:
-    return f"exit code {exit_code}" if exit_code >= 0 else f"by {signal.Signals(-exit_code).name}"
+        raise SshdEndedError(f"sshd ended by itself, {exit_in_words(exit_code)}; its last lines:\n{log.tail}")
 
 
 def main() -> int:

@@ -19,7 +19,11 @@ class SshdEndedError(TargetError):
     """The sshd under us has ended unasked."""
 
 
+class ProgramEndedError(TargetError):
+    """The program in the path under us has ended unasked."""
+
+
 class InterruptedTargetError(TargetError):
-    """A signal asked for the end before sshd was started. That is an orderly end."""
+    """A signal asked for the end before sshd, or the program, was started. That is an orderly end."""
 
     exit_code: ClassVar[int] = 0

@@ -1,11 +1,11 @@
-"""The HTTP side of a target: /healthz, /readyz, /stats and /metrics."""
+"""The HTTP side of a target, and of a program in the path: /healthz, /readyz, /stats, and /metrics of a target."""
 
 import socket
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 from sshload_contract.wire.codec import to_json
 
@@ -13,6 +13,19 @@ from sshload_target.errors import TargetError
 from sshload_target.observer import Observer
 
 _REQUEST_TIMEOUT_S = 10
+
+
+class Observed(Protocol):
+    """A server whose state and counts are answered, from any thread."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it listens."""
+        ...
+
+    def stats(self) -> object:
+        """Return its counts by now, a value of the contract."""
+        ...
 
 
 class _Answer(NamedTuple):
@@ -27,10 +40,10 @@ class StatsServer:
     Raises TargetError where the port cannot be had.
     """
 
-    def __init__(self, host: str, port: int, observer: Observer) -> None:
+    def __init__(self, host: str, port: int, observed: Observed) -> None:
 
         class Handler(_Handler):
-            answers = _Answers(observer)
+            answers = _Answers(observed)
 
         try:
             self._server = _Server(host, port, Handler)
@@ -45,23 +58,23 @@ class StatsServer:
 
 
 class _Answers:
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
+    def __init__(self, observed: Observed) -> None:
+        self._observed = observed
 
     def to(self, path: str) -> _Answer:
         match path.partition("?")[0]:
             case "/healthz":
                 return _text(HTTPStatus.OK, "ok\n")
-            case "/readyz" if self._observer.ready:
+            case "/readyz" if self._observed.ready:
                 return _text(HTTPStatus.OK, "ok\n")
             case "/readyz":
-                return _text(HTTPStatus.SERVICE_UNAVAILABLE, "sshd does not listen yet\n")
+                return _text(HTTPStatus.SERVICE_UNAVAILABLE, "it does not listen yet\n")
             case "/stats":
-                return _Answer(HTTPStatus.OK, "application/json", to_json(self._observer.stats()).encode())
-            case "/metrics":
+                return _Answer(HTTPStatus.OK, "application/json", to_json(self._observed.stats()).encode())
+            case "/metrics" if isinstance(self._observed, Observer):
                 from sshload_target import metrics  # noqa: PLC0415 - few targets are asked for them
 
-                return _Answer(HTTPStatus.OK, metrics.CONTENT_TYPE, metrics.metrics(self._observer))
+                return _Answer(HTTPStatus.OK, metrics.CONTENT_TYPE, metrics.metrics(self._observed))
         return _text(HTTPStatus.NOT_FOUND, "there are /healthz, /readyz, /stats and /metrics\n")
 
 

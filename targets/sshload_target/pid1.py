@@ -1,4 +1,4 @@
-"""The duties of PID 1: adopt and reap processes, wait for a stop signal or for sshd's end, and end what is left."""
+"""The duties of PID 1: adopt and reap processes, wait for a stop signal or the server's end, and end what is left."""
 
 import ctypes
 import os
@@ -36,21 +36,26 @@ def _reap() -> dict[int, int]:
     return ended
 
 
-def wait_for_end(sshd_pid: int, tick: Callable[[], object]) -> int | None:
-    """Wait, reaping whatever ends under us, until sshd has ended or a stop signal has come.
+def exit_in_words(exit_code: int) -> str:
+    """Return how a process ended: its exit code, or by which signal where that is negative."""
+    return f"exit code {exit_code}" if exit_code >= 0 else f"by {signal.Signals(-exit_code).name}"
 
-    Return sshd's exit code (negative: the signal that ended it); None after a stop signal, which sshd has been sent
-    then. `tick` is called now and then while nothing happens. AWAITED_SIGNALS have to be blocked in every thread.
+
+def wait_for_end(server_pid: int, tick: Callable[[], object]) -> int | None:
+    """Wait, reaping whatever ends under us, until the server has ended or a stop signal has come.
+
+    Return its exit code (negative: the signal that ended it); None after a stop signal, when it has been sent SIGTERM.
+    `tick` is called now and then while nothing happens. AWAITED_SIGNALS have to be blocked in every thread.
     """
     while True:
         received = signal.sigtimedwait(AWAITED_SIGNALS, _TICK_S)
         if (received is not None and received.si_signo in STOP_SIGNALS) or stop_is_pending():
             with suppress(ProcessLookupError):
-                os.kill(sshd_pid, signal.SIGTERM)
+                os.kill(server_pid, signal.SIGTERM)
             return None
         ended = _reap()
-        if sshd_pid in ended:
-            return ended[sshd_pid]
+        if server_pid in ended:
+            return ended[server_pid]
         if received is None:
             tick()
 

@@ -96,6 +96,7 @@ def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
     assert {name: one.get("reference") for name, one in results.items() if name.endswith("-8")} == {
         "direct-8": None,
         "haproxy-8": "direct-8",
+        "nginx-8": "haproxy-8",
         "jump-host-8": "direct-8",
     }
     for users in (1, 8):
@@ -111,3 +112,12 @@ def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
             (test,) = found.of(f"{way}-{users}")
             assert "via1.login" not in steps_of(test)
             assert test["results"]["target"]["accepted"] == test["results"]["target"]["clientLogins"] > 0
+    for way in ("haproxy-1", "haproxy-8", "nginx-8"):
+        (test,) = found.of(way)
+        used, target = test["results"]["proxy"], test["results"]["target"]
+        assert target["accepted"] == target["clientLogins"] > 0
+        assert 0 < used["cpuPerLoginMs"] < target["cpuPerLoginMs"]
+        assert 1_000_000 < used["memoryPeakBytes"] < 300_000_000
+        assert found.figures(way)["proxyCpuPerLoginMs"]["value"] == pytest.approx(used["cpuPerLoginMs"], rel=1e-3)
+    assert found.figures("nginx-8")["proxyCpuPerLoginMs"]["ratio"] > 0
+    assert "proxy" not in found.of("direct-1")[0]["results"]

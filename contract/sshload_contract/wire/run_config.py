@@ -1,6 +1,7 @@
 """RunConfig: everything that a master and its workers know of a run. Totals are over all workers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from sshload_contract.client import Auth, Client
 from sshload_contract.load import Load
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Capacity, Threshold
+from sshload_contract.vocabulary import InPath
 
 RUN_CONFIG_VERSION = 9
 
@@ -89,7 +91,8 @@ class RunConfig:
 
     `run_id` ties a summary to its run. `token_path` is the file with the run's token. `via` are the jump hosts, in the
     order in which they are passed. `percentiles` are those to be published (50.0, 99.9). `stats_url` is the managed
-    target's `/stats`, empty for an external one. `workers` counts processes, of which each pod runs
+    target's `/stats`, empty for an external one, and `in_path` are those of what the run has in the path to it.
+    `workers` counts processes, of which each pod runs
     `processes_per_pod`. With `capacity` the run is a search, `load` its first and least trial, and `thresholds` are
     what a trial has to keep; the warm-up and the drain are each trial's. Else there is one load, and nothing is judged
     before its end. `drain_s` bounds the wait for iterations in flight at the end of the load. `start_lead_s` is the
@@ -125,6 +128,7 @@ class RunConfig:
     drain_s: float
     percentiles: tuple[float, ...]
     log_in_first: bool
+    in_path: Mapping[InPath, str] = field(default_factory=dict)
 
     @property
     def is_managed(self) -> bool:

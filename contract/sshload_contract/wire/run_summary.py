@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
+from sshload_contract.vocabulary import InPath, Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
 from sshload_contract.wire.bounds import Amount, Count, PercentileKey, StageNumber
+from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, LoginFailure, NegotiatedCount
 from sshload_contract.wire.target import TargetStats
 
@@ -202,7 +203,8 @@ class RunSummary:
     was ended for a broken threshold: such a run has COMPLETED, and its measured window ends there.
     `stages` are those of a load with several, as far as they were reached.
     `server_series` has what the managed target used over time, at most SERVER_POINTS_LIMIT points; none of an external
-    one, and where a master of a release before does not say it.
+    one, and where a master of a release before does not say it. `in_path` is what the programs in the path to it used,
+    without those that did not tell.
     `omitted` names what was left out because the whole was too large. `run_json` is the RunConfig as the master read
     it, empty where a master of another release does not say it.
     """
@@ -231,6 +233,7 @@ class RunSummary:
     run_json: str = ""
     stages: tuple[StageStats, ...] = ()
     server_series: tuple[ServerPoint, ...] = ()
+    in_path: Mapping[InPath, ProgramUse] = field(default_factory=dict)
 
 
 def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:

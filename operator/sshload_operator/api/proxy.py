@@ -9,19 +9,20 @@ from sshload_contract.declared import Default, Whole
 
 @unique
 class ProxyKind(StrEnum):
-    """Which proxy it is."""
+    """Which proxy it is. How each is run stands in planning/proxy_programs.py."""
 
     HAPROXY = "haproxy"
+    NGINX = "nginx"
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
     """A TCP proxy for the run, right before sshd."""
 
-    kind: Annotated[ProxyKind, "Debian's HAProxy."]
+    kind: Annotated[ProxyKind, "Debian's HAProxy, or Debian's nginx with its stream module."]
     max_connections: Annotated[
         int,
         Whole(1, 100_000),
         Default(5_000),
-        "How many connections it passes on at once. Others wait.",
+        "How many connections it passes on at once. Others wait at haproxy; nginx closes them.",
     ]

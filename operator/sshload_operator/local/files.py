@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from sshload_contract.client import Auth, Library
+from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
@@ -23,8 +24,8 @@ from sshload_operator.control.run.keys import Keys, KeysAsked, make_keys
 from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
 from sshload_operator.local.gateway import require_gateway, write_gateway
-from sshload_operator.local.haproxy import fitting, installed_haproxy
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
+from sshload_operator.local.proxy import fitting, installed_proxy
 from sshload_operator.local.sshd import (
     SSHD_PATH,
     LocalRunError,
@@ -34,9 +35,7 @@ from sshload_operator.local.sshd import (
 )
 from sshload_operator.manifests import (
     Places,
-    ProxyPlaces,
     TargetPlaces,
-    haproxy_config,
     run_config,
     target_config,
 )
@@ -52,6 +51,7 @@ from sshload_operator.manifests.mounts import (
 )
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.proxy_programs import ProxyPlaces, program_config
 from sshload_operator.state import Role
 
 MASTER: Final = "master"
@@ -117,6 +117,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
     sshd_port, stats_port, locust_port, master_port, entrance_port, health_port = _free_ports(6)
     target: Endpoint | GatewayEndpoint
+    in_path: dict[InPath, str] = {}
     if isinstance(spec.target, ManagedTarget):
         places = TargetPlaces(
             user=current_user().pw_name,
@@ -130,9 +131,10 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
         notes, processes = _managed(plan, spec.target, places, keys, folder)
         target = _managed_endpoint(places, login_port, spec.auth)
         if spec.target.proxy is not None:
-            proxy = ProxyPlaces(_LOOPBACK, entrance_port, health_port, _LOOPBACK, sshd_port)
+            proxy = ProxyPlaces(entrance_port, health_port, _LOOPBACK, sshd_port)
             proxy_notes, process = _proxy(spec.target.proxy, proxy, folder)
             notes, processes = (*notes, *proxy_notes), (*processes, process)
+            in_path[InPath.PROXY] = _stats_url(health_port)
         if spec.target.gateway is not None:
             require_gateway()
             files = await make_gateway_secrets(keys, _LOOPBACK, sshd_port, places.user, spec.deadline_s)
@@ -141,7 +143,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             notes, processes = (*notes, _GATEWAY_NOTE), (*processes, _gateway(health_port))
             token_path = str(folder / GATEWAY_TOKEN_FILE)
             target = managed_gateway_endpoint(_LOOPBACK, entrance_port, CREDENTIAL, token_path)
-        stats_url = f"http://{_LOOPBACK}:{places.stats_port}/stats"
+        stats_url = _stats_url(places.stats_port)
     else:
         notes, processes = (), ()
         target, stats_url = target_endpoint(spec.target, own.target), ""
@@ -152,6 +154,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
         stats_url=stats_url,
         files=file_paths(spec.files, own.files, own.test, plan.test.namespace, folder),
         token_path=str(folder / TOKEN_FILE),
+        in_path=in_path,
     )
     _write_secret(folder / TOKEN_FILE, secrets.token_hex(32))
     (folder / "run.json").write_text(to_json(run_config(plan, run_places)), encoding="utf-8")
@@ -202,12 +205,17 @@ def _managed(
 
 
 def _proxy(proxy: Proxy, places: ProxyPlaces, folder: Path) -> tuple[tuple[str, ...], LocalProcess]:
-    haproxy = installed_haproxy()
+    installed = installed_proxy(proxy)
     fitted, notes = fitting(proxy)
-    (folder / PROXY_FILE).write_text(haproxy_config(fitted, places), encoding="utf-8")
-    command = (haproxy.path, "-db", "-f", PROXY_FILE)
-    process = LocalProcess(name="proxy", role=Role.PROXY, command=command, ready_port=places.health_port)
-    return (f"the proxy is this machine's {haproxy.name}, which shares its CPUs with the rest", *notes), process
+    config = program_config(fitted, replace(places, program=installed.path))
+    (folder / PROXY_FILE).write_text(to_json(config), encoding="utf-8")
+    command = _python("sshload_target.in_path", "--config", PROXY_FILE, "--host", _LOOPBACK)
+    process = LocalProcess(name="proxy", role=Role.PROXY, command=command, ready_port=places.stats_port)
+    return (f"the proxy is this machine's {installed.name}, which shares its CPUs with the rest", *notes), process
+
+
+def _stats_url(port: int) -> str:
+    return f"http://{_LOOPBACK}:{port}/stats"
 
 
 def _gateway(health_port: int) -> LocalProcess:

@@ -12,7 +12,6 @@ from sshload_operator.manifests.children import (
 )
 from sshload_operator.manifests.gateway import GatewayPlaces, gateway_config
 from sshload_operator.manifests.labels import Part, child_name
-from sshload_operator.manifests.proxy import ProxyPlaces, haproxy_config
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
 from sshload_operator.manifests.target import TargetPlaces, target_config
@@ -23,14 +22,12 @@ __all__ = [
     "GatewayPlaces",
     "Part",
     "Places",
-    "ProxyPlaces",
     "TargetPlaces",
     "child_name",
     "child_ref",
     "children",
     "cluster_places",
     "gateway_config",
-    "haproxy_config",
     "key_files",
     "keys_secret",
     "results_config_map",

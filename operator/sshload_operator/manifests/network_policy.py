@@ -16,6 +16,7 @@ from sshload_operator.manifests.labels import (
     GATEWAY_PORT,
     LOCUST_PORT,
     MASTER_HTTP_PORT,
+    PROXY_HTTP_PORT,
     SSH_PORT,
     TARGET_HTTP_PORT,
     Part,
@@ -55,8 +56,14 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
 
 
 def proxy_policy(plan: Plan) -> Manifest:
-    """Return the proxy's policy: SSH from this run's clients, and out to the target alone, whose name is looked up."""
-    ingress = [_rule("from", _clients(plan), SSH_PORT)]
+    """Return the proxy's policy: SSH from this run's clients, its counts for the master, and out to the target alone.
+
+    The target's name is looked up.
+    """
+    ingress = [
+        _rule("from", _clients(plan), SSH_PORT),
+        _rule("from", [_pods(plan, Role.MASTER)], PROXY_HTTP_PORT),
+    ]
     egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
     return _policy(plan, Part.PROXY, Role.PROXY, ingress, egress)
 
@@ -77,12 +84,14 @@ def _clients(plan: Plan) -> list[dict[str, Any]]:
 
 
 def master_policy(plan: Plan) -> Manifest:
-    """Return the master's policy: Locust from this run's workers, metrics for any pod, out to the target's counts."""
+    """Return the master's policy: Locust from this run's workers, metrics for any pod, out to who has counts."""
     ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT), _rule("from", [_ANY_POD], MASTER_HTTP_PORT)]
     if not isinstance(plan.spec.target, ManagedTarget):
         return _policy(plan, Part.MASTER, Role.MASTER, ingress, [])
-    counts = _rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)
-    return _policy(plan, Part.MASTER, Role.MASTER, ingress, [counts, _dns(plan)])
+    counts = [_rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)]
+    if plan.spec.target.proxy is not None:
+        counts.append(_rule("to", [_pods(plan, Role.PROXY)], PROXY_HTTP_PORT))
+    return _policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, _dns(plan)])
 
 
 def workers_policy(plan: Plan) -> Manifest:

@@ -1,7 +1,7 @@
 """RunConfig from a plan, for a cluster or for wherever else the run takes place."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.client import Timeouts
@@ -9,6 +9,7 @@ from sshload_contract.load import Load, ReplayLoad
 from sshload_contract.names import IMAGE_USER
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import LatencyThreshold
+from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, GatewayEndpoint, RunConfig
 
@@ -18,6 +19,7 @@ from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.manifests.gateway import CREDENTIAL, cluster_gateway_config
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
+    PROXY_HTTP_PORT,
     SSH_PORT,
     TARGET_HTTP_PORT,
     Part,
@@ -51,7 +53,7 @@ from sshload_operator.manifests.mounts import (
     managed_endpoint,
     managed_gateway_endpoint,
 )
-from sshload_operator.manifests.proxy import cluster_haproxy_config
+from sshload_operator.manifests.proxy import cluster_proxy_config
 from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.preflight import allow_list_of_run
@@ -74,8 +76,9 @@ _RUN_KEYS = CredentialPaths(
 class Places:
     """Where a run takes place, as its master and workers see it.
 
-    `stats_url` is empty for an external target. `allow_list` is None where the workers may connect to whatever they
-    reach. `files` are the paths of the files that ConfigMaps hold, by what the workers call them.
+    `stats_url` is empty for an external target; `in_path` are the like of what is in the path to it. `allow_list` is
+    None where the workers may connect to whatever they reach. `files` are the paths of the files that ConfigMaps hold,
+    by what the workers call them.
     """
 
     target: Endpoint | GatewayEndpoint
@@ -84,6 +87,7 @@ class Places:
     stats_url: str
     files: Mapping[str, str]
     token_path: str
+    in_path: Mapping[InPath, str] = field(default_factory=dict)
 
 
 def cluster_places(plan: Plan) -> Places:
@@ -103,7 +107,12 @@ def cluster_places(plan: Plan) -> Places:
         stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
         files=files,
         token_path=_TOKEN_PATH,
+        in_path={} if spec.target.proxy is None else {InPath.PROXY: _proxy_stats_url(plan)},
     )
+
+
+def _proxy_stats_url(plan: Plan) -> str:
+    return f"http://{child_name(plan, Part.PROXY)}:{PROXY_HTTP_PORT}/stats"
 
 
 def login_to_managed(plan: Plan) -> Endpoint:
@@ -172,6 +181,7 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         drain_s=_drain_s(spec),
         percentiles=_percentiles(spec),
         log_in_first=spec.login_before_load and spec.locustfile is None,
+        in_path=places.in_path,
     )
 
 
@@ -208,7 +218,7 @@ def config_map(plan: Plan) -> Manifest:
     if isinstance(plan.spec.target, ManagedTarget):
         data[TARGET_FILE] = to_json(target_config(plan.spec.target, CLUSTER_TARGET_PLACES))
         if plan.spec.target.proxy is not None:
-            data[PROXY_FILE] = cluster_haproxy_config(plan, plan.spec.target.proxy)
+            data[PROXY_FILE] = to_json(cluster_proxy_config(plan, plan.spec.target.proxy))
         if plan.spec.target.gateway is not None:
             data[GATEWAY_FILE] = cluster_gateway_config(plan, plan.spec.target.gateway)
     return {

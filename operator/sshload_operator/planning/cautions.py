@@ -18,6 +18,7 @@ from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTa
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.estimates import likely_trials, most_attempts, most_load, most_samples, written_bytes
 from sshload_operator.planning.plan import Plan, proxy_of
+from sshload_operator.planning.proxy_programs import PROXY_PROGRAMS
 from sshload_operator.planning.search_cautions import search_cautions
 
 # sshd passes SSH_LISTEN_BACKLOG to listen(2), and it is not configurable.
@@ -218,10 +219,10 @@ def _full_proxy(plan: Plan) -> Iterator[str]:
     proxy, load = proxy_of(plan.spec), plan.spec.load
     most = 0 if load.drops_arrivals else load.most_connections
     if proxy is not None and plan.spec.capacity is None and most > proxy.max_connections:
+        others = "wait at the proxy, in their banner latency" if PROXY_PROGRAMS[proxy.kind].queues else "fail"
         yield (
             f"spec.target.managed.proxy.maxConnections is {proxy.max_connections}, and spec.load opens up to {most} at"
-            " once: the others wait at the proxy, in their banner latency; raise maxConnections unless that is what you"
-            " measure"
+            f" once: the others {others}; raise maxConnections unless that is what you measure"
         )
 
 

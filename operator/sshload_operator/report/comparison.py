@@ -26,6 +26,7 @@ _EFFECTS: Final = {Difference.NONE: "none", Difference.FASTER: "better", Differe
 _OF_ROUNDS: Final = frozenset(
     {CAPACITY, COMPLETED_RATE, "errorPercent", "cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes"}
     | {"generatorCpuPerIterationMs", "generatorMemoryPeakBytes"}
+    | {"proxyCpuPerLoginMs", "proxyCpuPerIterationMs", "proxyMemoryPeakBytes"}
     | {f"{step}.{name}" for step in ("login", "total") for name in ("p50Ms", "p90Ms", "p99Ms")}
 )
 _TOO_LARGE: Final = {

@@ -1,4 +1,4 @@
-"""The network namespace in /proc/net: open connections to sshd, and connections lost to a full listen backlog."""
+"""The network namespace in /proc/net: connections to sshd, who listens, and connections lost to a full backlog."""
 
 import ipaddress
 import sys
@@ -8,6 +8,7 @@ from typing import NamedTuple
 _PROC_NET = Path("/proc/net")
 _ESTABLISHED = "01"
 _CLOSE_WAIT = "08"
+_LISTEN = "0A"
 _IPV4_DIGITS = 8
 
 
@@ -24,6 +25,17 @@ def open_peers(local_port: int, proc_net: Path = _PROC_NET) -> set[Peer]:
     for table in ("tcp", "tcp6"):
         peers |= _peers_in(_read_proc_file(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
     return peers
+
+
+def is_listening(local_port: int, proc_net: Path = _PROC_NET) -> bool:
+    """Tell whether a socket of the network namespace listens on a port."""
+    local_end = f":{local_port:04X}"
+    rows = (
+        line.split(maxsplit=4)
+        for table in ("tcp", "tcp6")
+        for line in _read_proc_file(proc_net / table).splitlines()[1:]
+    )
+    return any(local.endswith(local_end) and state == _LISTEN for _, local, _, state, *_ in rows)
 
 
 def _peers_in(table: str, local_port: int) -> set[Peer]:

@@ -19,24 +19,25 @@ class ProcessStat:
 
     pid: int
     parent: int
+    threads: int
     own_cpu_s: float
     reaped_cpu_s: float
 
 
-def _read_process_file(pid: int, name: str, proc: Path = _PROC) -> str | None:
-    """Return a file of a process, None where it is gone, has no such file, or may not be read.
+def _read_process_file(place: str, name: str, proc: Path = _PROC) -> str | None:
+    """Return a file of a process, or of a thread of it; None where it is gone, has none such, or may not be read.
 
     A process may call itself any bytes, which the kernel cuts after fifteen, within a letter too.
     """
     try:
-        return (proc / str(pid) / name).read_text(encoding="utf-8", errors="replace")
+        return (proc / place / name).read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
 
 
 def _read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
     """Return a process's stat, None where it is gone, or is not ours to see (hidepid of proc(5))."""
-    line = _read_process_file(pid, "stat", proc)
+    line = _read_process_file(str(pid), "stat", proc)
     if line is None:
         return None
     after_name = line.rpartition(")")[2].split()
@@ -44,6 +45,7 @@ def _read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
     return ProcessStat(
         pid=pid,
         parent=int(after_name[1]),
+        threads=int(after_name[17]),  # field 20
         own_cpu_s=(user + system) / _CLOCK_TICKS_PER_S,
         reaped_cpu_s=(reaped_user + reaped_system) / _CLOCK_TICKS_PER_S,
     )
@@ -98,12 +100,52 @@ class ProcessTreeReader:
         return Limits()
 
     def _cpu_s(self, process: ProcessStat) -> float:
-        """Return CPU time; schedstat is exact, but of the first thread only, and not in every kernel."""
-        schedstat = _read_process_file(process.pid, "schedstat", self.proc)
-        first_thread_ns = int(schedstat.split()[0]) if schedstat else 0
-        return max(process.own_cpu_s, first_thread_ns / _NS_PER_S) + process.reaped_cpu_s
+        return _cpu_s(process, self.proc) + process.reaped_cpu_s
 
     def _anonymous_bytes(self, pid: int) -> int:
-        status = _read_process_file(pid, "status", self.proc) or ""
-        found = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
-        return int(found[0]) * _BYTES_PER_KB if found else 0
+        return _status_bytes(pid, "RssAnon", self.proc) or 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramUsage:
+    """What the processes of a program have used since they began; None where the kernel does not tell of memory."""
+
+    cpu_s: float
+    memory_peak_bytes: int | None
+
+
+def read_program_usage(proc: Path = _PROC) -> ProgramUsage:
+    """Return what the living processes under this one have used, without this one.
+
+    The memory is the most resident memory that each of them had, added up.
+    """
+    below = descendants(os.getpid(), proc)
+    peaks = [_status_bytes(process.pid, "VmHWM", proc) for process in below]
+    known = [peak for peak in peaks if peak is not None]
+    return ProgramUsage(
+        cpu_s=sum(_cpu_s(process, proc) + process.reaped_cpu_s for process in below),
+        memory_peak_bytes=sum(known) if known else None,
+    )
+
+
+def _cpu_s(process: ProcessStat, proc: Path) -> float:
+    """Return a process's own CPU time; schedstat is exact, but of each living thread, and not in every kernel."""
+    pid = str(process.pid)
+    places = [pid] if process.threads == 1 else [f"{pid}/task/{thread}" for thread in _threads(process.pid, proc)]
+    schedstats = (_read_process_file(place, "schedstat", proc) for place in places)
+    threads_ns = sum(int(schedstat.split()[0]) for schedstat in schedstats if schedstat)
+    return max(process.own_cpu_s, threads_ns / _NS_PER_S)
+
+
+def _threads(pid: int, proc: Path) -> list[str]:
+    try:
+        return [entry.name for entry in (proc / str(pid) / "task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return []
+
+
+def _status_bytes(pid: int, name: str, proc: Path) -> int | None:
+    """Return an amount of memory in /proc/PID/status, None where it is not there."""
+    status = _read_process_file(str(pid), "status", proc) or ""
+    found = [line.split()[1] for line in status.splitlines() if line.startswith(f"{name}:")]
+    return int(found[0]) * _BYTES_PER_KB if found else None

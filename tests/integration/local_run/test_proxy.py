@@ -1,16 +1,21 @@
-"""A run through this machine's own HAProxy: every connection goes through it, and nothing else reaches sshd."""
+"""A run through this machine's own proxies: every connection goes through them, and nothing else reaches sshd."""
 
 import os
 import signal
 from pathlib import Path
 
+import pytest
 from local_cli import measured, start, wait_until, write_test
 
 THROUGH_HAPROXY = {"managed": {"proxy": {"kind": "haproxy"}}}
 
 
-def test_all_logins_go_through_the_proxy_which_makes_no_connection_of_its_own(tmp_path: Path) -> None:
-    ended = measured(write_test(tmp_path, target=THROUGH_HAPROXY), "--logs", tmp_path / "logs")
+@pytest.mark.parametrize(("kind", "name"), [("haproxy", "HAProxy"), ("nginx", "nginx")])
+def test_all_logins_go_through_the_proxy_which_makes_no_connection_of_its_own(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    through = {"managed": {"proxy": {"kind": kind}}}
+    ended = measured(write_test(tmp_path, target=through), "--logs", tmp_path / "logs")
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
     target, (total,) = (
         ended.status["results"]["target"],
@@ -20,7 +25,11 @@ def test_all_logins_go_through_the_proxy_which_makes_no_connection_of_its_own(tm
     log = (tmp_path / "logs/target.log").read_text()
     assert log.count("Accepted publickey") == target["accepted"] + 1  # the login before the load
     assert "[preauth]" not in log
-    assert "the proxy is this machine's HAProxy" in ended.err
+    assert f"the proxy is this machine's {name}" in ended.err
+    used = ended.status["results"]["proxy"]
+    assert used["cpuPerLoginMs"] == pytest.approx(used["cpuSeconds"] * 1_000 / target["accepted"], abs=0.1)
+    assert 0 < used["cpuSeconds"] < target["cpuSeconds"]  # sshd's cryptography costs more than passing it on
+    assert 1_000_000 < used["memoryPeakBytes"] < 200_000_000
 
 
 def test_a_proxy_that_passes_on_one_connection_holds_up_the_second_until_the_first_ends(tmp_path: Path) -> None:
@@ -37,7 +46,7 @@ def test_a_proxy_that_is_lost_ends_the_run_and_is_named(tmp_path: Path) -> None:
     load = {"users": {"stages": [{"users": 2, "duration": "5m"}], "thinkTime": {"min": "100ms", "max": "200ms"}}}
     started = start("run", write_test(tmp_path, target=THROUGH_HAPROXY, load=load), "--output", "json")
     wait_until(lambda: "Running" in started.said(), "the load")
-    (haproxy,) = started.process_ids("haproxy.cfg")
+    (haproxy,) = started.process_ids("haproxy -db")
     os.kill(haproxy, signal.SIGKILL)
     ended = started.wait()
     assert (ended.code, ended.status["reason"]) == (4, "TargetLost"), ended.err

@@ -18,6 +18,7 @@ from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.coordination.settling import Settling
+from sshload_worker.coordination.stats import stats_in_path
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S
 from sshload_worker.summary.progress import RunState, remaining_s, run_stage, search_remaining_s, snapshot
@@ -213,6 +214,7 @@ class Master:
         trial = self.trial
         trial.target_activity = target_activity
         trial.target_before = self._target.stats()
+        trial.in_path_before = stats_in_path(self.config.in_path)
         now_s = monotonic()
         if not self._has_time_for(trial.order, now_s):
             return False
@@ -225,6 +227,7 @@ class Master:
         trial.end(monotonic(), time.time())
         asking.kill()
         trial.target_after = self._target.stats()
+        trial.in_path_after = stats_in_path(self.config.in_path)
         early = self._early or _End(RunEnd.COMPLETED, "")
         self._search.add(trial, self._summary_of(trial, early), self._since_first_start_s(start_s))
         return True

@@ -7,60 +7,20 @@ so that they are not taken for the load's.
 
 import logging
 from collections.abc import Callable
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from time import monotonic
-from urllib.parse import urlsplit
 
 import gevent
-from sshload_contract.wire.bounds import ContractError
-from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.target import TargetStats
+
+from sshload_worker.coordination.stats import UnresponsiveError, check_ready, fetch_stats
 
 _FIRST_READY_TIMEOUT_S = 0.2  # a Service that is being made loses the first packet now and then
 _LONGEST_READY_TIMEOUT_S = 1.0
-_STATS_TIMEOUT_S = 10.0  # patient, because the server is at its limit when it is asked
-_LARGEST_ANSWER_BYTES = 65_536
 _READY_POLL_S = 0.1
 _FIRST_IDLE_POLL_S = 0.05
 _LONGEST_IDLE_POLL_S = 0.25
 IDLE_TIMEOUT_S = 30.0
 log = logging.getLogger(__name__)
-
-
-class _TargetUnresponsiveError(Exception):
-    """The target's HTTP port does not answer as it should; the message says how."""
-
-
-def _check_ready(stats_url: str, timeout_s: float) -> None:
-    """Return if the target at `stats_url` says that it is ready; raises _TargetUnresponsiveError where it does not."""
-    _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), timeout_s)
-
-
-def _fetch_stats(stats_url: str) -> TargetStats:
-    """Return the target's counts; raises _TargetUnresponsiveError where they cannot be had."""
-    text = _get(stats_url, _STATS_TIMEOUT_S)
-    try:
-        return from_json(TargetStats, text)
-    except ContractError as error:
-        raise _TargetUnresponsiveError(f"{stats_url}: {error}") from error
-
-
-def _get(url: str, timeout_s: float) -> str:
-    """Return what is at an http URL. No proxy is asked, and no redirection followed: only the target is to answer."""
-    place = urlsplit(url)
-    connection = HTTPConnection(place.hostname or "", place.port, timeout=timeout_s)
-    try:
-        connection.request("GET", place.path)
-        answer = connection.getresponse()
-        text = answer.read(_LARGEST_ANSWER_BYTES).decode("utf-8", "replace")
-    except (OSError, HTTPException) as error:
-        raise _TargetUnresponsiveError(f"{url}: {error or type(error).__name__}") from error
-    finally:
-        connection.close()
-    if answer.status != HTTPStatus.OK:
-        raise _TargetUnresponsiveError(f"{url}: HTTP status {answer.status}")
-    return text
 
 
 class Settling:
@@ -116,8 +76,8 @@ class Settling:
         if not self._stats_url:
             return None
         try:
-            return _fetch_stats(self._stats_url)
-        except _TargetUnresponsiveError as problem:
+            return fetch_stats(TargetStats, self._stats_url)
+        except UnresponsiveError as problem:
             log.warning("no counts from the target: %s", problem)
             return None
 
@@ -126,8 +86,8 @@ class Settling:
         while True:
             begin_s = monotonic()
             try:
-                _check_ready(self._stats_url, timeout_s)
-            except _TargetUnresponsiveError as problem:
+                check_ready(self._stats_url, timeout_s)
+            except UnresponsiveError as problem:
                 self._on_problem(str(problem))
                 if monotonic() - begin_s >= timeout_s:
                     timeout_s = min(2 * timeout_s, _LONGEST_READY_TIMEOUT_S)

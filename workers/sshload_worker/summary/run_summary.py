@@ -7,12 +7,13 @@ of what a jump host has dropped.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from sshload_contract.load import BurstLoad
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window, is_of_jump_host
+from sshload_contract.vocabulary import InPath, Outcome, RunEnd, Timing, Window, is_of_jump_host
+from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import ArrivalCounts, EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
@@ -102,6 +103,7 @@ class RunCourse:
     series_interval_s: float
     series: tuple[SeriesPoint, ...]
     server_series: tuple[ServerPoint, ...] = ()
+    in_path: Mapping[InPath, ProgramUse] = field(default_factory=dict)
 
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
@@ -135,6 +137,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         omitted=(),
         stages=tuple(_stages(config, totals, durations[Window.MEASURED])),
         server_series=course.server_series,
+        in_path=course.in_path,
     )
 
 

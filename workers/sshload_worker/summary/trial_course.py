@@ -1,5 +1,6 @@
 """TrialCourse: what the master keeps of one trial, from its order to its summary. No clock: instants are given."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from statistics import mean
@@ -7,7 +8,8 @@ from typing import Final
 
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import in_words
-from sshload_contract.vocabulary import RunEnd
+from sshload_contract.vocabulary import InPath, RunEnd
+from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Report, oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, EarlyEnd, RunSummary, ServerPoint
@@ -80,7 +82,8 @@ class TrialCourse:
     """One trial: its totals, its time series and the target's counts around it. `config` is the trial's own.
 
     `start_s` is the agreed start instant, None before the order. `target_activity` is what the trial began beside,
-    `server_series` what the target used meanwhile.
+    `server_series` what the target used meanwhile. `in_path_before` and `in_path_after` are of what is in the path to
+    it, as far as it told.
     """
 
     def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
@@ -92,6 +95,8 @@ class TrialCourse:
         self.target_before: TargetStats | None = None
         self.target_held: TargetStats | None = None
         self.target_after: TargetStats | None = None
+        self.in_path_before: Mapping[InPath, ProgramStats] = {}
+        self.in_path_after: Mapping[InPath, ProgramStats] = {}
         self._mark_interval_s = mark_interval_s
         self._series = Series(mark_interval_s)
         self.server_series = ServerSeries(self.planned_s)
@@ -211,4 +216,10 @@ class TrialCourse:
             series_interval_s=self._series.interval_s,
             series=self._series.points(),
             server_series=self.server_series.points(),
+            in_path=dict(self._used_in_path()),
         )
+
+    def _used_in_path(self) -> Iterator[tuple[InPath, ProgramUse]]:
+        for part, before in self.in_path_before.items():
+            if part in self.in_path_after:
+                yield part, ProgramUse(before, self.in_path_after[part])

@@ -105,7 +105,8 @@ class ComparedFigure:
         "Its name in an SSHLoadTest's results, with its unit: errorPercent, completedRate, cpuPerLoginMs,"
         " memoryPeakBytes, memoryPerSessionBytes, capacity; of a step p50Ms, p90Ms, p99Ms, and of a whole step"
         " meanMs, too. Of the workers generatorCpuPerIterationMs and generatorMemoryPeakBytes, which are"
-        " results.generator's cpuPerIterationMs and memoryPeakBytes.",
+        " results.generator's cpuPerIterationMs and memoryPeakBytes, and so of results.proxy proxyCpuPerLoginMs,"
+        " proxyCpuPerIterationMs and proxyMemoryPeakBytes.",
     ]
     step: Annotated[StepName, Absent(""), "The step that it is of. Absent where it is of the whole test."] = ""
     value: Annotated[AnyNumber, "The median over the variant's tests."]

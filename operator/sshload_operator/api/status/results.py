@@ -200,6 +200,33 @@ class TargetResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InPathResult:
+    """What the proxy in the path used between the start and the end of the load. A figure that is absent is not known.
+
+    CPU time is user and system time of the proxy's processes. What the kernel does for their packets in the time of
+    others is not in it, and neither is sshload's own process beside them.
+    """
+
+    cpu_seconds: Annotated[Amount | None, "CPU time of its processes. Absent if it restarted."] = None
+    cpu_per_login_ms: Annotated[
+        Amount | None, "CPU time per login that the target accepted. Stated where target.cpuPerLoginMs is."
+    ] = None
+    cpu_per_iteration_ms: Annotated[
+        Amount | None,
+        "CPU time per iteration, warm-up included. Stated where sessions are reused, in place of cpuPerLoginMs. Not for"
+        " load.hold.",
+    ] = None
+    cpu_throttled_seconds: Annotated[
+        Amount | None, "Time for which the container's CPU limit held it back. Absent if there was none."
+    ] = None
+    memory_peak_bytes: Annotated[
+        Count | None,
+        "The most resident memory of each of its processes since it began, added up. Without the kernel's memory for"
+        " connections.",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MaxStartupsAdvice:
     """What sshd's MaxStartups did to this run, what explains it, and which setting would drop nothing.
 
@@ -307,6 +334,7 @@ class Results:
     ] = ()
     generator: GeneratorResult | None = None
     target: TargetResult | None = None
+    proxy: InPathResult | None = None
     max_startups: MaxStartupsAdvice | None = None
 
     @property

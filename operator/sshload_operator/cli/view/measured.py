@@ -10,6 +10,7 @@ from sshload_operator.api.status.results import (
     FailureCount,
     FreshLogin,
     GeneratorResult,
+    InPathResult,
     Results,
     StageResult,
     TargetResult,
@@ -38,7 +39,12 @@ def measured_parts(
         yield _steps(results.steps, asked, verbose=verbose)
     if results.errors:
         yield _errors(results.errors)
-    facts = (*_server(results, verbose=verbose), *_generator(results.generator), *_max_startups(results))
+    facts = (
+        *_server(results, verbose=verbose),
+        *_proxy(results.proxy),
+        *_generator(results.generator),
+        *_max_startups(results),
+    )
     if facts:
         yield Facts(facts)
 
@@ -189,6 +195,20 @@ def _target(target: TargetResult) -> Iterator[str]:
     yield from _stated("{:,} processes killed for lack of memory", target.oom_kills or None)
     yield from _stated("{:,} processes could not be started", target.refused_forks or None)
     yield from _stated("{:,} connections lost to a full listen queue", target.listen_overflows or None)
+
+
+def _proxy(proxy: InPathResult | None) -> Iterator[tuple[str, str]]:
+    """Yield what the proxy in the path used."""
+    if proxy is None:
+        return
+    words = [
+        *_stated("{:.3g} ms CPU per login", proxy.cpu_per_login_ms),
+        *_stated("{:.3g} ms CPU per iteration", proxy.cpu_per_iteration_ms),
+        *_stated("held back by its CPU limit for {:.1f} s", proxy.cpu_throttled_seconds),
+        *_stated("{:.0f} MB at most", None if (peak := proxy.memory_peak_bytes) is None else peak / _MEGA),
+    ]
+    if words:
+        yield "proxy", ", ".join(words)
 
 
 def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:

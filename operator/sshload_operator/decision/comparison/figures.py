@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sshload_contract.vocabulary import Timing, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.results import GeneratorResult, Results, TargetResult
+from sshload_operator.api.status.results import GeneratorResult, InPathResult, Results, TargetResult
 from sshload_operator.api.status.steps import StepResult
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
@@ -107,12 +107,16 @@ def _weight(key: str) -> tuple[int, str]:
 
 def _figures(results: Results) -> Iterator[tuple[str, float]]:
     target, generator = results.target or TargetResult(), results.generator or GeneratorResult()
+    proxy = results.proxy or InPathResult()
     of_whole_test = {
         ERROR_PERCENT: results.error_percent,
         COMPLETED_RATE: results.completed_rate,
         "cpuPerLoginMs": target.cpu_per_login_ms,
         "memoryPeakBytes": target.memory_peak_bytes,
         "memoryPerSessionBytes": target.memory_per_session_bytes,
+        "proxyCpuPerLoginMs": proxy.cpu_per_login_ms,
+        "proxyCpuPerIterationMs": proxy.cpu_per_iteration_ms,
+        "proxyMemoryPeakBytes": proxy.memory_peak_bytes,
         "generatorCpuPerIterationMs": generator.cpu_per_iteration_ms,
         "generatorMemoryPeakBytes": generator.memory_peak_bytes,
     }

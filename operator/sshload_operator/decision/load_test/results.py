@@ -14,8 +14,9 @@ from sshload_contract.load import BurstLoad, HoldLoad, UsersLoad, UsersStage
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import Timing, Window
+from sshload_contract.vocabulary import InPath, Timing, Window
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
+from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import ErrorCount, Negotiated
 from sshload_contract.wire.run_config import SessionReuse
 from sshload_contract.wire.run_summary import RunSummary, StageStats
@@ -38,6 +39,7 @@ from sshload_operator.api.status.results import (
     EndedEarly,
     FailureCount,
     GeneratorResult,
+    InPathResult,
     Results,
     StageResult,
     TargetResult,
@@ -56,6 +58,7 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
     """Return `status.results`. Text that a server or a tenant's own worker chose is cut to what the CRD takes."""
     load, measured = summary.load, measured_load(plan, summary)
     interval, steps = completed_rate_interval(plan, summary), steps_status(plan, summary)
+    target = _target(plan, summary)
     return Results(
         duration_seconds=rounded(load.duration_s),
         ended_early=_ended_early(summary),
@@ -77,7 +80,8 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
         hold=held(summary) if plan.spec.load.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
         generator=_generator(plan, summary),
-        target=_target(plan, summary),
+        target=target,
+        proxy=_in_path(plan, summary, target, summary.in_path.get(InPath.PROXY)),
         max_startups=advice(plan, summary),
     )
 
@@ -205,8 +209,12 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
 
 def _cpu_per_iteration_ms(plan: Plan, summary: RunSummary) -> float | None:
     """Return what an iteration took of the workers' CPUs; None of held sessions, which are no iterations."""
+    return _per_iteration_ms(plan, summary, summary.generator.cpu_s)
+
+
+def _per_iteration_ms(plan: Plan, summary: RunSummary, cpu_s: float | None) -> float | None:
     wholes = [step for window in Window if (step := total_step(summary, window)) is not None]
-    ended, cpu_s = sum(step.count + step.failures for step in wholes), summary.generator.cpu_s
+    ended = sum(step.count + step.failures for step in wholes)
     if cpu_s is None or not ended or isinstance(plan.spec.load, HoldLoad):
         return None
     return rounded(cpu_s * 1_000 / ended)
@@ -218,7 +226,6 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         return None
     grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
     cpu_s, accepted = grown["cpu_s"], grown["accepted"]
-    is_cpu_of_logins = _logs_in_each_time(plan) and accepted and cpu_s is not None
     is_counted = not calls_gateway(plan.spec)  # whose logins are not the workers'
     restarted = None in grown.values()
 
@@ -235,7 +242,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         auth_failed=told(grown["auth_failed"]),
         dropped=_dropped(before, after, grown),
         cpu_seconds=cpu_s,
-        cpu_per_login_ms=round(cpu_s * 1_000 / accepted, 3) if is_cpu_of_logins else None,
+        cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s),
         cpu_throttled_seconds=told(grown["cpu_throttled_s"]),
         stolen_percent=percent(stolen_share(before.machine_cpu, after.machine_cpu)),
         memory_peak_bytes=after.memory_peak_bytes,
@@ -254,6 +261,31 @@ def _logs_in_each_time(plan: Plan) -> bool:
     if gateway is not None:
         return gateway.policy is PolicyName.LOGIN_PER_REQUEST
     return plan.spec.scenario.session_reuse is SessionReuse.NONE
+
+
+def _per_login_ms(plan: Plan, accepted: int | None, cpu_s: float | None) -> float | None:
+    """Return what a login took of a CPU; None where sessions are reused, which take it for other things too."""
+    if not _logs_in_each_time(plan) or not accepted or cpu_s is None:
+        return None
+    return round(cpu_s * 1_000 / accepted, 3)
+
+
+def _in_path(
+    plan: Plan, summary: RunSummary, target: TargetResult | None, use: ProgramUse | None
+) -> InPathResult | None:
+    """Return what a program in the path used; None where there was none, or it did not tell."""
+    if use is None:
+        return None
+    grown_s = use.after.cpu_s - use.before.cpu_s
+    throttled_s = rounded(use.after.cpu_throttled_s - use.before.cpu_throttled_s)
+    cpu_s = grown_s if grown_s >= 0 else None  # it fell where the program was started again
+    return InPathResult(
+        cpu_seconds=None if cpu_s is None else rounded(cpu_s),
+        cpu_per_login_ms=_per_login_ms(plan, None if target is None else target.accepted, cpu_s),
+        cpu_per_iteration_ms=_per_iteration_ms(plan, summary, cpu_s) if not _logs_in_each_time(plan) else None,
+        cpu_throttled_seconds=throttled_s if throttled_s > 0 else None,
+        memory_peak_bytes=use.after.memory_peak_bytes,
+    )
 
 
 def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) -> DroppedConnections | None:

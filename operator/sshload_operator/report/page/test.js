@@ -185,6 +185,14 @@
     results?.maxStartups ? element("p", {}, results.maxStartups.message) : null);
   }
 
+  function proxy() {
+    const found = report.results?.proxy;
+    if (!found) return;
+    section("proxy", "The proxy in the path", element("p", { class: "quiet" }, "Of its processes, from the start of the load to its end. The server's figures do not contain it."),
+      table("The proxy in the path", [["figure", ([name]) => words(name)], ["value", ([, value]) => value, true]],
+        Object.entries(found).map(([name, value]) => [name, name.endsWith("Bytes") ? bytes(value) : exact(value)])));
+  }
+
   function generator() {
     const found = report.results?.generator;
     if (!found) return;
@@ -218,6 +226,7 @@
   steps();
   errors();
   server();
+  proxy();
   generator();
   rest();
 })();

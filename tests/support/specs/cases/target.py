@@ -51,6 +51,7 @@ GOOD: dict[str, Spec] = {
     "gateway-before-a-managed-target": changed(
         _SMALL_OF_STEPS, "target.managed.gateway", {"policy": "login-per-request"}
     ),
+    "nginx-before-a-managed-target": changed(SMALL, "target.managed.proxy", {"kind": "nginx"}),
     "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
 }

@@ -171,5 +171,7 @@ def test_a_caution_names_the_field(spec: Spec, says: str) -> None:
 def test_more_connections_than_a_proxy_passes_on_are_spoken_of() -> None:
     spec = {**SMALL, "load": USERS}
     (said,) = cautions(plan(changed(spec, "target.managed.proxy", {"kind": "haproxy", "maxConnections": 299})))
-    assert "proxy.maxConnections is 299, and spec.load opens up to 300" in said
+    assert "proxy.maxConnections is 299, and spec.load opens up to 300 at once: the others wait" in said
+    (said,) = cautions(plan(changed(spec, "target.managed.proxy", {"kind": "nginx", "maxConnections": 299})))
+    assert "at once: the others fail" in said
     assert cautions(plan(changed(spec, "target.managed.proxy", {"kind": "haproxy", "maxConnections": 300}))) == ()

@@ -17,6 +17,7 @@ MEASURED = {
         step_json("up.exec", {90: 3}, meanMs=2.5),
     ],
     "target": {"cpuPerLoginMs": 7.5, "memoryPeakBytes": 1_000_000, "accepted": 10},
+    "proxy": {"cpuPerLoginMs": 0.5, "cpuPerIterationMs": 0.25, "memoryPeakBytes": 3_000_000, "cpuSeconds": 5},
     "generator": {"cpuPerIterationMs": 1.5, "memoryPeakBytes": 2_000_000, "workersExpected": 1},
 }
 
@@ -35,6 +36,9 @@ def test_whole_tests_figures_each_steps_percentiles_and_whole_steps_means_are_co
         "completedRate": 19.5,
         "cpuPerLoginMs": 7.5,
         "memoryPeakBytes": 1e6,
+        "proxyCpuPerLoginMs": 0.5,
+        "proxyCpuPerIterationMs": 0.25,
+        "proxyMemoryPeakBytes": 3e6,
         "generatorCpuPerIterationMs": 1.5,
         "generatorMemoryPeakBytes": 2e6,
         "login.meanMs": 14.5,

@@ -1,5 +1,4 @@
 import asyncio
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.machinery import ModuleSpec
@@ -8,16 +7,18 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, INSTALLATION
+from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.program import ProgramConfig
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.target import TargetConfig
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.local import files as local_files
-from sshload_operator.local import haproxy as local_haproxy
+from sshload_operator.local import proxy as local_proxy
 from sshload_operator.local.credentials import Credentials
 from sshload_operator.local.files import OwnFiles, prepare
-from sshload_operator.local.haproxy import fitting
+from sshload_operator.local.proxy import fitting
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan
 
@@ -61,41 +62,49 @@ def test_all_processes_of_a_managed_run_are_planned_in_the_order_of_their_start(
     assert [process.name for process in local.processes] == ["target", "master", "worker-0", "worker-1", "worker-2"]
 
 
-def test_a_proxy_stands_between_the_workers_and_sshd(tmp_path: Path) -> None:
-    through = plan(target={"managed": {"proxy": {"kind": "haproxy", "maxConnections": 50}}})
+@pytest.mark.parametrize("kind", ProxyKind)
+def test_a_proxy_stands_between_the_workers_and_sshd(kind: ProxyKind, tmp_path: Path) -> None:
+    through = plan(target={"managed": {"proxy": {"kind": str(kind), "maxConnections": 50}}})
     local = asyncio.run(prepare(through, NOTHING, tmp_path))
     assert [process.name for process in local.processes][:3] == ["target", "proxy", "master"]
-    config = (tmp_path / "haproxy.cfg").read_text()
+    config = from_json(ProgramConfig, (tmp_path / "proxy.json").read_text())
     entrance, sshd = (
         told(tmp_path).target.port,
         from_json(TargetConfig, (tmp_path / "target.json").read_text()).sshd_port,
     )
     assert entrance != sshd
-    assert f'bind "127.0.0.1:{entrance}"' in config
-    assert f"server sshd 127.0.0.1:{sshd}" in config
-    assert "maxconn 50\n" in config
+    assert (config.port, config.server) == (entrance, "127.0.0.1")
+    assert f"@SERVER@:{sshd}" in config.config
+    assert config.open_files >= 2 * 50 + 18  # HAProxy's own count
+    assert config.command[0] == f"/usr/sbin/{kind}"
+    assert told(tmp_path).in_path == {InPath.PROXY: f"http://127.0.0.1:{config.stats_port}/stats"}
     known = (tmp_path / "keys/known_hosts").read_text()
     assert known.startswith(f"[127.0.0.1]:{entrance} ")
-    subprocess.run(["/usr/sbin/haproxy", "-c", "-f", tmp_path / "haproxy.cfg"], check=True, capture_output=True)
 
 
-def test_a_machine_without_haproxy_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_haproxy, "_SEARCHED", str(tmp_path))
-    with pytest.raises(LocalRunError, match="proxy: haproxy is not installed: `apt-get install haproxy`"):
-        asyncio.run(prepare(plan(target={"managed": {"proxy": {"kind": "haproxy"}}}), NOTHING, tmp_path))
+@pytest.mark.parametrize(
+    ("kind", "packages"),
+    [(ProxyKind.HAPROXY, "haproxy"), (ProxyKind.NGINX, "nginx libnginx-mod-stream")],
+)
+def test_a_machine_without_a_proxy_is_told_what_to_install(
+    kind: ProxyKind, packages: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_proxy, "_SEARCHED", str(tmp_path))
+    with pytest.raises(LocalRunError, match=f"proxy: {kind} is not installed: `apt-get install {packages}`"):
+        asyncio.run(prepare(plan(target={"managed": {"proxy": {"kind": str(kind)}}}), NOTHING, tmp_path))
 
 
 def test_a_proxy_takes_as_many_connections_as_the_limit_of_open_files_has_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = Proxy(ProxyKind.HAPROXY, 20_000)
-    monkeypatch.setattr(local_haproxy.resource, "getrlimit", lambda _: (1_024, 4_096))
+    monkeypatch.setattr(local_proxy.resource, "getrlimit", lambda _: (1_024, 4_096))
     fitted, (note,) = fitting(asked)
     assert fitted.max_connections == 1_948
     assert "at most 1948 connections at once, and not 20000" in note
-    monkeypatch.setattr(local_haproxy.resource, "getrlimit", lambda _: (1_024, 40_200))
+    monkeypatch.setattr(local_proxy.resource, "getrlimit", lambda _: (1_024, 40_200))
     assert fitting(asked) == (asked, ())
-    monkeypatch.setattr(local_haproxy.resource, "getrlimit", lambda _: (201, 201))
+    monkeypatch.setattr(local_proxy.resource, "getrlimit", lambda _: (201, 201))
     with pytest.raises(LocalRunError, match="201 open files are too few"):
         fitting(asked)
 

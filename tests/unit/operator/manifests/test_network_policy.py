@@ -62,7 +62,9 @@ def test_through_a_proxy_the_workers_reach_it_and_it_alone_reaches_the_target() 
     found = policies(plans.plan(plans.quickstart(target=THROUGH_A_PROXY)))
     assert set(found) == {"target", "proxy", "master", "worker"}
     assert roles(found["worker"]["egress"][0], "to") == ["proxy"]
-    assert [roles(rule, "from") for rule in found["proxy"]["ingress"]] == [["worker"]]
+    assert [roles(rule, "from") for rule in found["proxy"]["ingress"]] == [["worker"], ["master"]]
+    assert ports(found["proxy"]["ingress"]) == {2222, 9202}
+    assert [roles(rule, "to") for rule in found["master"]["egress"][:2]] == [["target"], ["proxy"]]
     assert (roles(found["proxy"]["egress"][0], "to"), ports(found["proxy"]["egress"])) == (["target"], {2222, 53})
     assert roles(found["target"]["ingress"][0], "from") == ["proxy"]
 
@@ -70,7 +72,7 @@ def test_through_a_proxy_the_workers_reach_it_and_it_alone_reaches_the_target() 
 def test_behind_jump_hosts_anybody_reaches_the_proxy_and_still_nobody_else_the_target() -> None:
     via = [{**plans.EXTERNAL, "host": "bastion.example.com"}]
     found = policies(plans.plan(plans.quickstart(target=THROUGH_A_PROXY, via=via), installation=plans.LISTING))
-    assert [roles(rule, "from") for rule in found["proxy"]["ingress"]] == [[]]
+    assert [roles(rule, "from") for rule in found["proxy"]["ingress"]] == [[], ["master"]]
     assert roles(found["target"]["ingress"][0], "from") == ["proxy"]
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
 from sshload_contract.load import HoldLoad
-from sshload_contract.vocabulary import Outcome, Timing, Window
+from sshload_contract.vocabulary import InPath, Outcome, Timing, Window
+from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from sshload_operator.api.shapes.reading import read_fitting
@@ -342,6 +343,30 @@ def test_a_target_that_was_started_anew_shows_the_difference_and_no_negative_cou
     assert "accepted" not in results["target"]
     assert (results["target"]["restarted"], results["target"]["oomKills"]) == (True, 0)
     assert list(problems(results, SCHEMA, "results")) == []
+
+
+PROXIED = {InPath.PROXY: ProgramUse(ProgramStats(1, 1.5, 0.5, 9_000_000), ProgramStats(1, 2.2, 0.5, 10_000_000))}
+
+
+def test_the_proxys_cpu_stands_beside_the_logins_that_went_through_it() -> None:
+    results = results_json(PLAN, summary(target_after=target_stats(700), in_path=PROXIED))
+    assert results["proxy"] == {"cpuSeconds": 0.7, "cpuPerLoginMs": 1.0, "memoryPeakBytes": 10_000_000}
+    assert list(problems(results, SCHEMA, "results")) == []
+
+
+def test_where_sessions_are_kept_the_proxys_cpu_is_told_by_iteration() -> None:
+    kept = {"sessionReuse": "pool", "poolSize": 4, "steps": [{"exec": {"command": "uptime"}}]}
+    found = summary(in_path=PROXIED)
+    ended = sum(step.count + step.failures for step in found.steps if step.step == "total")
+    proxy = results_json(plan(quickstart(scenario=kept)), found)["proxy"]
+    assert proxy["cpuPerIterationMs"] == round(700 / ended, 3)
+    assert "cpuPerLoginMs" not in proxy
+
+
+def test_a_proxy_that_did_not_tell_is_absent_and_so_is_the_cpu_of_one_that_restarted() -> None:
+    assert "proxy" not in results_json(PLAN, summary())
+    again = {InPath.PROXY: ProgramUse(ProgramStats(1, 1.5, 0.0, None), ProgramStats(1, 0.2, 2.5, None))}
+    assert results_json(PLAN, summary(in_path=again))["proxy"] == {"cpuThrottledSeconds": 2.5}
 
 
 def test_a_target_that_did_not_answer_is_absent() -> None:
