@@ -1,7 +1,11 @@
 """Bearer tokens: a JWT of one issuer, for this audience, signed by a key of the issuer's key set."""
 
-from dataclasses import dataclass
-from typing import Final, Protocol
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
 
 import jwt
 
@@ -10,6 +14,7 @@ ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES25
 
 _LONGEST_TOKEN: Final = 8_192
 _LONGEST_SUBJECT: Final = 255
+_REMEMBERED: Final = 10_000
 
 
 class TokenError(Exception):
@@ -45,16 +50,48 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class _Accepted:
+    """A token whose signature and claims were checked: by which key, until when it counts, and who it is of."""
+
+    key_id: str
+    key: jwt.PyJWK
+    until_s: float
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
 class TokenCheck:
-    """Checks tokens."""
+    """Checks tokens. One that was accepted is so again, until it expires, or the issuer's key set is read again.
+
+    A caller sends the same token with each request, and a signature takes long to check. Of a token only its hash is
+    remembered.
+    """
 
     terms: Terms
     keys: KeySet
+    clock: Callable[[], float] = time.time
+    _accepted: OrderedDict[bytes, _Accepted] = field(default_factory=OrderedDict, init=False, repr=False)
 
     async def identity(self, token: str) -> Identity:
         """Return who a token is of that is accepted; raises TokenError, and KeySetUnavailableError."""
         if len(token) > _LONGEST_TOKEN:
             raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
+        digest = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+        known = self._accepted.get(digest)
+        if known is not None:
+            if self.clock() >= known.until_s:
+                raise TokenError("the token has expired")
+            if await self.keys.key(known.key_id) is known.key:
+                self._accepted.move_to_end(digest)
+                return known.identity
+        accepted = await self._checked(token)
+        self._accepted[digest] = accepted
+        self._accepted.move_to_end(digest)
+        if len(self._accepted) > _REMEMBERED:
+            self._accepted.popitem(last=False)
+        return accepted.identity
+
+    async def _checked(self, token: str) -> _Accepted:
         try:
             header = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, UnicodeError):
@@ -63,18 +100,19 @@ class TokenCheck:
             raise TokenError(f"the token's algorithm is none of {', '.join(self.terms.algorithms)}")
         key_id = header.get("kid")
         key = await self.keys.key(key_id) if isinstance(key_id, str) else None
-        if key is None:
+        if key is None or not isinstance(key_id, str):
             raise TokenError("the token's kid names no key of the issuer's key set")
         if key.algorithm_name != header["alg"]:
             raise TokenError("the token's algorithm is not that of its key")
         claims = self._claims(token, key)
         group = claims.get(self.terms.group_claim) if self.terms.group_claim else None
-        return Identity(_subject(claims), group if isinstance(group, str) else "")
+        identity = Identity(_subject(claims), group if isinstance(group, str) else "")
+        return _Accepted(key_id, key, int(claims["exp"]) + self.terms.leeway_s, identity)
 
-    def _claims(self, token: str, key: jwt.PyJWK) -> dict[str, object]:
+    def _claims(self, token: str, key: jwt.PyJWK) -> dict[str, Any]:
         terms = self.terms
         try:
-            claims: dict[str, object] = jwt.decode(
+            claims: dict[str, Any] = jwt.decode(
                 token,
                 key,
                 algorithms=list(terms.algorithms),

@@ -95,6 +95,58 @@ def test_what_is_no_token_is_refused(token: str) -> None:
         _subject(token)
 
 
+def _seen_twice(token: str, *, keys: _Keys, later_s: float = 0.0, then: _Keys | None = None) -> str:
+    """Return the caller at the second use of a token: so much later, and with the issuer's keys as they are then."""
+    now = [time.time()]
+
+    class _Changing:
+        current = keys
+
+        async def key(self, key_id: str) -> jwt.PyJWK | None:
+            return await self.current.key(key_id)
+
+    async def use() -> str:
+        changing = _Changing()
+        check = TokenCheck(Terms(ISSUER, AUDIENCE, ("ES256",), 10), changing, lambda: now[0])
+        first = await check.identity(token)
+        now[0] += later_s
+        changing.current = then or keys
+        second = await check.identity(token)
+        assert first == second
+        return second.subject
+
+    return asyncio.run(use())
+
+
+def test_a_token_that_was_accepted_is_so_until_it_expires() -> None:
+    token = ISSUED_BY.token()
+    assert _seen_twice(token, keys=_Keys(ISSUED_BY), later_s=HOUR_S - 60) == "ada"
+    with pytest.raises(TokenError, match="has expired"):
+        _seen_twice(token, keys=_Keys(ISSUED_BY), later_s=HOUR_S + 11)
+
+
+def test_a_token_that_was_accepted_is_refused_once_its_key_is_gone_or_another() -> None:
+    token = ISSUED_BY.token()
+    assert _seen_twice(token, keys=_Keys(ISSUED_BY), then=_Keys(ISSUED_BY)) == "ada"
+    with pytest.raises(TokenError, match="kid"):
+        _seen_twice(token, keys=_Keys(ISSUED_BY), then=_Keys())
+    with pytest.raises(TokenError, match="signature"):
+        _seen_twice(token, keys=_Keys(ISSUED_BY), then=_Keys(TokenIssuer()))
+
+
+def test_the_signature_of_a_token_that_was_accepted_counts_each_time() -> None:
+    token = ISSUED_BY.token()
+    forged = f"{token.rpartition('.')[0]}.{'A' * 86}"
+
+    async def use() -> None:
+        check = TokenCheck(Terms(ISSUER, AUDIENCE, ("ES256",), 0), _Keys(ISSUED_BY))
+        await check.identity(token)
+        await check.identity(forged)
+
+    with pytest.raises(TokenError, match="signature"):
+        asyncio.run(use())
+
+
 def _forged(algorithm: str, secret: bytes) -> str:
     claims = {"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + HOUR_S}
     head = ".".join(_encoded(part) for part in ({"alg": algorithm, "kid": ISSUED_BY.key_id}, claims))
