@@ -15,6 +15,9 @@ from sshload_gateway.store.sealing import Seal, Sealed, SealError
 from sshload_gateway.store.tables import CREDENTIALS
 
 _RESEALED_AT_ONCE: Final = 100
+_BY_NAME: Final = sa.select(CREDENTIALS).where(
+    CREDENTIALS.c.owner == sa.bindparam("owner"), CREDENTIALS.c.name == sa.bindparam("name")
+)
 _ONE_OF_AN_OWNER: Final = sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:owner, 0))")
 """Stores of one owner happen one after the other, in all gateways."""
 
@@ -114,9 +117,7 @@ class Credentials:
 
     async def find(self, owner: str, name: str) -> Credential | None:
         """Return the owner's credential of this name, None where there is none; raises DatabaseUnavailableError."""
-        statement = sa.select(CREDENTIALS).where(CREDENTIALS.c.owner == owner, CREDENTIALS.c.name == name)
-        async with self._database.transaction() as connection:
-            row = (await connection.execute(statement)).mappings().one_or_none()
+        row = await self._database.row(_BY_NAME, {"owner": owner, "name": name})
         return None if row is None else _credential(row)
 
     async def of_owner(self, owner: str) -> list[Credential]:
