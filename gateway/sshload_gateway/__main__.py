@@ -1,11 +1,11 @@
 """`python -m sshload_gateway`: the gateway's process."""
 
 import argparse
-import asyncio
 import resource
 from pathlib import Path
 
 import prometheus_client
+import uvloop
 
 from sshload_gateway.config import ConfigError, read_config
 from sshload_gateway.logs import set_up_log
@@ -22,7 +22,7 @@ def main() -> None:
         config = read_config(path.read_text(encoding="utf-8"))
         set_up_log(config.log_level)
         _allow_many_files()
-        asyncio.run(serve(config))
+        uvloop.run(serve(config))
     except (OSError, UnicodeError) as error:
         raise SystemExit(f"sshload-gateway: {path}: {error}") from None
     except ConfigError as error:

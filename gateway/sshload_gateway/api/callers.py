@@ -14,12 +14,12 @@ class ClientGoneError(Exception):
     """The client has hung up: nobody hears an answer."""
 
 
-def _caller(request: Request) -> str:
+async def _caller(request: Request) -> str:  # FastAPI calls what is not async in a thread
     caller: str = request.state.caller
     return caller
 
 
-def _group(request: Request) -> str:
+async def _group(request: Request) -> str:
     group: str = request.state.group
     return group
 

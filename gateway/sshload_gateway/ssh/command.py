@@ -116,7 +116,9 @@ class _Running(asyncssh.SSHClientSession[bytes]):
     stderr: bytearray = field(default_factory=bytearray)
     exit_code: int | None = None
     signal: str = ""
-    over_limit: asyncio.Event = field(default_factory=asyncio.Event)
+    is_over_limit: bool = False
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the output is too long, or the channel closes."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def connection_made(self, chan: "asyncssh.SSHClientChannel[bytes]") -> None:
@@ -127,7 +129,8 @@ class _Running(asyncssh.SSHClientSession[bytes]):
         room = self.limit - len(kept)
         kept += data[:room]
         if len(data) > room:
-            self.over_limit.set()
+            self.is_over_limit = True
+            self.over.set()
 
     def exit_status_received(self, status: int) -> None:
         self.exit_code = status
@@ -137,6 +140,7 @@ class _Running(asyncssh.SSHClientSession[bytes]):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncssh's signature
         self.closed.set()
+        self.over.set()
 
     def result(self, outcome: Outcome, duration_s: float) -> Result:
         is_own_end = outcome in (Outcome.EXITED, Outcome.SIGNALLED)
@@ -153,13 +157,8 @@ class _Running(asyncssh.SSHClientSession[bytes]):
 
 async def _ended(running: _Running) -> Outcome:
     """Wait until the channel closes or the output is too long; return how the command ended."""
-    waits = [asyncio.ensure_future(event.wait()) for event in (running.closed, running.over_limit)]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-    if running.over_limit.is_set():
+    await running.over.wait()
+    if running.is_over_limit:
         return Outcome.OUTPUT_LIMIT
     if running.exit_code is not None:
         return Outcome.EXITED
