@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from cost import Clients
 from run_configs import EXEC_TRUE
 from speed_rows import Row
-from sshload_contract.load import HoldLoad
+from sshload_contract.load import HoldLoad, Load
 from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from used import Used, used
 from whole_run import WholeRun
@@ -16,7 +16,9 @@ from whole_run import WholeRun
 _PROCESSES = 2
 _LOGINS_PER_S = 200
 _KEEP_ALIVE_S = 30.0
-_MARGIN_S = 3.0
+_CALM_S = 3.0
+_SLACK_S = 60.0
+"""How much longer than it takes the load may last: it is ended when all is measured."""
 
 
 def held_pod_row(clients: Clients, sessions: int, held_s: float) -> Row:
@@ -27,7 +29,7 @@ def held_pod_row(clients: Clients, sessions: int, held_s: float) -> Row:
     load = HoldLoad(
         sessions=sessions,
         ramp_up_s=sessions / _LOGINS_PER_S,
-        duration_s=held_s + 2 * _MARGIN_S,
+        duration_s=held_s + _SLACK_S,
         keep_alive_s=_KEEP_ALIVE_S,
         probe_rate=1.0,
     )
@@ -52,21 +54,21 @@ def _held(
     run = WholeRun(folder, config, launcher)
     try:
         parent = run.add_worker(0)
-        run.wait_until(lambda: _held_now(run) == sessions, f"{sessions} held sessions")
-        time.sleep(_MARGIN_S)  # the last logins' work is done
-        begin = _used(parent.pid)
+        run.wait_until(lambda: _is_held(run, config.load), f"{sessions} held sessions")
+        time.sleep(_CALM_S)  # the last logins' work is done
+        begin, known = _used(parent.pid), len(run.snapshots())
         time.sleep(held_s)
-        end = _used(parent.pid)
-        summary = run.summary()
-        assert run.exit_codes() == [0]
+        end, fewest = _used(parent.pid), min(snapshot.held for snapshot in run.snapshots()[known - 1 :])
     finally:
         run.end()
-    return begin, end, summary.load.held_least or 0
+    return begin, end, fewest
 
 
-def _held_now(run: WholeRun) -> int:
+def _is_held(run: WholeRun, load: Load) -> bool:
+    """Return whether all sessions are held, or so much time is over that no more are to come."""
     snapshot = run.log().snapshot
-    return snapshot.held if snapshot else 0
+    late_s = load.before_iterations_s + _SLACK_S / 2
+    return snapshot is not None and (snapshot.held == load.held_sessions or snapshot.elapsed_s > late_s)
 
 
 def _used(parent: int) -> list[Used]:
