@@ -14,8 +14,8 @@ pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two r
 
 ROOT = Path(__file__).parents[3]
 
-# Each of two dozen processes would import Hypothesis, which none of these projects needs.
-OPTIONS = "--import-mode=importlib -p no:hypothesispytest"
+# Each of two dozen processes would import these libraries, which none of these projects needs.
+OPTIONS = "--import-mode=importlib -p no:hypothesispytest -p no:anyio -p no:schemathesis -p no:locust"
 MARKS = "\n  alone\n  own_core"
 PASSES = "def test_it(): pass\n"
 FAILS = "def test_it(): assert False, 'the reason'\n"
