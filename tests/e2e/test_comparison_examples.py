@@ -59,6 +59,10 @@ def test_each_value_of_a_sweep_is_offered(cluster: LiveCluster) -> None:
     assert offered == {"10": pytest.approx(10, rel=0.1), "20": pytest.approx(20, rel=0.1)}
 
 
+GATEWAYS = {"gateway-login-8": range(8, 100_000), "gateway-user-8": range(1, 2), "gateway-pool-8": range(1, 5)}
+"""What of the example's gateways is tried, and how many logins the server can see of each."""
+
+
 def key(folder: Path, name: str) -> Path:
     path = folder / name
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path], check=True)
@@ -83,6 +87,11 @@ def bastion(cluster: LiveCluster, target_image: str, tmp_path: Path) -> list[dic
     for load in (part["load"] for part in (example["spec"]["base"], *variants) if "load" in part):
         for stage in load["users"]["stages"]:
             stage["duration"] = "4s"
+    # What eight users do through a gateway, one does too.
+    few = [
+        one for one in example["spec"]["variants"] if not (one["name"].startswith("gateway") and "-1" in one["name"])
+    ]
+    example["spec"]["variants"] = few
     pod["spec"]["containers"][0]["image"] = target_image
     return objects
 
@@ -99,6 +108,7 @@ def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
         "haproxy-8": "direct-8",
         "nginx-8": "haproxy-8",
         "jump-host-8": "direct-8",
+        **dict.fromkeys(GATEWAYS, "direct-8"),
     }
     for users in (1, 8):
         added = found.figures(f"jump-host-{users}")["total.p50Ms"]
@@ -122,3 +132,8 @@ def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
         assert found.figures(way)["proxyCpuPerLoginMs"]["value"] == pytest.approx(used["cpuPerLoginMs"], rel=1e-3)
     assert found.figures("nginx-8")["proxyCpuPerLoginMs"]["ratio"] > 0
     assert "proxy" not in found.of("direct-1")[0]["results"]
+    for name, logins in GATEWAYS.items():
+        (test,) = found.of(name)
+        assert test["results"]["target"]["accepted"] in logins
+        assert steps_of(test)["command"].count == test["results"]["iterations"] > logins.start
+        assert found.figures(name)["total.p50Ms"]["differenceMs"] is not None

@@ -39,7 +39,7 @@ GOOD: Mapping[str, Spec] = {
         **comparison_spec("a", "b", "c"),
         "variants": [{"name": "a"}, {"name": "b", "reference": "c"}, {"name": "c", "reference": "a"}],
     },
-    "ten variants": comparison_spec(*"abcdefghij", repeats=20),
+    "sixteen variants": comparison_spec(*"abcdefghijklmnop", repeats=12),
     "no patch": with_second(),
     "another load": with_second(remove=["load.arrivals"], patch={"load": BURST}),
     "another load, by null": with_second(patch={"load": {**BURST, "arrivals": None}}),
@@ -54,8 +54,8 @@ GOOD: Mapping[str, Spec] = {
 }
 # What is refused, and how `parse` begins to say so. The CRD refuses it too, but for PATCHED.
 BAD: Mapping[str, tuple[Spec, str]] = {
-    "one variant": (comparison_spec("a"), "spec.variants: must have from 2 to 10 items, not 1"),
-    "eleven variants": (comparison_spec(*"abcdefghijk", repeats=1), "spec.variants: must have from 2 to 10"),
+    "one variant": (comparison_spec("a"), "spec.variants: must have from 2 to 16 items, not 1"),
+    "seventeen variants": (comparison_spec(*"abcdefghijklmnopq", repeats=1), "spec.variants: must have from 2 to 16"),
     "a reference that is no variant": (
         with_second(reference="other"),
         "spec.variants: a reference is another variant, and the first has none: that of b",

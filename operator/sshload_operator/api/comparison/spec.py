@@ -18,7 +18,7 @@ from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import LoadTestSpec
 
 MOST_TESTS: Final = 200
-MOST_VARIANTS: Final = 10
+MOST_VARIANTS: Final = 16
 _LONGEST_NAME: Final = 20
 _NAME: Final = Text(
     longest=_LONGEST_NAME,
