@@ -131,7 +131,7 @@ BAD: Mapping[str, tuple[Spec, str]] = {
     "a sweep of a path that leads nowhere": (swept("load.arrivals.stages.7.rate"), "spec.sweep.field: the spec has no"),
     "a sweep of the end of its tests": (swept("abort", "true,false"), "spec.sweep.field: must not be abort"),
     "a sweep of one value": (swept(values="5"), "spec.sweep.values: are not valid: 1 values"),
-    "a sweep of eleven values": (swept(values="1..11:1"), "spec.sweep.values: are not valid: more than 10 values"),
+    "a sweep of seventeen values": (swept(values="1..17:1"), "spec.sweep.values: are not valid: more than 16 values"),
     "a sweep of an object": (
         swept("target", '{"external":{"host":"secret"}},{}'),
         "spec.sweep.values: are not valid: {",
@@ -161,7 +161,7 @@ PATCHED = (
     "a sweep of a path that leads nowhere",
     "a sweep of the end of its tests",
     "a sweep of one value",
-    "a sweep of eleven values",
+    "a sweep of seventeen values",
     "a sweep of an object",
     "a sweep of half a letter",
     "a sweep of half a range",

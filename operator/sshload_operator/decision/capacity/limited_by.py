@@ -19,7 +19,7 @@ from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at, unjudged_least
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, gateway_of, proxy_of
 from sshload_operator.state import Resource
 
 CPU_SHARE_LIMIT = 0.9
@@ -33,8 +33,8 @@ _NOT_OURS = (
 )
 _NOT_COUNTED = "the target's own counts around these trials are not known, so neither is what it was short of"
 _ELSEWHERE = (
-    "The server was short of nothing that sshload sees, in most of these trials; what is left is the network, the "
-    "kernel, its node's CPU where others use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
+    "The server was short of nothing that sshload sees, in most of these trials; what is left is {before}the network, "
+    "the kernel, its node's CPU where others use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
 )
 
 
@@ -255,7 +255,15 @@ def _short_of(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tup
     if not strains:
         return (), _NOT_COUNTED
     short_of = (*_of_most(strains), *_refused_channels(plan, summary, trials))
-    return short_of, "" if short_of else f"{_ELSEWHERE}. In the last of them: {at_ease(strains[-1])}"
+    elsewhere = _ELSEWHERE.format(before=_before_server(plan))
+    return short_of, "" if short_of else f"{elsewhere}. In the last of them: {at_ease(strains[-1])}"
+
+
+def _before_server(plan: Plan) -> str:
+    """Return what the run has before its server, which sshload does not see into."""
+    if gateway_of(plan.spec) is not None:
+        return "the gateway before it (its policy, its limits, its one process), "
+    return "" if proxy_of(plan.spec) is None else "the proxy before it, "
 
 
 def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:

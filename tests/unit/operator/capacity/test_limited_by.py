@@ -136,6 +136,19 @@ def test_below_its_stated_limit_nothing_is_short(trial: Trial) -> None:
     assert "UseDNS" in limit.message
 
 
+@pytest.mark.parametrize(
+    ("managed", "said"),
+    [
+        ({}, "what is left is the network"),
+        ({"proxy": {"kind": "haproxy"}}, "what is left is the proxy before it, the network"),
+        ({"gateway": {"policy": "pool"}}, "what is left is the gateway before it (its policy, its limits, its one"),
+    ],
+)
+def test_where_nothing_is_short_what_stands_before_the_server_is_named_first(managed: Any, said: str) -> None:
+    found = at_upper(strained(121, cpu_s=71, limits=TWO_CORES))
+    assert said in limit_of(found, target={"managed": managed}).message
+
+
 @pytest.mark.parametrize("cpu_s", [76, 20], ids=["short of CPU", "short of nothing"])
 @pytest.mark.parametrize("stolen_s", [20, 1])
 def test_steal_on_the_targets_machine_stands_beside_the_cores_that_were_used(cpu_s: float, stolen_s: float) -> None:
