@@ -9,7 +9,6 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import version
 from typing import Final, NoReturn, TextIO, cast
 
 import click
@@ -104,7 +103,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("sshload"), message="sshload %(version)s")
+@click.version_option(package_name="sshload", message="sshload %(version)s")
 def sshload() -> None:
     """Find out how much SSH a server takes."""
 

@@ -113,7 +113,7 @@ def test_the_operators_process_has_nothing_of_the_command_line() -> None:
 
 
 def test_help_and_version_import_no_command() -> None:
-    heavy = ("rich", "yaml", "kubernetes", "asyncio", "sshload_operator.api.spec")
+    heavy = ("rich", "yaml", "kubernetes", "asyncio", "importlib.metadata", "sshload_operator.api.spec")
     assert imported("import sshload_operator.cli.commands", "click", *heavy) == ["click"]
 
 
