@@ -54,12 +54,19 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=list(_PARTS), default=list(_PARTS))
     parser.add_argument("--minutes", type=float, default=25, help="what has not been measured by then is left out")
-    parser.add_argument("--seconds", type=int, default=8, help="of each test but those of figure 2")
-    parser.add_argument("--warm-up-seconds", type=int, default=2, help="before each test but those of figure 2")
+    parser.add_argument(
+        "--seconds", type=int, default=8, help="of a test at a rate; those of as many users as can are half as long"
+    )
+    parser.add_argument("--warm-up-seconds", type=int, default=1, help="before each test but those of figure 2")
     parser.add_argument("--commands", nargs="+", default=["uptime", "sleep 0.1"], help="of the policies")
     parser.add_argument("--rates", help="requests per second of figure 1, as a sweep has them")
     parser.add_argument("--clients", help="clients of figure 2, as a sweep has them")
-    parser.add_argument("--rounds", type=int, default=5, help="of the outlier, the gateway and its policies")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        help="of the outlier and the gateway; 3 at most at 90 per second, 2 of policies and windows",
+    )
     parser.add_argument("--trials", type=int, default=10, help="of each command and number of clients of figure 2")
     add_folder(parser)
     return parser.parse_args()

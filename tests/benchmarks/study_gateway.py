@@ -12,7 +12,7 @@ from gateway_process import GatewayProcess, gateway_process
 from record import table
 from ssh_server import SshServer
 from study_figures import Scale
-from study_runs import Compared, Study, spread
+from study_runs import Study, spread
 from token_issuer import TokenIssuer
 
 _CONNECTIONS: Final = 8
@@ -83,15 +83,16 @@ def _same_connections(study: Study, scale: Scale, servers: _Servers) -> str:
     before = _Spent.by(servers.gateways["same-connections"])
     variants = (_direct("direct", _CONNECTIONS), _through(servers, "same-connections", _CONNECTIONS))
     compared = study.run(
-        _comparison("pool-or-ssh", servers, variants, _users(_CONNECTIONS, scale), scale), *servers.options
+        _comparison("pool-or-ssh", servers, variants, _users(_CONNECTIONS, scale), scale, scale.rounds),
+        *servers.options,
     )
     rows = [
         (
             f"{what}, {_CONNECTIONS} connections",
-            spread(compared.values(variant, "completedRate")),
+            compared.shown(variant, "completedRate"),
             spread(compared.ratios(variant, "direct", "completedRate"), 2),
             cpu,
-            spread(compared.values(variant, "errorPercent")),
+            compared.shown(variant, "errorPercent"),
         )
         for what, variant, cpu in (
             ("straight over SSH", "direct", "none"),
@@ -112,12 +113,14 @@ def _added(study: Study, scale: Scale, servers: _Servers) -> str:
     before = _Spent.by(servers.gateways["same-connections"])
     variants = (_direct("direct", _CONNECTIONS), _through(servers, "same-connections", _CONNECTIONS))
     load = {"arrivals": {"rate": _RATE, "duration": f"{2 * scale.seconds}s", "maxInFlight": 200}}
-    compared = study.run(_comparison("at-90-per-second", servers, variants, load, scale), *servers.options)
+    compared = study.run(
+        _comparison("at-90-per-second", servers, variants, load, scale, min(3, scale.rounds)), *servers.options
+    )
     rows = []
     for percentile in ("p50", "p90", "p99"):
         figure = f"total.{percentile}Ms"
         direct, through = (compared.values(name, figure) for name in ("direct", "same-connections"))
-        added = _differences(compared, figure)
+        added = compared.differences("same-connections", "direct", figure)
         rows.append((percentile, spread(direct), spread(through), spread(added)))
     cpu = _cpu_ms(before, servers.gateways["same-connections"])
     head = ("percentile", "straight over SSH, ms", "through the pool, ms", "added, ms (target 5 at p99)")
@@ -133,13 +136,15 @@ def _policies(study: Study, scale: Scale, servers: _Servers, command: str) -> st
     variants.append(_direct("ssh-login", _MANY_USERS, reuse="none"))
     load = _users(_MANY_USERS, scale)
     name = f"policies-{command.split(maxsplit=1)[0]}"
-    compared = study.run(_comparison(name, servers, variants, load, scale, command), *servers.options)
+    compared = study.run(
+        _comparison(name, servers, variants, load, scale, min(2, scale.rounds), command), *servers.options
+    )
     rows = [
         (
             what,
-            spread(compared.values(variant, "completedRate")),
+            compared.shown(variant, "completedRate"),
             spread(compared.ratios("pool", variant, "completedRate"), 2),
-            spread(compared.values(variant, "errorPercent")),
+            compared.shown(variant, "errorPercent"),
             f"{_Spent.by(servers.gateways[variant]).dropped - before[variant].dropped:.0f}",
             _cpu_ms(before[variant], servers.gateways[variant]),
         )
@@ -148,9 +153,9 @@ def _policies(study: Study, scale: Scale, servers: _Servers, command: str) -> st
     rows.append(
         (
             "straight over SSH, a login for each command",
-            spread(compared.values("ssh-login", "completedRate")),
+            compared.shown("ssh-login", "completedRate"),
             spread(compared.ratios("pool", "ssh-login", "completedRate"), 2),
-            spread(compared.values("ssh-login", "errorPercent")),
+            compared.shown("ssh-login", "errorPercent"),
             "among the failed",
             "none",
         )
@@ -201,6 +206,7 @@ def _comparison(  # noqa: PLR0913, PLR0917 - the parts of a spec
     variants: Sequence[Mapping[str, Any]],
     load: Mapping[str, Any],
     scale: Scale,
+    rounds: int,
     command: str = "uptime",
 ) -> dict[str, Any]:
     login = {"credentialsSecretRef": {"name": "login"}, "knownHostsSecretRef": {"name": "login"}}
@@ -223,13 +229,13 @@ def _comparison(  # noqa: PLR0913, PLR0917 - the parts of a spec
                 "workers": {"replicas": 1},
             },
             "variants": list(variants),
-            "repeats": scale.rounds,
+            "repeats": rounds,
         },
     }
 
 
 def _users(count: int, scale: Scale) -> dict[str, Any]:
-    return {"users": {"stages": [{"users": count, "duration": f"{scale.seconds}s"}]}}
+    return {"users": {"stages": [{"users": count, "duration": f"{max(1, scale.seconds // 2)}s"}]}}
 
 
 def _direct(name: str, connections: int, reuse: str = "pool") -> dict[str, Any]:
@@ -247,11 +253,6 @@ def _through(servers: _Servers, name: str, connections: int) -> dict[str, Any]:
         "remove": ["target.external"],
         "patch": {"target": {"gateway": target}, "scenario": {"poolSize": connections}},
     }
-
-
-def _differences(compared: Compared, figure: str) -> list[float]:
-    direct, through = (compared.values(name, figure) for name in ("direct", "same-connections"))
-    return [ours - theirs for ours, theirs in zip(through, direct, strict=False)]
 
 
 def _cpu_ms(before: _Spent, gateway: GatewayProcess) -> str:

@@ -59,11 +59,26 @@ class Compared:
         """Return a figure of each test of a variant that has it, in the order of the rounds."""
         return [one.figures[figure] for one in self.trials if one.variant == variant and figure in one.figures]
 
+    def shown(self, variant: str, figure: str, digits: int = 1) -> str:
+        """Return the spread of a variant's figure, or why it has none: no test of it was measured, or for too short."""
+        values = self.values(variant, figure)
+        if not values and any(one.variant == variant and one.figures for one in self.trials):
+            return "too few samples"
+        return spread(values, digits)
+
     def ratios(self, variant: str, reference: str, figure: str) -> list[float]:
         """Return the ratio of a variant's figure to the reference's, for each round in which both have it."""
-        of = {(one.variant, one.round): one.figures.get(figure) for one in self.trials}
-        pairs = [(of.get((variant, number)), of.get((reference, number))) for number in sorted({r for _, r in of})]
-        return [ours / theirs for ours, theirs in pairs if ours is not None and theirs]
+        return [ours / theirs for ours, theirs in self._pairs(variant, reference, figure) if theirs]
+
+    def differences(self, variant: str, reference: str, figure: str) -> list[float]:
+        """Return by how much a variant's figure is more than the reference's, for each round in which both have it."""
+        return [ours - theirs for ours, theirs in self._pairs(variant, reference, figure)]
+
+    def _pairs(self, variant: str, reference: str, figure: str) -> list[tuple[float, float]]:
+        of = {(one.variant, one.round): one.figures[figure] for one in self.trials if figure in one.figures}
+        rounds = sorted({number for _, number in of})
+        both = [number for number in rounds if (variant, number) in of and (reference, number) in of]
+        return [(of[variant, number], of[reference, number]) for number in both]
 
     def problems(self, variant: str) -> str:
         """Return why tests of a variant have no figures, empty where all have."""
