@@ -17,7 +17,7 @@ class Kind:
     @property
     def times_parts(self) -> bool:
         """Whether the parts of an operation are told apart."""
-        return self.library is not Library.OPENSSH
+        return self.library not in {Library.OPENSSH, Library.MINA_SSHD}
 
     def part_or(self, part: str, whole: str) -> str:
         """Return the name of a part, or that of the whole step where parts are not told apart."""
@@ -29,6 +29,7 @@ class Kind:
 
 
 SSH2_PYTHON = Kind(Library.SSH2_PYTHON)
+MINA = Kind(Library.MINA_SSHD)
 KINDS = (
     SSH2_PYTHON,
     Kind(Library.PARAMIKO),
@@ -44,4 +45,5 @@ def _each(kinds: tuple[Kind, ...]) -> pytest.MarkDecorator:
 
 
 every_kind = _each(KINDS)
+every_kind_and_java = _each((*KINDS, MINA))
 every_kind_in_the_process = _each(tuple(kind for kind in KINDS if kind.times_parts))

@@ -80,13 +80,22 @@ final class Conversation implements Runnable {
             work.run();
         } catch (Failure failure) {
             wire.answer(Wire.FAILED, failure.kind, failure.getMessage());
-        } catch (SftpException refused) {
-            wire.answer(Wire.FAILED, "sftp " + refused.getStatus(), Failure.text(refused));
         } catch (Exception error) {
-            String kind = error instanceof SshChannelOpenException || error.getCause() instanceof SshChannelOpenException
-                    ? "channel" : "lost";
-            wire.answer(Wire.FAILED, kind, Failure.text(error));
+            wire.answer(Wire.FAILED, kind(error), Failure.text(error));
         }
+    }
+
+    /** Return the kind of an error, or of its cause: the library wraps some, as in the iterator of a directory. */
+    private static String kind(Exception error) {
+        for (Throwable found : new Throwable[] {error, error.getCause()}) {
+            if (found instanceof SftpException refused) {
+                return "sftp " + refused.getStatus();
+            }
+            if (found instanceof SshChannelOpenException) {
+                return "channel";
+            }
+        }
+        return "lost";
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.sshload;
 
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.security.KeyPair;
 import java.security.PublicKey;
 import java.time.Duration;
@@ -188,7 +189,9 @@ final class Login implements Conversation.Subject {
         SshClient client = SshClient.setUpDefaultClient();
         client.setHostConfigEntryResolver(HostConfigEntryResolver.EMPTY);
         client.setKeyIdentityProvider(KeyIdentityProvider.EMPTY_KEYS_PROVIDER);
-        client.setUserAuthFactories(List.of(UserAuthPublicKeyFactory.INSTANCE, UserAuthPasswordFactory.INSTANCE));
+        // With signatures of their own, because the client's are those of host keys (below).
+        client.setUserAuthFactories(List.of(
+                new UserAuthPublicKeyFactory(client.getSignatureFactories()), UserAuthPasswordFactory.INSTANCE));
         client.setServerKeyVerifier((session, address, key) -> settings.accepts(key, Course.of(session)));
         if (!settings.kex.isEmpty()) {
             client.setKeyExchangeFactories(NamedFactory.setUpTransformedFactories(true,
@@ -303,7 +306,8 @@ final class Login implements Conversation.Subject {
                 if (!course.before.isEmpty()) {
                     course.fail(new Failure("refused", course.before));
                 }
-                course.fail(error);
+                boolean lost = error instanceof IOException && !(error instanceof SshException);
+                course.fail(lost ? new Failure("lost", Failure.text(error)) : error);
             }
 
             @Override
