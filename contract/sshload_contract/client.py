@@ -44,6 +44,9 @@ BY_KEY: Final = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
 
 BY_KEY_IN_CEL: Final = "['publickey', 'certificate', 'agent']"
 
+BY_MINA_SSHD: Final = (Auth.PUBLICKEY, Auth.PASSWORD)
+"""The ways to log in that the library mina-sshd has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -66,6 +69,10 @@ class Library(StrEnum):
     ASYNCSSH = "asyncssh"
     OPENSSH = "openssh"
     MINA_SSHD = "mina-sshd"
+
+
+WITHOUT_JUMP_HOSTS: Final = (Library.MINA_SSHD,)
+"""The libraries that go through no jump hosts."""
 
 
 def _not_for(name: str, size: Callable[[Any], int | None], libraries: Iterable[Library], message: str) -> Rule:

@@ -6,7 +6,7 @@ The kinds that a gateway can do have `gateway_timings` too: those that are taken
 import re
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from sshload_contract.declared import Absent, Default, Duration, Inline, Named, Permission, Rule, Size, Text, Whole
 from sshload_contract.names import Host, Port
@@ -355,3 +355,17 @@ ScenarioStep = (
     | RsyncStep
     | SleepStep
 )
+
+STEPS_OF_MINA_SSHD: Final = (
+    ExecStep,
+    SftpReadStep,
+    SftpWriteStep,
+    SftpListStep,
+    SftpStatStep,
+    SftpMkdirStep,
+    SftpRmdirStep,
+    SftpRenameStep,
+    SftpRemoveStep,
+    SleepStep,
+)
+"""The steps that the library mina-sshd takes."""

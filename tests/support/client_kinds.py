@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 from run_configs import client
-from sshload_contract.client import Client, Library
+from sshload_contract.client import BY_MINA_SSHD, WITHOUT_JUMP_HOSTS, Auth, Client, Library
+from sshload_contract.steps import STEPS_OF_MINA_SSHD, ForwardStep, ScenarioStep, ScpReadStep, ShellStep
 
 
 @dataclass(frozen=True)
@@ -14,10 +15,32 @@ class Kind:
     library: Library
     control_master: bool = False
 
+    def __str__(self) -> str:
+        """Return its name."""
+        return f"{self.library}{'-shared' * self.control_master}"
+
     @property
     def times_parts(self) -> bool:
         """Whether the parts of an operation are told apart."""
         return self.library not in {Library.OPENSSH, Library.MINA_SSHD}
+
+    @property
+    def has_jump_hosts(self) -> bool:
+        """Whether it goes through jump hosts."""
+        return self.library not in WITHOUT_JUMP_HOSTS
+
+    def takes(self, step: type[ScenarioStep]) -> bool:
+        """Return whether it has such a step."""
+        return self.library is not Library.MINA_SSHD or step in STEPS_OF_MINA_SSHD
+
+    def logs_in_by(self, auth: Auth) -> bool:
+        """Return whether it logs in this way."""
+        return self.library is not Library.MINA_SSHD or auth in BY_MINA_SSHD
+
+    def asks_for_new_keys(self) -> bool:
+        """Return whether it has a limit after which it asks for new keys."""
+        limited = replace(self.client(), rekey_bytes=1_000_000)
+        return all(rule.holds(limited) for rule in Client.rules)
 
     def part_or(self, part: str, whole: str) -> str:
         """Return the name of a part, or that of the whole step where parts are not told apart."""
@@ -29,21 +52,41 @@ class Kind:
 
 
 SSH2_PYTHON = Kind(Library.SSH2_PYTHON)
-MINA = Kind(Library.MINA_SSHD)
+MINA_SSHD = Kind(Library.MINA_SSHD)
 KINDS = (
     SSH2_PYTHON,
     Kind(Library.PARAMIKO),
     Kind(Library.ASYNCSSH),
     Kind(Library.OPENSSH),
     Kind(Library.OPENSSH, control_master=True),
+    MINA_SSHD,
 )
 
 
 def _each(kinds: tuple[Kind, ...]) -> pytest.MarkDecorator:
-    named = [pytest.param(kind, id=f"{kind.library}{'-shared' * kind.control_master}") for kind in kinds]
-    return pytest.mark.parametrize("kind", named)
+    return pytest.mark.parametrize("kind", kinds, ids=str)
+
+
+def each_that_logs_in_by(auth: Auth) -> pytest.MarkDecorator:
+    """Return the mark of a test for each kind that logs in this way."""
+    return _each(tuple(kind for kind in KINDS if kind.logs_in_by(auth)))
+
+
+def each_by(*auths: Auth) -> pytest.MarkDecorator:
+    """Return the mark of a test for each kind by each of these ways to log in that it has."""
+    return pytest.mark.parametrize(
+        ("kind", "auth"),
+        [pytest.param(kind, auth, id=f"{kind}-{auth}") for auth in auths for kind in KINDS if kind.logs_in_by(auth)],
+    )
 
 
 every_kind = _each(KINDS)
-every_kind_and_java = _each((*KINDS, MINA))
+every_kind_with_scp = _each(tuple(kind for kind in KINDS if kind.takes(ScpReadStep)))
+every_kind_with_shells = _each(tuple(kind for kind in KINDS if kind.takes(ShellStep)))
+every_kind_with_rekeys = _each(tuple(kind for kind in KINDS if kind.asks_for_new_keys()))
+every_kind_with_shells_and_rekeys = _each(
+    tuple(kind for kind in KINDS if kind.asks_for_new_keys() and kind.takes(ShellStep))
+)
+every_kind_with_forwards = _each(tuple(kind for kind in KINDS if kind.takes(ForwardStep)))
+every_kind_with_jump_hosts = _each(tuple(kind for kind in KINDS if kind.has_jump_hosts))
 every_kind_in_the_process = _each(tuple(kind for kind in KINDS if kind.times_parts))

@@ -125,7 +125,17 @@ _KEY_EXCHANGE = {
     "resets after its banner": Fault(all_of(_S.hear_offer, it.reset), Outcome.DISCONNECTED, "kex"),
     "is silent after its banner": Fault(all_of(_S.hear_offer, it.be_silent), Outcome.KEX_TIMEOUT, "kex", "kex"),
     "sends noise after its banner": Fault(
-        all_of(it.writes(b"SSH-2.0-x\r\n" + bytes(range(255, 0, -1)) * 8), it.be_silent), Outcome.KEX_FAILED, "kex"
+        all_of(it.writes(b"SSH-2.0-x\r\n" + bytes(range(255, 0, -1)) * 8), it.be_silent),
+        Outcome.KEX_FAILED,
+        "kex",
+        otherwise={
+            Library.MINA_SSHD: Otherwise(
+                Outcome.KEX_TIMEOUT,
+                "kex",
+                "MINA SSHD waits for more before it refuses a packet whose length cannot be",
+                brief="kex",
+            )
+        },
     ),
     "disconnects in the key exchange": Fault(all_of(_S.hear_offer, it.disconnect), Outcome.DISCONNECTED, "kex"),
     "has no algorithm in common": Fault(_S.offer_unknown_keys, Outcome.KEX_FAILED, "kex"),
@@ -318,7 +328,12 @@ _SFTP_FAULTS = {
                 Outcome.SFTP_CONNECTION_LOST,
                 "sftpRead",
                 "ssh keeps the refusal to itself, and sftp is only told of the end",
-            )
+            ),
+            Library.MINA_SSHD: Otherwise(
+                Outcome.SFTP_CONNECTION_LOST,
+                "sftpRead",
+                "MINA SSHD keeps the refusal to itself, and its SFTP is only told of the end",
+            ),
         },
     ),
     "speaks no SFTP": Fault(
@@ -384,6 +399,9 @@ _SFTP_FAULTS = {
             Library.PARAMIKO: Otherwise(
                 Outcome.STEP_TIMEOUT, "read", "paramiko leaves aside what it did not ask for", brief="step"
             ),
+            Library.MINA_SSHD: Otherwise(
+                Outcome.STEP_TIMEOUT, "read", "MINA SSHD leaves aside what it did not ask for", brief="step"
+            ),
         },
     ),
     "is silent in the middle of a file": Fault(
@@ -415,9 +433,9 @@ The outcome of an iteration if the server is faulty. `tests/integration/worker/t
 with every client library: each iteration ends within its own time limit, is counted once, and leaves no connection,
 file descriptor, greenlet or program behind. This page is made from the table of that test.
 
-"The step" is the part in which the iteration fails. `openssh`, whose parts cannot be separated, fails in their sum
-(`command`, `sftpRead`). If a library reports less than others, the last column has its outcome and the reason.
-[Steps and outcomes](steps-and-outcomes.md) says what each outcome means.
+"The step" is the part in which the iteration fails. `openssh` and `mina-sshd`, whose parts cannot be separated, fail in
+their sum (`command`, `sftpRead`). If a library reports less than others, the last column has its outcome and the
+reason. [Steps and outcomes](steps-and-outcomes.md) says what each outcome means.
 """
 
 

@@ -149,7 +149,9 @@ class StagedServer(BareServer):
         """Send data again and again, as fast as the client gives room."""
         while True:
             while self.window_bytes < len(data):
-                self._pass_over(self.receive())
+                message = self.receive()
+                if message[0] != CHANNEL_EOF:  # which ends what the client says, and not what it is told
+                    self._pass_over(message)
             self.say(data, stderr=stderr)
 
     def exit(self, code: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
-from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth, Client, Library
+from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, BY_MINA_SSHD, Auth, Client, Library
 from sshload_contract.declared import (
     Absent,
     Default,
@@ -197,7 +197,7 @@ class WrittenClient(Client):
         Rule(
             "self.library != 'mina-sshd' || self.auth in ['publickey', 'password']",
             "the library mina-sshd takes publickey or password",
-            lambda client: client.library is not Library.MINA_SSHD or client.auth in {Auth.PUBLICKEY, Auth.PASSWORD},
+            lambda client: client.library is not Library.MINA_SSHD or client.auth in BY_MINA_SSHD,
             at=".auth",
         ),
     )

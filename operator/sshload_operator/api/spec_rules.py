@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Library
+from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import UsersLoad
-from sshload_contract.steps import ExecStep, ScenarioStep, SleepStep
+from sshload_contract.steps import STEPS_OF_MINA_SSHD, ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
@@ -38,7 +38,6 @@ _NAMED_IN_LOCUSTFILE: Final = r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}
 _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.timings[:-1]})
 """Timings that are a part of a step, and not the whole of it."""
 _SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
-_WITH_MINA_SSHD: Final = frozenset({ExecStep.kind, SleepStep.kind, *_SFTP})
 _HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
 _BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 _LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
@@ -145,7 +144,7 @@ _LIBRARIES: Final = (
     Rule(
         "self.client.library != 'mina-sshd' || !has(self.via)",
         "the library mina-sshd goes through no jump hosts",
-        lambda spec: spec.client.library is not Library.MINA_SSHD or not spec.via,
+        lambda spec: spec.client.library not in WITHOUT_JUMP_HOSTS or not spec.via,
         at=".via",
     ),
     Rule(
@@ -154,7 +153,7 @@ _LIBRARIES: Final = (
         "the library mina-sshd takes the steps exec, sleep, and those of SFTP",
         lambda spec: (
             spec.client.library is not Library.MINA_SSHD
-            or (spec.locustfile is None and all(step.kind in _WITH_MINA_SSHD for step in spec.scenario.steps))
+            or (spec.locustfile is None and all(isinstance(step, STEPS_OF_MINA_SSHD) for step in spec.scenario.steps))
         ),
         at=".scenario",
     ),

@@ -12,7 +12,14 @@ from typing import Any
 
 import gevent
 import pytest
-from client_kinds import Kind, every_kind, every_kind_and_java
+from client_kinds import (
+    Kind,
+    every_kind,
+    every_kind_with_forwards,
+    every_kind_with_jump_hosts,
+    every_kind_with_scp,
+    every_kind_with_shells,
+)
 from free_ports import free_port
 from gevent.event import Event
 from one_iteration import Counted, counted, prepare, run_once
@@ -89,7 +96,7 @@ def run_at(port: int, kind: Kind, keys: Path, **timeouts_s: float) -> Counted:
     return run_once(replace(config, client=kind.client(**timeouts_s)))
 
 
-@every_kind_and_java
+@every_kind
 def test_a_login_and_a_command_are_timed_step_by_step(sshd: SshServer, kind: Kind) -> None:
     done = run_once(config_for(kind, sshd, exec_step("uptime", stdout="load average")))
     assert done.outcome is Outcome.OK, done
@@ -98,7 +105,7 @@ def test_a_login_and_a_command_are_timed_step_by_step(sshd: SshServer, kind: Kin
     assert set(done.steps.values()) == {Outcome.OK}
 
 
-@every_kind_and_java
+@every_kind
 def test_what_was_negotiated_is_told(sshd: SshServer, kind: Kind) -> None:
     (agreed,) = run_once(config_for(kind, sshd)).negotiated
     told = agreed.negotiated
@@ -109,7 +116,7 @@ def test_what_was_negotiated_is_told(sshd: SshServer, kind: Kind) -> None:
     assert told.server_version.startswith("SSH-2.0-OpenSSH_")
 
 
-@every_kind_and_java
+@every_kind
 def test_the_clients_preferences_are_negotiated(sshd: SshServer, kind: Kind) -> None:
     config = config_for(kind, sshd)
     preferences = replace(
@@ -120,14 +127,14 @@ def test_the_clients_preferences_are_negotiated(sshd: SshServer, kind: Kind) -> 
     assert (told.kex, told.cipher, told.mac) == ("ecdh-sha2-nistp256", "aes256-ctr", "hmac-sha2-512")
 
 
-@every_kind_and_java
+@every_kind
 def test_a_cipher_that_authenticates_by_itself_has_no_mac_of_its_own(sshd: SshServer, kind: Kind) -> None:
     config = config_for(kind, sshd)
     (agreed,) = run_once(replace(config, client=replace(config.client, ciphers=("aes128-gcm@openssh.com",)))).negotiated
     assert (agreed.negotiated.cipher, agreed.negotiated.mac) == ("aes128-gcm@openssh.com", "implicit")
 
 
-@every_kind_and_java
+@every_kind
 def test_compression_is_used_where_asked_for(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     server = start_sshd("LogLevel DEBUG1")
     config = config_for(kind, server)
@@ -135,7 +142,7 @@ def test_compression_is_used_where_asked_for(start_sshd: Callable[[str], SshServ
     assert "compression: zlib@openssh.com" in server.log
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize(
     ("step", "outcome", "message"),
     [
@@ -175,7 +182,7 @@ def test_a_command_ends_in_the_outcome_of_what_it_did(
     assert done.counts.succeeded + done.counts.failed == done.counts.started == 1
 
 
-@every_kind_and_java
+@every_kind
 def test_a_command_that_a_signal_ended_is_told_from_one_that_ended_well_before_it(
     sshd: SshServer, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,14 +200,14 @@ def test_a_command_that_a_signal_ended_is_told_from_one_that_ended_well_before_i
     assert (done.outcome, done.steps["first.command"]) == (Outcome.KILLED_BY_SIGNAL, Outcome.OK), done
 
 
-@every_kind_and_java
+@every_kind
 def test_a_command_that_takes_too_long_is_a_step_timeout(sshd: SshServer, kind: Kind) -> None:
     done = run_once(with_limits(config_for(kind, sshd, exec_step("sleep 600")), step_s=SHORT))
     waited_in = "read" if done.steps.get("exec") is Outcome.OK else "exec"  # which the limit is for too
     assert (done.outcome, done.failed_step) == (Outcome.STEP_TIMEOUT, kind.part_or(waited_in, "command"))
 
 
-@every_kind_and_java
+@every_kind
 def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
     start_sshd: Callable[[str], SshServer], kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +244,7 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
     assert (done.outcome, done.failed_step) == (Outcome.DISCONNECTED, "total")
 
 
-@every_kind_and_java
+@every_kind
 def test_files_are_written_and_read_over_sftp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     path = str(tmp_path / "file")
     steps = (
@@ -252,14 +259,14 @@ def test_files_are_written_and_read_over_sftp(sftp_sshd: SshServer, kind: Kind, 
     assert (tmp_path / "file").stat().st_size == SIZE_BYTES + 1
 
 
-@every_kind_and_java
+@every_kind
 def test_an_empty_file_is_read_over_sftp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     step = SftpReadStep(name="", path=str(tmp_path / "empty"), expect_bytes=0, expect_sha256="")
     assert run_once(config_for(kind, sftp_sshd, step)).outcome is Outcome.OK
 
 
-@every_kind_and_java
+@every_kind
 def test_names_are_made_listed_changed_and_removed_over_sftp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     file, renamed = str(folder / "file"), str(folder / "renamed")
@@ -277,7 +284,7 @@ def test_names_are_made_listed_changed_and_removed_over_sftp(sftp_sshd: SshServe
     assert not folder.exists()
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize(
     ("step", "outcome"),
     [
@@ -297,7 +304,7 @@ def test_what_the_server_refuses_of_files_is_told_by_name(
     assert run_once(config_for(kind, sftp_sshd, step)).outcome is outcome
 
 
-@every_kind
+@every_kind_with_scp
 @pytest.mark.parametrize(
     "step",
     [
@@ -309,7 +316,7 @@ def test_what_the_server_refuses_of_scp_is_told(sftp_sshd: SshServer, kind: Kind
     assert run_once(config_for(kind, sftp_sshd, step)).outcome is Outcome.SCP_FAILED
 
 
-@every_kind
+@every_kind_with_scp
 def test_files_are_written_and_read_by_scp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     path = str(tmp_path / "a file")
     steps = (
@@ -333,7 +340,7 @@ SPECIAL_NAMES = (
 )
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize("name", SPECIAL_NAMES)
 def test_a_path_is_taken_as_it_stands_over_sftp(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, name: str
@@ -356,7 +363,7 @@ def test_a_path_is_taken_as_it_stands_over_sftp(
     assert list((tmp_path / "home").iterdir()) == []
 
 
-@every_kind
+@every_kind_with_scp
 @pytest.mark.parametrize("name", SPECIAL_NAMES)
 def test_a_path_is_taken_as_it_stands_by_scp(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, name: str
@@ -372,7 +379,7 @@ def test_a_path_is_taken_as_it_stands_by_scp(
     assert [path.name for path in (tmp_path / "home").iterdir()] == [name]
 
 
-@every_kind
+@every_kind_with_jump_hosts
 def test_a_server_at_an_ipv6_address_does_all_that_others_do(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path
 ) -> None:
@@ -392,7 +399,7 @@ def test_a_server_at_an_ipv6_address_does_all_that_others_do(
     assert done.outcome is Outcome.OK, done
 
 
-@every_kind
+@every_kind_with_shells
 def test_a_shell_echoes_what_is_typed(sshd: SshServer, kind: Kind) -> None:
     step = ShellStep(name="", command="", ready="", send="echo $((40+2))x\n", expect="42x", repeat=1)
     done = run_once(config_for(kind, sshd, step))
@@ -400,26 +407,26 @@ def test_a_shell_echoes_what_is_typed(sshd: SshServer, kind: Kind) -> None:
     assert done.steps["shell"] is done.steps[kind.part_or("shellStart", "shell")] is Outcome.OK
 
 
-@every_kind
+@every_kind_with_shells
 def test_a_command_on_a_terminal_echoes_what_is_typed(sshd: SshServer, kind: Kind) -> None:
     step = ShellStep(name="", command="cat", ready="", send="ping\n", expect="ping\r\nping", repeat=1)
     assert run_once(config_for(kind, sshd, step)).outcome is Outcome.OK
 
 
-@every_kind
+@every_kind_with_forwards
 def test_a_forwarded_connection_reaches_its_server(sshd: SshServer, kind: Kind) -> None:
     step = ForwardStep(name="", host="127.0.0.1", port=sshd.port, send="", expect="SSH-2.0-OpenSSH")
     assert run_once(config_for(kind, sshd, step)).outcome is Outcome.OK
 
 
-@every_kind
+@every_kind_with_forwards
 def test_a_forward_to_where_nobody_listens_is_refused(sshd: SshServer, kind: Kind) -> None:
     step = ForwardStep(name="", host="127.0.0.1", port=free_port(), send="", expect="")
     done = run_once(config_for(kind, sshd, step))
     assert (done.outcome, done.failed_step) == (Outcome.CHANNEL_REFUSED, kind.part_or("channelOpen", "forward"))
 
 
-@every_kind_and_java
+@every_kind
 def test_a_wrong_key_is_rejected(sshd: SshServer, kind: Kind) -> None:
     config = config_for(kind, sshd)
     done = run_once(replace(config, target=replace(config.target, private_key_path=str(sshd.keys.stranger))))
@@ -428,7 +435,7 @@ def test_a_wrong_key_is_rejected(sshd: SshServer, kind: Kind) -> None:
     assert done.steps["kex"] is Outcome.OK
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize("key", ["user", "stranger"])
 def test_a_banner_in_ssh_s_own_words_changes_no_outcome(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, key: str
@@ -449,7 +456,7 @@ def test_a_banner_in_ssh_s_own_words_changes_no_outcome(
     assert (done.outcome, done.failed_step) == expected, done
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize("auth", [Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE])
 def test_a_wrong_password_is_rejected_and_not_told(
     start_sshd: Callable[[str], SshServer], kind: Kind, auth: Auth, tmp_path: Path
@@ -465,7 +472,7 @@ def test_a_wrong_password_is_rejected_and_not_told(
     server.await_log("Failed password|Authentication failure")
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize(
     ("key_type", "bits"), [("rsa", "2048"), ("ecdsa", "256"), ("ecdsa", "521"), ("ed25519", "256")]
 )
@@ -478,7 +485,7 @@ def test_a_key_of_any_kind_logs_in(
     assert done.outcome is Outcome.OK, done
 
 
-@every_kind_and_java
+@every_kind
 def test_another_host_key_is_a_mismatch_and_nobody_logs_in(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path
 ) -> None:
@@ -492,32 +499,32 @@ def test_another_host_key_is_a_mismatch_and_nobody_logs_in(
     assert server.accepted() == 0
 
 
-@every_kind_and_java
+@every_kind
 def test_without_known_hosts_any_host_key_will_do(sshd: SshServer, kind: Kind) -> None:
     config = config_for(kind, sshd)
     assert run_once(replace(config, target=replace(config.target, known_hosts_path=""))).outcome is Outcome.OK
 
 
-@every_kind_and_java
+@every_kind
 def test_a_closed_port_is_refused(sshd: SshServer, kind: Kind) -> None:
     done = run_at(free_port(), kind, sshd.keys.user)
     assert (done.outcome, done.failed_step, done.message) == (Outcome.REFUSED, "connect", "Connection refused")
 
 
-@every_kind_and_java
+@every_kind
 def test_no_common_algorithm_is_a_failed_kex(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     config = config_for(kind, start_sshd("KexAlgorithms ecdh-sha2-nistp384"))
     done = run_once(replace(config, client=replace(config.client, kex_algorithms=("ecdh-sha2-nistp256",))))
     assert (done.outcome, done.failed_step) == (Outcome.KEX_FAILED, "kex"), done
 
 
-@every_kind_and_java
+@every_kind
 def test_a_refused_channel_is_told(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     done = run_once(config_for(kind, start_sshd("MaxSessions 0")))
     assert (done.outcome, done.failed_step) == (Outcome.CHANNEL_REFUSED, kind.part_or("channelOpen", "command"))
 
 
-@every_kind_and_java
+@every_kind
 def test_past_max_startups_is_throttled(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     server = start_sshd("MaxStartups 1:100:1")
     with socket.create_connection(("127.0.0.1", server.port)) as first:
@@ -527,7 +534,7 @@ def test_past_max_startups_is_throttled(start_sshd: Callable[[str], SshServer], 
     assert done.message == "Exceeded MaxStartups"
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize(
     ("words", "outcome"),
     [
@@ -542,7 +549,7 @@ def test_what_comes_before_a_banner_is_told(sshd: SshServer, kind: Kind, words: 
     assert (done.outcome, done.failed_step) == (outcome, "banner")
 
 
-@every_kind_and_java
+@every_kind
 def test_a_silent_server_is_a_banner_timeout(sshd: SshServer, kind: Kind) -> None:
     def listen(connection: socket.socket) -> None:
         while connection.recv(65_536):
@@ -553,7 +560,7 @@ def test_a_silent_server_is_a_banner_timeout(sshd: SshServer, kind: Kind) -> Non
     assert (done.outcome, done.failed_step) == (Outcome.BANNER_TIMEOUT, "banner")
 
 
-@every_kind_and_java
+@every_kind
 def test_a_close_during_the_key_exchange_is_a_disconnect(sshd: SshServer, kind: Kind) -> None:
     def hang_up(connection: socket.socket) -> None:
         connection.sendall(b"SSH-2.0-Unkind\r\n")
@@ -564,7 +571,7 @@ def test_a_close_during_the_key_exchange_is_a_disconnect(sshd: SshServer, kind: 
     assert (done.outcome, done.failed_step) == (Outcome.DISCONNECTED, "kex")
 
 
-@every_kind_and_java
+@every_kind
 def test_silence_during_the_key_exchange_is_a_kex_timeout(sshd: SshServer, kind: Kind) -> None:
     def stall(connection: socket.socket) -> None:
         connection.sendall(b"SSH-2.0-Slow\r\n")
@@ -576,7 +583,7 @@ def test_silence_during_the_key_exchange_is_a_kex_timeout(sshd: SshServer, kind:
     assert (done.outcome, done.failed_step) == (Outcome.KEX_TIMEOUT, "kex")
 
 
-@every_kind_and_java
+@every_kind
 @pytest.mark.parametrize("seed", range(4))
 def test_garbage_during_the_key_exchange_is_no_fault_of_ours(sshd: SshServer, kind: Kind, seed: int) -> None:
     random = Random(seed)  # noqa: S311 - the same garbage each time, no secrets
@@ -597,7 +604,7 @@ def test_garbage_during_the_key_exchange_is_no_fault_of_ours(sshd: SshServer, ki
     assert done.failed_step == "kex"
 
 
-@every_kind
+@every_kind_with_jump_hosts
 def test_the_way_through_a_jump_host_is_timed_by_itself(sshd: SshServer, kind: Kind) -> None:
     config = config_for(kind, sshd)
     done = run_once(replace(config, via=(config.target,)))
@@ -608,7 +615,7 @@ def test_the_way_through_a_jump_host_is_timed_by_itself(sshd: SshServer, kind: K
     assert {"connect", "banner", "kex", "auth", "login", "command"} <= set(done.steps)
 
 
-@every_kind
+@every_kind_with_jump_hosts
 def test_a_server_dead_behind_a_jump_host_is_told(sshd: SshServer, kind: Kind) -> None:
     config = config_for(kind, sshd)
     behind = replace(config.target, port=free_port(), known_hosts_path="")

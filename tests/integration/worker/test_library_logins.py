@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from client_kinds import Kind, every_kind
+from client_kinds import Kind, each_by, each_that_logs_in_by, every_kind
 from one_iteration import run_once
 from password_server import PASSWORD, SAY_NO_STATUS, USER, password_server
 from run_configs import arrivals, endpoint, run_config, scenario
@@ -19,9 +19,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 
 BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "2048"}
-METHODS = [pytest.param(method, id=method.value) for method in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)]
-
-pytestmark = every_kind
+METHODS = (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)
 
 
 def config_at(target: Endpoint, kind: Kind) -> RunConfig:
@@ -57,7 +55,7 @@ def keygen(*arguments: str | Path) -> None:
     subprocess.run(["ssh-keygen", "-q", *arguments], check=True)
 
 
-@pytest.mark.parametrize("auth", METHODS)
+@each_by(*METHODS)
 def test_the_right_password_logs_in(
     password_port: Callable[[str], int], tmp_path: Path, kind: Kind, auth: Auth
 ) -> None:
@@ -66,7 +64,7 @@ def test_the_right_password_logs_in(
     assert done.outcome is Outcome.OK, done
 
 
-@pytest.mark.parametrize("auth", METHODS)
+@each_by(*METHODS)
 def test_another_password_is_rejected_after_one_attempt(
     password_port: Callable[[str], int], tmp_path: Path, kind: Kind, auth: Auth
 ) -> None:
@@ -76,6 +74,7 @@ def test_another_password_is_rejected_after_one_attempt(
     assert "no-such-secret" not in done.message
 
 
+@every_kind
 def test_a_method_that_the_server_does_not_take_is_rejected(
     password_port: Callable[[str], int], tmp_path: Path, kind: Kind
 ) -> None:
@@ -84,6 +83,7 @@ def test_a_method_that_the_server_does_not_take_is_rejected(
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done
 
 
+@every_kind
 def test_a_command_of_which_the_server_tells_no_exit_status_is_an_outcome_of_its_own(
     password_port: Callable[[str], int], tmp_path: Path, kind: Kind
 ) -> None:
@@ -98,7 +98,7 @@ def test_a_command_of_which_the_server_tells_no_exit_status_is_an_outcome_of_its
     assert done.message.startswith("the server told no exit status")
 
 
-@pytest.mark.parametrize("auth", METHODS)
+@each_by(*METHODS)
 def test_a_password_logs_in_at_a_name_whose_host_key_changes_where_any_will_do(
     keys: Keys, tmp_path: Path, kind: Kind, auth: Auth
 ) -> None:
@@ -109,6 +109,7 @@ def test_a_password_logs_in_at_a_name_whose_host_key_changes_where_any_will_do(
     assert (first.outcome, second.outcome) == (Outcome.OK, Outcome.OK), second
 
 
+@each_that_logs_in_by(Auth.CERTIFICATE)
 @pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_a_certificate_logs_in(
     start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: Kind, key_type: str
@@ -126,6 +127,7 @@ def test_a_certificate_logs_in(
     assert "CERT" in server.log
 
 
+@each_that_logs_in_by(Auth.AGENT)
 @pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_a_key_in_an_agent_logs_in(
     start_sshd: Callable[[str], SshServer],
@@ -141,6 +143,7 @@ def test_a_key_in_an_agent_logs_in(
     assert done.outcome is Outcome.OK, done
 
 
+@every_kind
 @pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_an_encrypted_key_logs_in(
     start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: Kind, key_type: str
@@ -153,6 +156,7 @@ def test_an_encrypted_key_logs_in(
     assert done.outcome is Outcome.OK, done
 
 
+@every_kind
 def test_the_users_own_keys_and_agent_are_left_alone(
     sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind
 ) -> None:

@@ -10,7 +10,14 @@ from time import monotonic_ns
 
 import gevent
 import pytest
-from client_kinds import SSH2_PYTHON, Kind, every_kind, every_kind_in_the_process
+from client_kinds import (
+    SSH2_PYTHON,
+    Kind,
+    every_kind,
+    every_kind_in_the_process,
+    every_kind_with_rekeys,
+    every_kind_with_shells_and_rekeys,
+)
 from gevent import Timeout
 from heard import Heard
 from one_iteration import counted, prepare, run_once
@@ -19,7 +26,7 @@ from ssh_server import SshServer
 from sshload_contract.steps import ExecStep, ScenarioStep, SftpReadStep, SftpWriteStep, Verify
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import RunConfig
-from sshload_worker.clients.interface import Channel, Connection
+from sshload_worker.clients.interface import Channel, Connection, Course
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
@@ -61,12 +68,8 @@ def logged_in(config: RunConfig, *, shared: bool = False) -> Iterator[Connection
 
 
 def output_of(connection: Connection, command: str) -> bytes:
-    channel = connection.open_channel()
-    channel.execute(command)
     output = bytearray()
-    while piece := channel.read():
-        output += piece
-    channel.close()
+    connection.open_channel().run(command, output.extend, Course())
     return bytes(output)
 
 
@@ -200,12 +203,22 @@ def test_the_window_asked_for_is_the_one_that_the_server_sees(
     assert "win 123456 max 16384" in server.log
 
 
-@every_kind
+def test_a_library_that_cannot_ask_for_new_keys_refuses_to(sshd: SshServer) -> None:
+    with pytest.raises(GeneratorFaultError, match=r"spec\.client\.rekeyLimit"):
+        run_once(config_for(SSH2_PYTHON, sshd, rekey_bytes=1_000_000))
+
+
+@every_kind_with_rekeys
 def test_new_keys_are_asked_for_in_time(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
-    if kind == SSH2_PYTHON:
-        with pytest.raises(GeneratorFaultError, match=r"spec\.client\.rekeyLimit"):
-            run_once(config_for(kind, start_sshd(""), rekey_bytes=1_000_000))
-        return
+    server = start_sshd("LogLevel DEBUG1")
+    with logged_in(config_for(kind, server, rekey_bytes=1_000_000)) as connection:
+        for _ in range(10):
+            assert len(output_of(connection, "head -c 800000 /dev/zero")) == 800_000
+    assert server.log.count("SSH2_MSG_NEWKEYS received") > 3
+
+
+@every_kind_with_shells_and_rekeys
+def test_new_keys_are_asked_for_while_the_client_talks(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     server = start_sshd("LogLevel DEBUG1")
     with logged_in(config_for(kind, server, rekey_bytes=1_000_000)) as connection:
         channel = connection.open_channel()
@@ -216,8 +229,6 @@ def test_new_keys_are_asked_for_in_time(start_sshd: Callable[[str], SshServer], 
         channel.send_end()
         assert answers.get() == 5_000_000
         channel.close()
-        for _ in range(10):
-            assert len(output_of(connection, "head -c 800000 /dev/zero")) == 800_000
     assert server.log.count("SSH2_MSG_NEWKEYS received") > 3
 
 

@@ -24,6 +24,7 @@ _OUTCOMES = {
     "hostkey": Outcome.HOST_KEY_MISMATCH,
     "auth": Outcome.AUTH_REJECTED,
     "channel": Outcome.CHANNEL_REFUSED,
+    "exec": Outcome.EXEC_REJECTED,
     "lost": Outcome.DISCONNECTED,
     "closed": Outcome.DISCONNECTED,
 }

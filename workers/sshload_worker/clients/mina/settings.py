@@ -1,12 +1,10 @@
 """The settings of a Client that MINA SSHD supports."""
 
-from sshload_contract.client import Auth, Client, Library
+from sshload_contract.client import Client, Library
 
 from sshload_worker.clients.mina.virtual_machine import virtual_machine
 from sshload_worker.clients.refusals import check_names, refuse_setting
 from sshload_worker.outcomes import UnsupportedSettingError
-
-AUTHS = (Auth.PUBLICKEY, Auth.PASSWORD)
 
 
 def check_client(client: Client) -> None:

@@ -4,8 +4,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.EnumSet;
+import java.util.Map;
 import org.apache.sshd.client.channel.ChannelExec;
 import org.apache.sshd.client.channel.ClientChannelEvent;
+import org.apache.sshd.common.session.ConnectionService;
 
 /** One command on a channel of its own. */
 final class Command {
@@ -24,7 +26,8 @@ final class Command {
         String command = wire.text();
         long[] firstByteNs = new long[1];
         ByteArrayOutputStream said = new ByteArrayOutputStream();
-        try (ChannelExec channel = session.createExecChannel(command)) {
+        try (Channel channel = new Channel(command)) {
+            session.getService(ConnectionService.class).registerChannel(channel);
             channel.setOut(new OutputStream() {
                 @Override
                 public void write(int one) throws IOException {
@@ -62,8 +65,26 @@ final class Command {
             if (code == null && signal == null && !session.isOpen()) {
                 throw new Failure("lost", "the server closed the connection");
             }
+            if (code == null && signal == null && !channel.isAccepted) {
+                throw new Failure("exec", "the server refuses the command");
+            }
             wire.answer(Wire.OK, code == null ? NO_EXIT_CODE : code.longValue(), signal == null ? "" : signal,
                     said.toByteArray(), openedNs, firstByteNs[0], closedNs);
+        }
+    }
+
+    /** A channel that tells whether the server has accepted the command. The library closes it where the server refuses. */
+    private static final class Channel extends ChannelExec {
+        private volatile boolean isAccepted;
+
+        Channel(String command) {
+            super(command, null, Map.of());
+        }
+
+        @Override
+        public void handleSuccess() throws IOException {
+            isAccepted = true;
+            super.handleSuccess();
         }
     }
 }

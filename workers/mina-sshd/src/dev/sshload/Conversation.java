@@ -19,6 +19,8 @@ final class Conversation implements Runnable {
     private static final int CONNECT = 1;
     private static final int RUN = 10;
     private static final int SFTP = 20;
+    /** The kind of an error that has no kind of its own: mostly, the connection has ended. */
+    static final String LOST = "lost";
 
     private final Wire wire;
 
@@ -86,7 +88,7 @@ final class Conversation implements Runnable {
     }
 
     /** Return the kind of an error, or of its cause: the library wraps some, as in the iterator of a directory. */
-    private static String kind(Exception error) {
+    static String kind(Exception error) {
         for (Throwable found : new Throwable[] {error, error.getCause()}) {
             if (found instanceof SftpException refused) {
                 return "sftp " + refused.getStatus();
@@ -95,7 +97,7 @@ final class Conversation implements Runnable {
                 return "channel";
             }
         }
-        return "lost";
+        return LOST;
     }
 
     /**

@@ -4,8 +4,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.List;
+import java.util.Locale;
+import org.apache.sshd.client.session.ClientSession;
 import org.apache.sshd.sftp.client.SftpClient;
 import org.apache.sshd.sftp.client.SftpClientFactory;
+import org.apache.sshd.sftp.common.SftpConstants;
 
 /** One SFTP channel, with at most one open file. */
 final class Files implements Conversation.Subject {
@@ -20,6 +23,7 @@ final class Files implements Conversation.Subject {
     private static final int RMDIR = 29;
     private static final int RENAME = 30;
     private static final int REMOVE = 31;
+    private static final String IMPOSSIBLE_LENGTH = "sftp packet length";
 
     private final SftpClient sftp;
     private InputStream in;
@@ -31,13 +35,43 @@ final class Files implements Conversation.Subject {
     }
 
     static Files open(Wire wire) throws Exception {
-        Files files = new Files(SftpClientFactory.instance().createSftpClient(Login.session(wire.number())));
+        ClientSession session = Login.session(wire.number());
+        SftpClient sftp;
+        try {
+            sftp = SftpClientFactory.instance().createSftpClient(session);
+        } catch (IOException | RuntimeException error) {
+            throw told(error, session);
+        }
         wire.answer(Wire.OK);
-        return files;
+        return new Files(sftp);
     }
 
     @Override
     public void answer(int asked, Wire wire) throws Exception {
+        try {
+            done(asked, wire);
+        } catch (IOException | RuntimeException error) {
+            throw told(error, sftp.getClientSession());
+        }
+    }
+
+    /**
+     * Return the error as the worker is to be told of it. On a connection that lives, either the server's program has ended,
+     * which the library's texts call closed or closing, or what it said was no SFTP. A length that cannot be breaks the
+     * connection.
+     */
+    private static Exception told(Exception error, ClientSession session) {
+        String text = Failure.text(error);
+        boolean isBroken = Login.Course.brokenBy(session).contains(IMPOSSIBLE_LENGTH);
+        if (!Conversation.kind(error).equals(Conversation.LOST) || !session.isOpen() && !isBroken) {
+            return error;
+        }
+        boolean hasEnded = !isBroken && text.toLowerCase(Locale.ROOT).contains("clos");
+        int status = hasEnded ? SftpConstants.SSH_FX_CONNECTION_LOST : SftpConstants.SSH_FX_BAD_MESSAGE;
+        return new Failure("sftp " + status, isBroken ? Login.Course.brokenBy(session) : text);
+    }
+
+    private void done(int asked, Wire wire) throws Exception {
         switch (asked) {
             case OPEN_TO_READ -> {
                 String path = wire.text();

@@ -2,13 +2,12 @@ package dev.sshload;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.StreamCorruptedException;
 import java.security.KeyPair;
 import java.security.PublicKey;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -20,6 +19,7 @@ import org.apache.sshd.client.config.hosts.HostConfigEntryResolver;
 import org.apache.sshd.client.future.AuthFuture;
 import org.apache.sshd.client.future.ConnectFuture;
 import org.apache.sshd.client.session.ClientSession;
+import org.apache.sshd.common.AttributeRepository;
 import org.apache.sshd.common.NamedFactory;
 import org.apache.sshd.common.NamedResource;
 import org.apache.sshd.common.SshConstants;
@@ -38,6 +38,7 @@ import org.apache.sshd.common.util.buffer.Buffer;
 import org.apache.sshd.common.util.buffer.ByteArrayBuffer;
 import org.apache.sshd.common.util.security.SecurityUtils;
 import org.apache.sshd.core.CoreModuleProperties;
+import org.apache.sshd.sftp.SftpModuleProperties;
 
 /** One SSH connection. Its number is what conversations about its commands and files name it by. */
 final class Login implements Conversation.Subject {
@@ -45,23 +46,27 @@ final class Login implements Conversation.Subject {
     private static final int KEX = 3;
     private static final int AUTH = 4;
     private static final int KEEP_ALIVE = 5;
-    /** What the library says where a connection that was made had ended before it looked at it again. */
-    private static final String CLOSED_AT_ONCE = "No session attached";
+    /**
+     * What the library says where a connection that was made had ended before it looked at it again. The last two are the
+     * kernel's: it says another thing of a connection that was never made.
+     */
+    private static final List<String> ENDED_AT_ONCE = List.of("No session attached", "Connection reset", "Broken pipe");
     private static final String KEEP_ALIVE_REQUEST = "keepalive@openssh.com";
-    /** Not an attribute of the session, which loses those when it ends. */
-    private static final Map<Session, Course> COURSES = Collections.synchronizedMap(new WeakHashMap<>());
+    /** Of the connection's context. Not an attribute of the session, which loses those when it ends. */
+    private static final AttributeRepository.AttributeKey<Course> COURSE = new AttributeRepository.AttributeKey<>();
     private static final Map<Long, ClientSession> SESSIONS = new ConcurrentHashMap<>();
     private static final Map<Settings, SshClient> CLIENTS = new ConcurrentHashMap<>();
     private static final AtomicLong NUMBERS = new AtomicLong();
 
     private final long number = NUMBERS.incrementAndGet();
     private final ConnectFuture connecting;
+    private final Course course;
     private volatile ClientSession session;
-    private volatile Course course = new Course();
     private boolean isClosed;
 
-    private Login(ConnectFuture connecting) {
+    private Login(ConnectFuture connecting, Course course) {
         this.connecting = connecting;
+        this.course = course;
     }
 
     /** Return the session of that number. */
@@ -80,7 +85,9 @@ final class Login implements Conversation.Subject {
         String user = wire.text();
         Settings settings = Settings.read(wire);
         SshClient client = CLIENTS.computeIfAbsent(settings, Login::newClient);
-        Login login = new Login(client.connect(user, host, port));
+        Course course = new Course();
+        Login login = new Login(
+                client.connect(user, host, port, AttributeRepository.ofKeyValuePair(COURSE, course)), course);
         login.connecting.addListener(done -> Conversation.answerLater(wire, () -> login.connected(wire)));
         return login;
     }
@@ -89,8 +96,10 @@ final class Login implements Conversation.Subject {
         Throwable error = connecting.getException();
         if (error == null) {
             take(connecting.getClientSession());
-        } else if (Failure.text(error).startsWith(CLOSED_AT_ONCE)) {
-            course.fail(new Failure("closed", "the server closed the connection before its banner"));
+        } else if (ENDED_AT_ONCE.stream().anyMatch(Failure.text(error)::startsWith)) {
+            if (!course.hasBegun) { // otherwise its listener hears how it ends
+                course.fail(new Failure("closed", "the server closed the connection before its banner"));
+            }
         } else {
             throw new Failure("connect", Failure.text(error));
         }
@@ -105,7 +114,6 @@ final class Login implements Conversation.Subject {
             throw new Failure("lost", "the connection was given up");
         }
         session = made;
-        course = Course.of(made);
         SESSIONS.put(number, made);
     }
 
@@ -214,8 +222,11 @@ final class Login implements Conversation.Subject {
         // A server that refuses a connection says why and closes it: what is sent before that is heard would break the pipe.
         CoreModuleProperties.SEND_IMMEDIATE_IDENTIFICATION.set(client, false);
         CoreModuleProperties.SEND_IMMEDIATE_KEXINIT.set(client, false);
-        CoreModuleProperties.IDLE_TIMEOUT.set(client, Duration.ZERO);
+        // The worker's own limits end what takes too long. Without an idle timeout, SFTP would wait for ten minutes.
+        CoreModuleProperties.IDLE_TIMEOUT.set(client, Duration.ofDays(365));
         CoreModuleProperties.AUTH_TIMEOUT.set(client, Duration.ofDays(1));
+        SftpModuleProperties.SFTP_CHANNEL_OPEN_TIMEOUT.set(client, Duration.ofDays(1));
+        CoreModuleProperties.REQUEST_EXEC_REPLY.set(client, true);
         CoreModuleProperties.NIO2_READ_TIMEOUT.set(client, Duration.ZERO);
         if (settings.windowBytes > 0) {
             CoreModuleProperties.WINDOW_SIZE.set(client, settings.windowBytes);
@@ -260,10 +271,17 @@ final class Login implements Conversation.Subject {
         final CompletableFuture<String> identified = new CompletableFuture<>();
         final CompletableFuture<Boolean> keysExchanged = new CompletableFuture<>();
         final CompletableFuture<String> ended = new CompletableFuture<>();
+        private volatile boolean hasBegun;
         private volatile String before = "";
+        private volatile String brokenBy = "";
 
         static Course of(Session session) {
-            return COURSES.computeIfAbsent(session, key -> new Course());
+            return ((ClientSession) session).getConnectionContext().getAttribute(COURSE);
+        }
+
+        /** Return the text of the error that broke the connection, empty where there was none. */
+        static String brokenBy(Session session) {
+            return of(session).brokenBy;
         }
 
         void fail(Throwable error) {
@@ -272,6 +290,11 @@ final class Login implements Conversation.Subject {
         }
 
         static final class Listener implements SessionListener {
+            @Override
+            public void sessionCreated(Session session) {
+                Course.of(session).hasBegun = true;
+            }
+
             @Override
             public void sessionPeerIdentificationLine(Session session, String line, List<String> extraLines) {
                 Course course = Course.of(session);
@@ -303,10 +326,12 @@ final class Login implements Conversation.Subject {
             @Override
             public void sessionException(Session session, Throwable error) {
                 Course course = Course.of(session);
+                course.brokenBy = Failure.text(error);
                 if (!course.before.isEmpty()) {
                     course.fail(new Failure("refused", course.before));
                 }
-                boolean lost = error instanceof IOException && !(error instanceof SshException);
+                boolean lost = error instanceof IOException
+                        && !(error instanceof SshException || error instanceof StreamCorruptedException);
                 course.fail(lost ? new Failure("lost", Failure.text(error)) : error);
             }
 
