@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from sshload_operator.planning.proxy_programs import PROXY_PROGRAMS
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -31,6 +32,14 @@ def test_the_base_image_has_a_dated_tag_and_a_digest() -> None:
     stages = set(words(ROOT / "Dockerfile", r"^FROM .* AS (\S+)$"))
     (base,) = (source for source in sources if source not in stages)
     assert re.fullmatch(r"docker\.io/library/debian:trixie-\d{8}-slim@sha256:[0-9a-f]{64}", base)
+
+
+def test_the_image_of_the_proxies_and_the_machine_of_the_tests_have_the_packages_of_each_kind() -> None:
+    packages = {package for program in PROXY_PROGRAMS.values() for package in program.packages}
+    _, _, stage = (ROOT / "Dockerfile").read_text(encoding="utf-8").partition("FROM base AS proxy\n")
+    (installed,) = re.findall(r"sh /mnt/image-packages ([a-z0-9 -]+)$", stage, re.MULTILINE)
+    assert set(installed.split()) == packages
+    assert packages <= set(words(ROOT / "scripts/testing/layers.py", r'"([a-z0-9-]+)"'))
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)

@@ -16,13 +16,15 @@ from runs import snapshot, summary, target_stats
 from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.master_log import SearchProgress, Snapshot
+from sshload_contract.wire.program import ProgramConfig, ProgramStats
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture, TargetConfig, TargetStats
 
 _KINDS: dict[bytes, type] = {
-    kind.__name__.encode(): kind for kind in (RunSummary, Snapshot, Report, RunConfig, TargetConfig, TargetStats)
+    kind.__name__.encode(): kind
+    for kind in (RunSummary, Snapshot, Report, RunConfig, TargetConfig, TargetStats, ProgramConfig, ProgramStats)
 }
 _TARGET = TargetConfig(
     version=1,
@@ -38,10 +40,15 @@ _TARGET = TargetConfig(
 )
 
 
+_PROGRAM = ProgramConfig(1, ("haproxy", "-f"), "maxconn 5\n", "target", port=2222, stats_port=9202, open_files=210)
+_PROGRAM_STATS = ProgramStats(version=1, cpu_s=1.5, cpu_throttled_s=0.25, memory_peak_bytes=None)
+
+
 def seeds() -> Iterator[bytes]:
     """Yield a document of each type."""
     searching = snapshot(search=SearchProgress(trial=2, amount=20.0, lower=10.0, upper=None))
-    for document in (summary(20, 2), searching, REPORT, run_config(NOWHERE, arrivals(5, 2)), _TARGET, target_stats(7)):
+    shared = (summary(20, 2), searching, REPORT, run_config(NOWHERE, arrivals(5, 2)))
+    for document in (*shared, _TARGET, target_stats(7), _PROGRAM, _PROGRAM_STATS):
         yield type(document).__name__.encode() + b"\n" + to_json(document).encode()
 
 
