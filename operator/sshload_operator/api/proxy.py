@@ -1,4 +1,4 @@
-"""`target.managed.proxy`: a TCP proxy between the workers, or the last jump host, and the server."""
+"""`target.managed.proxy`: a proxy between the workers, or the last jump host, and the server or the gateway."""
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
@@ -17,7 +17,7 @@ class ProxyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A TCP proxy for the run, right before sshd."""
+    """A proxy for the run, right before sshd: a TCP proxy. Before the run's gateway, nginx is an HTTP proxy."""
 
     kind: Annotated[ProxyKind, "Debian's HAProxy, or Debian's nginx with its stream module."]
     max_connections: Annotated[

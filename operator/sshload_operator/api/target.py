@@ -11,7 +11,7 @@ from sshload_contract.wire.target import DirectoryFixture, FileFixture, Reposito
 
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.pods import Pods
-from sshload_operator.api.proxy import Proxy
+from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.sshd import Sshd
 
@@ -106,9 +106,9 @@ class ManagedTarget(Pods):
     kind: ClassVar[str] = "managed"
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "!has(self.proxy) || !has(self.gateway)",
-            "is for targets without a proxy: compare the two as variants",
-            lambda target: target.proxy is None or target.gateway is None,
+            "!has(self.proxy) || !has(self.gateway) || self.proxy.kind == 'nginx'",
+            "has no proxy before it but nginx, which speaks HTTP",
+            lambda target: target.proxy is None or target.gateway is None or target.proxy.kind is ProxyKind.NGINX,
             at=".gateway",
         ),
     )

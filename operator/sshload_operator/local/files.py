@@ -115,7 +115,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     spec = plan.spec
     _require_libraries(spec.client.library)
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
-    sshd_port, stats_port, locust_port, master_port, entrance_port, health_port = _free_ports(6)
+    sshd_port, stats_port, locust_port, master_port, *more_ports = _free_ports(8)
     target: Endpoint | GatewayEndpoint
     in_path: dict[InPath, str] = {}
     if isinstance(spec.target, ManagedTarget):
@@ -126,23 +126,28 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             sshd_port=sshd_port,
             stats_port=stats_port,
         )
-        login_port = sshd_port if spec.target.proxy is None else entrance_port
+        proxy_port, proxy_stats_port, gateway_port, health_port = more_ports
+        has_proxy, has_gateway = spec.target.proxy is not None, spec.target.gateway is not None
+        login_port = proxy_port if has_proxy and not has_gateway else sshd_port
         keys = await make_keys(KeysAsked(_LOOPBACK, login_port, places.user, spec.deadline_s))
         notes, processes = _managed(plan, spec.target, places, keys, folder)
         target = _managed_endpoint(places, login_port, spec.auth)
         if spec.target.proxy is not None:
-            proxy = ProxyPlaces(entrance_port, health_port, _LOOPBACK, sshd_port)
+            server_port = gateway_port if has_gateway else sshd_port
+            proxy = ProxyPlaces(proxy_port, proxy_stats_port, _LOOPBACK, server_port, speaks_http=has_gateway)
             proxy_notes, process = _proxy(spec.target.proxy, proxy, folder)
             notes, processes = (*notes, *proxy_notes), (*processes, process)
-            in_path[InPath.PROXY] = _stats_url(health_port)
+            in_path[InPath.PROXY] = _stats_url(proxy_stats_port)
         if spec.target.gateway is not None:
             require_gateway()
             files = await make_gateway_secrets(keys, _LOOPBACK, sshd_port, places.user, spec.deadline_s)
-            ports = (entrance_port, health_port, sshd_port)
+            ports = (gateway_port, health_port, sshd_port)
             write_gateway(spec.target.gateway, _LOOPBACK, ports, files, folder)
             notes, processes = (*notes, _GATEWAY_NOTE), (*processes, _gateway(health_port))
             token_path = str(folder / GATEWAY_TOKEN_FILE)
-            target = managed_gateway_endpoint(_LOOPBACK, entrance_port, CREDENTIAL, token_path)
+            target = managed_gateway_endpoint(
+                _LOOPBACK, proxy_port if has_proxy else gateway_port, CREDENTIAL, token_path
+            )
         stats_url = _stats_url(places.stats_port)
     else:
         notes, processes = (), ()

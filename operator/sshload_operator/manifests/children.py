@@ -31,7 +31,7 @@ from sshload_operator.manifests.proxy import proxy_deployment, proxy_service
 from sshload_operator.manifests.run_config import config_map
 from sshload_operator.manifests.target import target_deployment, target_service
 from sshload_operator.manifests.workers import workers_job
-from sshload_operator.planning.plan import Plan, TestIdentity, gateway_of, proxy_of
+from sshload_operator.planning.plan import Plan, TestIdentity, gateway_of
 from sshload_operator.state import Manifest
 
 KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
@@ -109,21 +109,20 @@ def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
 
 
 def _in_the_path(plan: Plan, target: ManagedTarget) -> tuple[Manifest, ...]:
-    if target.proxy is not None:
-        return proxy_service(plan), proxy_deployment(plan, target)
-    if target.gateway is not None:
-        return gateway_service(plan), gateway_deployment(plan, target)
-    return ()
+    gateway = () if target.gateway is None else (gateway_service(plan), gateway_deployment(plan, target))
+    proxy = () if target.proxy is None else (proxy_service(plan, target), proxy_deployment(plan, target))
+    return (*gateway, *proxy)
 
 
 def _policies(plan: Plan) -> tuple[Manifest, ...]:
     if not plan.installation.run_pods.network_policies:
         return ()
-    target = plan.spec.target
-    of_target = (target_policy(plan, target),) if isinstance(target, ManagedTarget) else ()
-    of_proxy = (proxy_policy(plan),) if proxy_of(plan.spec) is not None else ()
-    of_gateway = (gateway_policy(plan),) if gateway_of(plan.spec) is not None else ()
-    return (*of_target, *of_proxy, *of_gateway, master_policy(plan), workers_policy(plan))
+    target, of_target = plan.spec.target, []
+    if isinstance(target, ManagedTarget):
+        of_target.append(target_policy(plan, target))
+        of_target += [proxy_policy(plan, target)] if target.proxy is not None else []
+        of_target += [gateway_policy(plan, target)] if target.gateway is not None else []
+    return (*of_target, master_policy(plan), workers_policy(plan))
 
 
 def child_ref(manifest: Manifest) -> ChildRef:

@@ -61,9 +61,13 @@ _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
 
 def entrance(target: ManagedTarget) -> tuple[Role, int]:
     """Return what of a managed target its clients connect to, and at which port."""
-    if target.gateway is not None:
-        return Role.GATEWAY, GATEWAY_PORT
-    return Role.TARGET if target.proxy is None else Role.PROXY, SSH_PORT
+    role, port = behind_proxy(target)
+    return role if target.proxy is None else Role.PROXY, port
+
+
+def behind_proxy(target: ManagedTarget) -> tuple[Role, int]:
+    """Return what of a managed target a proxy passes connections on to, if it has one, and at which port."""
+    return (Role.TARGET, SSH_PORT) if target.gateway is None else (Role.GATEWAY, GATEWAY_PORT)
 
 
 def child_name(plan: Plan, part: Part) -> str:

@@ -20,6 +20,7 @@ from sshload_operator.manifests.labels import (
     SSH_PORT,
     TARGET_HTTP_PORT,
     Part,
+    behind_proxy,
     entrance,
     metadata,
     role_selector,
@@ -45,8 +46,8 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
 
     Nothing gets out but what `forward` steps lead to, and DNS where names are looked up.
     """
-    role, _ = entrance(target)
-    ssh_from = _clients(plan) if role is Role.TARGET else [_pods(plan, role)]
+    before = Role.GATEWAY if target.gateway is not None else Role.PROXY if target.proxy is not None else None
+    ssh_from = _clients(plan) if before is None else [_pods(plan, before)]
     ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
     forwarded = tuple(forwards(plan.spec))
     egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
@@ -55,22 +56,24 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     return _policy(plan, Part.TARGET, Role.TARGET, ingress, egress)
 
 
-def proxy_policy(plan: Plan) -> Manifest:
-    """Return the proxy's policy: SSH from this run's clients, its counts for the master, and out to the target alone.
+def proxy_policy(plan: Plan, target: ManagedTarget) -> Manifest:
+    """Return the proxy's policy: in from this run's clients, its counts for the master, and out to one server alone.
 
-    The target's name is looked up.
+    The server's name is looked up.
     """
+    role, port = behind_proxy(target)
     ingress = [
-        _rule("from", _clients(plan), SSH_PORT),
+        _rule("from", _clients(plan), port),
         _rule("from", [_pods(plan, Role.MASTER)], PROXY_HTTP_PORT),
     ]
-    egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
+    egress = [_rule("to", [_pods(plan, role)], port), _dns(plan)]
     return _policy(plan, Part.PROXY, Role.PROXY, ingress, egress)
 
 
-def gateway_policy(plan: Plan) -> Manifest:
-    """Return the gateway's policy: HTTP from this run's workers, out to the target alone, whose name is looked up."""
-    ingress = [_rule("from", _clients(plan), GATEWAY_PORT)]
+def gateway_policy(plan: Plan, target: ManagedTarget) -> Manifest:
+    """Return the gateway's policy: HTTP from this run's workers or proxy, and out to the target alone."""
+    http_from = _clients(plan) if target.proxy is None else [_pods(plan, Role.PROXY)]
+    ingress = [_rule("from", http_from, GATEWAY_PORT)]
     egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
     return _policy(plan, Part.GATEWAY, Role.GATEWAY, ingress, egress)
 

@@ -1,4 +1,4 @@
-"""The proxy in the path to a managed target: its configuration in a cluster, its Deployment, and its Service."""
+"""The proxy in the path to a managed target, or to its gateway: its configuration, its Deployment, and its Service."""
 
 from dataclasses import replace
 from typing import Final
@@ -8,11 +8,13 @@ from sshload_contract.wire.program import ProgramConfig
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import (
+    DEPLOYMENT_PARTS,
+    GATEWAY_PORT_NAME,
     HEALTH_PORT_NAME,
     PROXY_HTTP_PORT,
-    SSH_PORT,
     SSH_PORT_NAME,
     Part,
+    behind_proxy,
     child_name,
     metadata,
     role_selector,
@@ -26,19 +28,22 @@ from sshload_operator.state import Manifest, Role
 _POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
 
 
-def cluster_proxy_config(plan: Plan, proxy: Proxy) -> ProgramConfig:
-    """Return what PID 1 of the proxy is told in a cluster."""
+def cluster_proxy_config(plan: Plan, target: ManagedTarget, proxy: Proxy) -> ProgramConfig:
+    """Return what PID 1 of the proxy is told in a cluster. It listens at the port of what it stands before."""
+    role, port = behind_proxy(target)
     places = ProxyPlaces(
-        port=SSH_PORT,
+        port=port,
         stats_port=PROXY_HTTP_PORT,
-        server=child_name(plan, Part.TARGET),
-        server_port=SSH_PORT,
+        server=child_name(plan, DEPLOYMENT_PARTS[role]),
+        server_port=port,
+        speaks_http=role is Role.GATEWAY,
     )
     return program_config(proxy, places)
 
 
-def proxy_service(plan: Plan) -> Manifest:
+def proxy_service(plan: Plan, target: ManagedTarget) -> Manifest:
     """Return the Service by which the workers, or the last jump host, find the proxy, and the master its counts."""
+    name, port = _port(target)
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -48,7 +53,7 @@ def proxy_service(plan: Plan) -> Manifest:
             "selector": role_selector(plan, Role.PROXY),
             "publishNotReadyAddresses": True,
             "ports": [
-                {"name": SSH_PORT_NAME, "port": SSH_PORT, "targetPort": SSH_PORT_NAME, "protocol": "TCP"},
+                {"name": name, "port": port, "targetPort": name, "protocol": "TCP"},
                 {
                     "name": HEALTH_PORT_NAME,
                     "port": PROXY_HTTP_PORT,
@@ -75,17 +80,22 @@ def proxy_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
             "revisionHistoryLimit": 0,
             "strategy": {"type": "Recreate"},
             "selector": {"matchLabels": role_selector(plan, Role.PROXY)},
-            "template": pod_template(plan, _container(plan), pods, _POD_SPEC, away_from(plan, Role.TARGET)),
+            "template": pod_template(plan, _container(plan, target), pods, _POD_SPEC, away_from(plan, Role.TARGET)),
         },
     }
 
 
-def _container(plan: Plan) -> Container:
+def _port(target: ManagedTarget) -> tuple[str, int]:
+    role, port = behind_proxy(target)
+    return SSH_PORT_NAME if role is Role.TARGET else GATEWAY_PORT_NAME, port
+
+
+def _container(plan: Plan, target: ManagedTarget) -> Container:
     return Container(
         role=Role.PROXY,
         image=plan.installation.proxy_image,
         command=("python", "-m", "sshload_target.in_path", "--config", f"{CONFIG_DIR}/{PROXY_FILE}"),
-        ports={SSH_PORT_NAME: SSH_PORT, HEALTH_PORT_NAME: PROXY_HTTP_PORT},
+        ports=dict((_port(target), (HEALTH_PORT_NAME, PROXY_HTTP_PORT))),
         resources=plan.installation.run_pods.proxy_resources,
         readiness_port=HEALTH_PORT_NAME,
         mounts=(),

@@ -218,7 +218,7 @@ def config_map(plan: Plan) -> Manifest:
     if isinstance(plan.spec.target, ManagedTarget):
         data[TARGET_FILE] = to_json(target_config(plan.spec.target, CLUSTER_TARGET_PLACES))
         if plan.spec.target.proxy is not None:
-            data[PROXY_FILE] = to_json(cluster_proxy_config(plan, plan.spec.target.proxy))
+            data[PROXY_FILE] = to_json(cluster_proxy_config(plan, plan.spec.target, plan.spec.target.proxy))
         if plan.spec.target.gateway is not None:
             data[GATEWAY_FILE] = cluster_gateway_config(plan, plan.spec.target.gateway)
     return {

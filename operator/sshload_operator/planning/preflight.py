@@ -26,7 +26,7 @@ from sshload_contract.wire.run_config import SessionReuse
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.estimates import most_load
-from sshload_operator.planning.plan import Limits, Plan, proxy_of
+from sshload_operator.planning.plan import Limits, Plan, gateway_of, proxy_of
 from sshload_operator.planning.search_cautions import impossible_search
 from sshload_operator.state import Reason
 
@@ -206,7 +206,7 @@ def _too_much_for_rsync(plan: Plan) -> Refusal | None:
 
 def _too_few_source_ports(plan: Plan) -> Refusal | None:
     """Refuse what needs more source ports at once than the workers' addresses have."""
-    proxy = proxy_of(plan.spec)
+    proxy = proxy_of(plan.spec) if gateway_of(plan.spec) is None else None  # an HTTP proxy keeps its connections
     addresses = 1 if plan.installation.one_address or proxy is not None else plan.spec.workers.replicas
     held_s = TIME_WAIT_S + plan.spec.scenario.slept_s
     needed = _most_ports(plan, held_s)

@@ -28,9 +28,10 @@ OTHER_FILES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ProxyPlaces:
-    """Where a proxy listens for SSH, where what observes it answers, and the server that it passes connections on to.
+    """Where a proxy listens, where what observes it answers, and the server that it passes connections on to.
 
-    `program` is the path of the proxy's program, empty for the one on the path.
+    `program` is the path of the proxy's program, empty for the one on the path. The server `speaks_http` where it is
+    the run's gateway, and SSH where it is sshd.
     """
 
     port: int
@@ -38,6 +39,7 @@ class ProxyPlaces:
     server: str
     server_port: int
     program: str = ""
+    speaks_http: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ backend sshd
 """
 
 
+_TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+_UNLIMITED: Final = 1_000_000_000
 _STREAM_MODULE: Final = "/usr/lib/nginx/modules/ngx_stream_module.so"
 
 
@@ -97,9 +101,13 @@ events {{
     worker_connections {files};
 }}
 
+{_nginx_http(proxy, places) if places.speaks_http else _nginx_stream(proxy, places)}"""
+
+
+def _nginx_stream(proxy: Proxy, places: ProxyPlaces) -> str:
+    return f"""\
 stream {{
     limit_conn_zone $server_port zone=all:1m;
-    limit_conn_log_level warn;
 
     server {{
         listen {ADDRESS_PLACE}:{places.port} backlog=65535 ipv6only=off;
@@ -108,6 +116,49 @@ stream {{
         proxy_connect_timeout 10m;
         proxy_timeout 24d;
         proxy_half_close on;
+    }}
+}}
+"""
+
+
+def _nginx_http(proxy: Proxy, places: ProxyPlaces) -> str:
+    """Return the part of a proxy before a gateway. Connections on both sides are kept, and nothing is put on a disk.
+
+    The gateway closes a connection that was idle for 5 s, as uvicorn does by default; nginx is to do so first.
+    """
+    temporary = "".join(f'    {name}_temp_path "{FOLDER_PLACE}/{name}";\n' for name in _TEMPORARY)
+    return f"""\
+http {{
+{temporary}\
+    access_log off;
+    keepalive_timeout 24h;
+    keepalive_requests {_UNLIMITED};
+    client_max_body_size 0;
+    limit_conn_zone $server_port zone=all:1m;
+
+    upstream gateway {{
+        server {SERVER_PLACE}:{places.server_port};
+        keepalive {proxy.max_connections};
+        keepalive_requests {_UNLIMITED};
+        keepalive_timeout 4s;
+    }}
+
+    server {{
+        listen {ADDRESS_PLACE}:{places.port} backlog=65535 ipv6only=off;
+        limit_conn all {proxy.max_connections};
+
+        location / {{
+            proxy_pass http://gateway;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Host $http_host;
+            proxy_request_buffering off;
+            proxy_buffering off;
+            proxy_next_upstream off;
+            proxy_connect_timeout 10m;
+            proxy_read_timeout 24h;
+            proxy_send_timeout 24h;
+        }}
     }}
 }}
 """

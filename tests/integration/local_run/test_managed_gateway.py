@@ -31,6 +31,19 @@ def test_each_policy_serves_all_requests_with_the_logins_that_it_promises(tmp_pa
     assert ("cpuPerLoginMs" in results["target"]) == (policy == "login-per-request")
 
 
+def test_nginx_before_a_gateway_passes_on_all_requests_and_its_cpu_is_told_by_iteration(tmp_path: Path) -> None:
+    load = {"users": {"stages": [{"users": 3, "duration": "3s"}]}}
+    asked = before("pool")
+    asked["target"]["managed"]["proxy"] = {"kind": "nginx"}
+    ended = measured(write_test(tmp_path, load=load, **asked), "--logs", tmp_path / "logs")
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    results = ended.status["results"]
+    assert results["failures"] == 0
+    assert _answered(tmp_path / "logs/gateway.log") >= results["iterations"] > 0
+    assert results["proxy"]["cpuPerIterationMs"] > 0
+    assert "cpuPerLoginMs" not in results["proxy"]
+
+
 def _answered(log: Path) -> int:
     """Return how many commands the gateway has answered well."""
     said = (json.loads(line) for line in log.read_text().splitlines() if line.startswith("{"))

@@ -39,7 +39,7 @@ BAD: dict[str, Bad] = {
         "target.managed",
         {"gateway": {"policy": "pool"}, "proxy": {"kind": "haproxy"}},
         "spec.target.managed.gateway",
-        "without a proxy",
+        "no proxy before it but nginx",
         base=_SMALL_OF_STEPS,
     ),
     "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),
@@ -52,6 +52,9 @@ GOOD: dict[str, Spec] = {
         _SMALL_OF_STEPS, "target.managed.gateway", {"policy": "login-per-request"}
     ),
     "nginx-before-a-managed-target": changed(SMALL, "target.managed.proxy", {"kind": "nginx"}),
+    "nginx-before-a-gateway": changed(
+        _SMALL_OF_STEPS, "target.managed", {"proxy": {"kind": "nginx"}, "gateway": {"policy": "pool"}}
+    ),
     "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
 }

@@ -69,6 +69,17 @@ def test_through_a_proxy_the_workers_reach_it_and_it_alone_reaches_the_target() 
     assert roles(found["target"]["ingress"][0], "from") == ["proxy"]
 
 
+def test_nginx_stands_between_the_workers_and_the_gateway_which_alone_reaches_the_target() -> None:
+    managed = {"proxy": {"kind": "nginx"}, "gateway": {"policy": "pool"}}
+    spec = plans.quickstart(target={"managed": managed}, scenario={"steps": [{"exec": {"command": "true"}}]})
+    found = policies(plans.plan(spec))
+    assert set(found) == {"target", "proxy", "gateway", "master", "worker"}
+    assert roles(found["worker"]["egress"][0], "to") == ["proxy"]
+    assert (roles(found["proxy"]["egress"][0], "to"), ports(found["proxy"]["egress"])) == (["gateway"], {8080, 53})
+    assert [roles(rule, "from") for rule in found["gateway"]["ingress"]] == [["proxy"]]
+    assert roles(found["target"]["ingress"][0], "from") == ["gateway"]
+
+
 def test_behind_jump_hosts_anybody_reaches_the_proxy_and_still_nobody_else_the_target() -> None:
     via = [{**plans.EXTERNAL, "host": "bastion.example.com"}]
     found = policies(plans.plan(plans.quickstart(target=THROUGH_A_PROXY, via=via), installation=plans.LISTING))
