@@ -164,7 +164,7 @@ def _policies(study: Study, scale: Scale, servers: _Servers, command: str) -> st
             "CPU of the gateway per command, ms")  # fmt: skip
     return (
         f"### `{command}` by {_MANY_USERS} users at once, at sshd's defaults\n\n{table(head, rows)}\n\n"
-        f"{compared.machine}"
+        f"The CPU of requests that failed is in that of the commands that ended. {compared.machine}"
     )
 
 
