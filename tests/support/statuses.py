@@ -9,7 +9,8 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.steps import FIELDS_OF_PERCENTILES, StepResult
+from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.planning.plan import Plan

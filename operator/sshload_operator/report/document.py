@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -49,8 +50,8 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
     """Return the report of a run, made by this release, beside another one: JSON, at most a megabyte of it.
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
-    `results`, `thresholds` and `capacity` are those of the status, with its parts among the `steps`, in the order in
-    which they happen.
+    `results`, `thresholds` and `capacity` are those of the status, but for the steps: `results.steps` has each with a
+    field for each figure, in the order in which they happen.
     """
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
@@ -62,7 +63,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "verdict": verdict_of(status),
         "thresholds": stated.get("thresholds", []),
         "baseline": stated.get("baseline"),
-        "results": None if results is None else {**stated["results"], "steps": list(_steps(results))},
+        "results": None if results is None else _results(results),
         "capacity": stated.get("capacity"),
         "trials": [] if summary is None else list(_trials(summary)),
         "warmUpSeconds": _warm_up_s(run),
@@ -82,9 +83,10 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
     return within_limit(document, _TOO_LARGE)
 
 
-def _steps(results: Results) -> Iterator[Mapping[str, Any]]:
-    """Yield all steps as they happen: the API server sorts the parts by their names."""
-    return map(written, in_order(results.steps))
+def _results(results: Results) -> dict[str, Any]:
+    """Return results with all steps as they happen: the API server sorts the rows of a status by their names."""
+    steps = replace(results, timings={}, parts={}, listed_steps=in_order(results.steps))
+    return {"steps": [], **written(steps)}
 
 
 def verdict_of(status: TestStatus | ComparisonStatus) -> dict[str, Any]:

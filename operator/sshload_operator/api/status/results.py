@@ -8,7 +8,7 @@ from sshload_contract.declared import Absent, Entries, Items, Named, Text
 from sshload_contract.wire.bounds import MOST_STAGES
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Ordinal, Percent, StepName
-from sshload_operator.api.status.steps import PartRow, StepResult, part_of
+from sshload_operator.api.status.steps import Row, StepResult, steps_of
 
 MOST_STEPS: Final = 200
 MOST_ERRORS: Final = 100
@@ -296,21 +296,29 @@ class Results:
     error_percent: Annotated[Percent | None, "The share of failed iterations."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration (step total), successes only."] = None
     warm_up: WarmUp | None = None
-    whole_steps: Annotated[
+    timings: Annotated[
+        Mapping[str, Row],
+        Entries(most=MOST_STEPS),
+        Absent({}),
+        "A row for each step by name: the whole iteration (total), the login, the steps of the scenario, and the parts"
+        " of both. It has the count of successes, that of failures if there were any, mean and percentiles of the"
+        " successes in milliseconds, and what was moved. Whole steps, and steps that a latency threshold names, have"
+        " their rate, minimum and maximum too, and in brackets the 95 % confidence interval of p50, p90, p99 and of"
+        " what a threshold names. Intervals are wider where latencies that follow each other are alike. What has too"
+        " few samples is absent. The summary in resultsConfigMap has the rest.",
+    ] = field(default_factory=dict)
+    listed_steps: Annotated[
         tuple[StepResult, ...],
         Named("steps"),
         Items(most=MOST_STEPS, key=("step",)),
         Absent(()),
-        "The whole iteration (total), a whole login, each whole step of the scenario, and each step that a latency"
-        " threshold names. Latencies are of successes only. Of a test that an earlier operator ran, the parts too.",
+        "The steps of a test that an earlier operator ran.",
     ] = ()
     parts: Annotated[
-        Mapping[str, PartRow],
+        Mapping[str, Row],
         Entries(most=MOST_STEPS),
         Absent({}),
-        "The other steps, which are parts of a login or of a step of the scenario, by name. Each is one line: how often"
-        " it succeeded and failed, its mean, p50, p90 and p99 in milliseconds, and what it moved. The summary in"
-        " resultsConfigMap has the rest.",
+        "Further steps of a test that an earlier operator ran.",
     ] = field(default_factory=dict)
     stages: Annotated[
         tuple[StageResult, ...],
@@ -339,10 +347,9 @@ class Results:
 
     @property
     def steps(self) -> tuple[StepResult, ...]:
-        """All steps, those in full first."""
-        stated = {step.step for step in self.whole_steps}
-        parts = (part_of(step, row) for step, row in self.parts.items() if step not in stated)
-        return (*self.whole_steps, *parts)
+        """All steps, each once, whichever operator wrote them."""
+        found = (*steps_of(self.parts), *self.listed_steps, *steps_of(self.timings))
+        return tuple({step.step: step for step in found}.values())
 
     def step(self, name: str) -> StepResult | None:
         """Return a step, None where it is not stated."""

@@ -1,48 +1,77 @@
-"""`status.results.steps` and `status.results.parts` of a test: what a run has measured of its steps.
+"""What a run has measured of one step, as a value and as a row of text in `status.results.timings`.
 
 A step in full has a rate, extremes, and percentiles with 95 % confidence intervals: the whole iteration, a whole login,
 a whole step of the scenario, and each step that a latency threshold names. The other steps are parts of a login or of a
-step of the scenario. There are many of them, so that each is one line of text: count, mean, p50, p90 and p99. What is
-left out is in the summary, which resultsConfigMap has.
+step of the scenario: of these there are count, mean, p50, p90 and p99. What is left out is in the summary, which
+resultsConfigMap has.
+
+A row such as `600, 20/s, min 20.1, mean 24.5, p50 23.9 (23.5 to 24.2), p99 30.4, max 37.5 ms` is a sequence of phrases.
+They are declared once: the API server checks a row by them, and they are how it is written and read.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from math import isclose, isfinite
-from typing import Annotated, Final
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import isclose
+from typing import Annotated, Any, Final
 
 from sshload_contract.declared import Absent, Items, Text
 
-from sshload_operator.api.status.figures import Amount, Count, Percent, StepName
+from sshload_operator.api.status.figures import Amount, Count, StepName
+from sshload_operator.api.status.percentiles import (
+    BOUNDS_PATTERN,
+    FIELDS_OF_PERCENTILES,
+    NUMBER,
+    PERCENTILE_PATTERN,
+    Percentile,
+    bounds_in,
+    bounds_text,
+    digits,
+    number,
+    percentiles_in,
+    without_names,
+)
 
 
-def percentile_name(percentile: float) -> str:
-    """Return what the name of a percentile's field or column begins with: p99, or p999 for 99.9."""
-    return f"p{percentile:g}".replace(".", "")
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """A figure of a row, with the words around it. `name` is the attribute of a StepResult that has it."""
+
+    name: str
+    words: str
+    figure: str = NUMBER
+
+    @property
+    def pattern(self) -> str:
+        return self.words.replace("{}", f"(?P<{self.name}>{self.figure})")
+
+    def text(self, step: "StepResult") -> str:
+        figure = getattr(step, self.name)
+        return "" if figure is None else self.words.format(digits(figure) if self.figure is NUMBER else figure)
 
 
-FIELDS_OF_PERCENTILES: Final = {one: percentile_name(one) for one in (50.0, 90.0, 95.0, 99.0, 99.9)}
-"""The percentiles that have fields of their own, and with what these begin."""
-
-TELLING_PERCENTILES: Final = (50.0, 90.0, 99.0)
-"""What is stated of a part, and has an interval in a step in full whether or not a threshold names it."""
-
-_NUMBER: Final = "[0-9]{1,15}(?:[.][0-9]{1,15})?(?:e[+][0-9]{1,3})?"
 _COUNT: Final = "[0-9]{1,18}"
-_BOUNDS: Final = f"p(?:50|90|95|99|99[.]9) (?:from {_NUMBER}|to {_NUMBER}|{_NUMBER} to {_NUMBER})"
-_TIMES: Final = "".join(f"(?:, {name} {_NUMBER})?" for name in ("mean", *map("p{:g}".format, TELLING_PERCENTILES)))
-_PART: Final = f"{_COUNT}(?:, {_COUNT} failed)?{_TIMES}(?: ms)?(?:, {_NUMBER} bytes/s)?"
-PartRow = Annotated[str, Text(300, pattern=_PART), "Of one part, such as 600, mean 4.5, p50 4.3, p90 5.4, p99 7 ms."]
+_SUCCEEDED: Final = _Phrase("count", "{}", _COUNT)
+_FAILED: Final = _Phrase("failures", "{} failed", _COUNT)
+_RATE: Final = _Phrase("rate", "{}/s")
+_BELOW: Final = (_Phrase("min_ms", "min {}"), _Phrase("mean_ms", "mean {}"))
+_LONGEST: Final = _Phrase("max_ms", "max {}")
+_MOVED: Final = _Phrase("bytes_per_second", "{} bytes/s")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Percentile:
-    """One percentile."""
+def _optional(*phrases: _Phrase) -> str:
+    return "".join(f"(?:, {one.pattern})?" for one in phrases)
 
-    percentile: Annotated[Percent, "Which one, such as 99."]
-    ms: Annotated[Amount, "Its value."]
-    low_ms: Annotated[Amount | None, "The lower bound of its interval."] = None
-    high_ms: Annotated[Amount | None, "The upper bound of its interval."] = None
+
+_ROW: Final = (
+    f"{_SUCCEEDED.pattern}{_optional(_FAILED, _RATE, *_BELOW)}(?P<percentiles>(?:, {PERCENTILE_PATTERN})*)"
+    f"{_optional(_LONGEST)}(?: ms)?{_optional(_MOVED)}"
+)
+Row = Annotated[
+    str,
+    Text(2_000, pattern=without_names(_ROW)),
+    "Of one step, such as 600, 20/s, min 20.1, mean 24.5, p50 23.9 (23.5 to 24.2), p99 30.4 (from 29.9), max 37.5 ms.",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +96,16 @@ class StepResult:
     p999_ms: Annotated[Amount | None, "The 99.9th percentile."] = None
     bounds: Annotated[
         str,
-        Text(400, pattern=f"{_BOUNDS}(?:, {_BOUNDS}){{0,4}}"),
+        Text(400, pattern=BOUNDS_PATTERN),
         Absent(""),
         "The 95 % confidence intervals of p50Ms, p90Ms and p99Ms, and of each percentile that a threshold names, in"
-        " milliseconds: p50 42.7 to 47.7, p99 from 85.5. They are wider where latencies that follow each other are"
-        " alike. An end, or an interval, is absent where there are too few samples for it.",
+        " milliseconds: p50 42.7 to 47.7, p99 from 85.5.",
     ] = ""
     intervals: Annotated[
         tuple[Percentile, ...],
         Items(most=25),
         Absent(()),
-        "Other percentiles that a threshold names, with their intervals. A test that an earlier operator ran has all"
-        " its percentiles here.",
+        "Percentiles without a field of their own, with their intervals.",
     ] = ()
 
     @property
@@ -105,69 +132,38 @@ class StepResult:
 
     @property
     def row(self) -> str:
-        """The step as `parts` has it."""
-        words = [f"{self.count}", *([f"{self.failures} failed"] if self.failures else [])]
-        times = [("mean", self.mean_ms), *((f"p{one:g}", self.percentile_ms(one)) for one in TELLING_PERCENTILES)]
-        said = [f"{name} {_digits(ms)}" for name, ms in times if ms is not None]
-        moved = [] if self.bytes_per_second is None else [f"{_digits(self.bytes_per_second)} bytes/s"]
-        return ", ".join([*words, *said]) + (" ms" if said else "") + "".join(f", {one}" for one in moved)
+        """The step as `timings` has it."""
+        failed = (_FAILED,) if self.failures else ()
+        below, longest = ([one.text(self) for one in phrases] for phrases in (_BELOW, (_LONGEST,)))
+        times = ", ".join(filter(None, (*below, *(one.text for one in self.percentiles), *longest)))
+        counts = [one.text(self) for one in (_SUCCEEDED, *failed, _RATE)]
+        return ", ".join(filter(None, (*counts, f"{times} ms" if times else "", _MOVED.text(self))))
 
     def _flat(self, percentile: float) -> Percentile | None:
         ms = getattr(self, f"{FIELDS_OF_PERCENTILES[percentile]}_ms")
-        low_ms, high_ms = _bounds_in(self.bounds).get(percentile, (None, None))
+        low_ms, high_ms = bounds_in(self.bounds).get(percentile, (None, None))
         return None if ms is None else Percentile(percentile=percentile, ms=ms, low_ms=low_ms, high_ms=high_ms)
 
 
-def part_of(step: str, row: str) -> StepResult:
-    """Return the part that a row of `parts` states. What is no figure is as if absent."""
-    count, *words = row.replace(" ms", "").split(", ")
-    found = dict(_named(*word.split(" ")) for word in words)
-    return StepResult(
-        step=step,
-        count=int(count),
-        failures=int(found.get("failed", "0")),
-        bytes_per_second=_finite(found.get("bytes/s")),
-        mean_ms=_finite(found.get("mean")),
-        p50_ms=_finite(found.get("p50")),
-        p90_ms=_finite(found.get("p90")),
-        p99_ms=_finite(found.get("p99")),
+def with_percentiles(step: StepResult, percentiles: Iterable[Percentile]) -> StepResult:
+    """Return a step that states these percentiles and no others: those with a field there, the others in a list."""
+    stated = {one.percentile: one for one in percentiles}
+    flat: Mapping[str, Any] = {f"{name}_ms": stated[one].ms if one in stated else None for one, name in FIELDS_OF_PERCENTILES.items()}
+    return replace(
+        step,
+        bounds=bounds_text(stated[one] for one in FIELDS_OF_PERCENTILES if one in stated),
+        intervals=tuple(one for name, one in stated.items() if name not in FIELDS_OF_PERCENTILES),
+        **flat,
     )
 
 
-def _named(first: str, last: str) -> tuple[str, str]:
-    """Return the name and the figure of a word of a row."""
-    return (last, first) if last in {"failed", "bytes/s"} else (first, last)
+def steps_of(rows: Mapping[str, str]) -> tuple[StepResult, ...]:
+    """Return the steps that rows state, by name. A figure that is none is as if absent, and so is a row that is none."""
+    found = ((step, re.fullmatch(_ROW, row)) for step, row in rows.items())
+    return tuple(_step(step, row) for step, row in found if row is not None)
 
 
-def bounds_text(percentiles: Iterable[Percentile]) -> str:
-    """Return the intervals of percentiles as `bounds` has them, without those that have no end."""
-    return ", ".join(f"p{one.percentile:g} {_interval(one)}" for one in percentiles if _interval(one))
-
-
-def _interval(one: Percentile) -> str:
-    if one.low_ms is None:
-        return "" if one.high_ms is None else f"to {_digits(one.high_ms)}"
-    return f"from {_digits(one.low_ms)}" if one.high_ms is None else f"{_digits(one.low_ms)} to {_digits(one.high_ms)}"
-
-
-def _bounds_in(text: str) -> dict[float, tuple[float | None, float | None]]:
-    return {float(name[1:]): _ends(words) for name, *words in map(str.split, filter(None, text.split(", ")))}
-
-
-def _ends(words: list[str]) -> tuple[float | None, float | None]:
-    match words:
-        case ["from", low]:
-            return _finite(low), None
-        case ["to", high]:
-            return None, _finite(high)
-        case [low, _, high]:
-            return _finite(low), _finite(high)
-    return None, None
-
-
-def _finite(figure: str | None) -> float | None:
-    return None if figure is None or not isfinite(found := float(figure)) else found
-
-
-def _digits(figure: float) -> str:
-    return f"{figure:.15g}"
+def _step(step: str, row: re.Match[str]) -> StepResult:
+    figures: Mapping[str, Any] = {one.name: number(row[one.name]) for one in (_RATE, *_BELOW, _LONGEST, _MOVED)}
+    counts: Mapping[str, Any] = {one.name: int(row[one.name] or 0) for one in (_SUCCEEDED, _FAILED)}
+    return with_percentiles(StepResult(step=step, **counts, **figures), percentiles_in(row["percentiles"]))

@@ -15,7 +15,8 @@ from sshload_operator.api.status.results import (
     StageResult,
     TargetResult,
 )
-from sshload_operator.api.status.steps import StepResult, percentile_name
+from sshload_operator.api.status.percentiles import percentile_name
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.cli.view.page import Facts, Grid, Paste
 from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds
 from sshload_operator.decision.comparison.figures import in_order

@@ -163,6 +163,5 @@ def _history(test: Object) -> Object:
 
 def _in_short(results: Results) -> Results:
     total = results.step("total")
-    return replace(
-        results, whole_steps=() if total is None else (total,), parts={}, stages=(), errors=(), negotiated=()
-    )
+    timings = {} if total is None else {total.step: total.row}
+    return replace(results, timings=timings, listed_steps=(), parts={}, stages=(), errors=(), negotiated=())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp, hypot, inf, log
 
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.steps import TELLING_PERCENTILES
+from sshload_operator.api.status.percentiles import TELLING_PERCENTILES
 
 _LARGEST_LOGARITHM = log(sys.float_info.max) - 1
 

@@ -57,7 +57,7 @@ from sshload_operator.planning.plan import Plan, gateway_of
 def results_status(plan: Plan, summary: RunSummary) -> Results:
     """Return `status.results`. Text that a server or a tenant's own worker chose is cut to what the CRD takes."""
     load, measured = summary.load, measured_load(plan, summary)
-    interval, steps = completed_rate_interval(plan, summary), steps_status(plan, summary)
+    interval = completed_rate_interval(plan, summary)
     target = _target(plan, summary)
     return Results(
         duration_seconds=rounded(load.duration_s),
@@ -72,8 +72,7 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
         error_percent=percent(attempts(measured, summary).error_rate),
         p99_ms=_p99_ms(summary, Window.MEASURED),
         warm_up=_warm_up(summary) if plan.spec.warm_up_s else None,
-        whole_steps=tuple(step for step in steps if not step.is_part),
-        parts={step.step: step.row for step in steps if step.is_part},
+        timings={step.step: step.row for step in steps_status(plan, summary)},
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
         burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,

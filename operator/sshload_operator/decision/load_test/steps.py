@@ -1,4 +1,4 @@
-"""`status.results.steps` and `parts`: which steps a status has in full, and which percentiles of each."""
+"""`status.results.timings`: which steps a status has in full, and which percentiles of each."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -10,13 +10,8 @@ from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
-from sshload_operator.api.status.steps import (
-    FIELDS_OF_PERCENTILES,
-    TELLING_PERCENTILES,
-    Percentile,
-    StepResult,
-    bounds_text,
-)
+from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, TELLING_PERCENTILES, Percentile
+from sshload_operator.api.status.steps import StepResult, with_percentiles
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.plan import Plan
 
@@ -40,11 +35,7 @@ def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
 def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
     """Return a step of which thresholds name these percentiles: in full if there are any, or if it is a whole one."""
     in_full = bool(named) or step.step.rpartition(".")[2] in _WHOLE
-    percentiles = {one.percentile: one for one in _percentiles(step)}
-    shown = FIELDS_OF_PERCENTILES if in_full else TELLING_PERCENTILES
-    bounded = named.union(TELLING_PERCENTILES) if in_full else named
-    flat = {f"{FIELDS_OF_PERCENTILES[one]}_ms": percentiles[one].ms for one in shown if one in percentiles}
-    return StepResult(
+    found = StepResult(
         step=step.step[:STEP_CHARACTERS],
         count=step.count,
         failures=step.failures,
@@ -53,10 +44,15 @@ def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
         min_ms=milliseconds(step.min_us) if in_full else None,
         mean_ms=milliseconds(step.mean_us),
         max_ms=milliseconds(step.max_us) if in_full else None,
-        bounds=bounds_text(percentiles[one] for one in shown if one in percentiles and one in bounded),
-        intervals=tuple(one for name, one in percentiles.items() if name in named.difference(FIELDS_OF_PERCENTILES)),
-        **flat,
     )
+    shown = named.union(FIELDS_OF_PERCENTILES) if in_full else TELLING_PERCENTILES
+    bounded = named.union(TELLING_PERCENTILES) if in_full else named
+    percentiles = (one for one in _percentiles(step) if one.percentile in shown)
+    return with_percentiles(found, (one if one.percentile in bounded else _unbounded(one) for one in percentiles))
+
+
+def _unbounded(one: Percentile) -> Percentile:
+    return Percentile(percentile=one.percentile, ms=one.ms)
 
 
 def _percentiles(step: StepStats) -> Iterator[Percentile]:
