@@ -10,7 +10,8 @@ from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES
-from sshload_operator.api.status.steps import StepResult
+from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.steps import StepResult, with_percentiles
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.planning.plan import Plan
@@ -34,12 +35,28 @@ def step_json(step: str, percentiles: Mapping[float, Any], **figures: Any) -> di
     return {"step": step, "count": 600, "rate": 20.0, **figures, **flat}
 
 
-def as_listed(step: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a step of results as operators wrote it that kept its percentiles in a list alone."""
-    flat = {"bounds", *(f"{field}Ms" for field in FIELDS_OF_PERCENTILES.values())}
-    listed = [written(one) for one in read_fitting(StepResult, step).percentiles]
-    others = {name: figure for name, figure in step.items() if name not in flat}
-    return {"failures": 0, **others, "intervals": listed}
+def as_fields(results: Json) -> dict[str, Any]:
+    """Return results as operators wrote them that had a field for each figure of a whole step, and rows of parts."""
+    steps = read_fitting(Results, results).steps
+    return {
+        **{name: figure for name, figure in results.items() if name != "timings"},
+        "steps": [written(step) for step in steps if not step.is_part],
+        "parts": {step.step: step.row for step in steps if step.is_part},
+    }
+
+
+def as_listed(results: Json) -> dict[str, Any]:
+    """Return results as operators wrote them that kept all percentiles of each step in a list."""
+    steps = read_fitting(Results, results).steps
+    return {
+        **{name: figure for name, figure in results.items() if name != "timings"},
+        "steps": [_listed(step) for step in steps],
+    }
+
+
+def _listed(step: StepResult) -> dict[str, Any]:
+    bare = written(with_percentiles(step, ()))
+    return {"failures": 0, **bare, "intervals": [written(one) for one in step.percentiles]}
 
 
 def percentile_of(step: Mapping[str, Any], percentile: float) -> float | None:

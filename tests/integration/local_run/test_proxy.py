@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from local_cli import measured, start, wait_until, write_test
+from statuses import steps_of
 
 THROUGH_HAPROXY = {"managed": {"proxy": {"kind": "haproxy"}}}
 
@@ -17,11 +18,8 @@ def test_all_logins_go_through_the_proxy_which_makes_no_connection_of_its_own(
     through = {"managed": {"proxy": {"kind": kind}}}
     ended = measured(write_test(tmp_path, target=through), "--logs", tmp_path / "logs")
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
-    target, (total,) = (
-        ended.status["results"]["target"],
-        (step for step in ended.status["results"]["steps"] if step["step"] == "total"),
-    )
-    assert target["accepted"] == target["clientLogins"] == total["count"] > 0
+    target, total = ended.status["results"]["target"], steps_of(ended.status)["total"]
+    assert target["accepted"] == target["clientLogins"] == total.count > 0
     log = (tmp_path / "logs/target.log").read_text()
     assert log.count("Accepted publickey") == target["accepted"] + 1  # the login before the load
     assert "[preauth]" not in log
@@ -37,9 +35,10 @@ def test_a_proxy_that_passes_on_one_connection_holds_up_the_second_until_the_fir
     load = {"burst": {"connections": 2, "repeat": 1}}
     scenario = {"steps": [{"exec": {"command": "sleep 1"}}]}
     ended = measured(write_test(tmp_path, target=narrow, load=load, scenario=scenario))
-    (login,) = (step for step in ended.status["results"]["steps"] if step["step"] == "login")
-    assert (login["count"], ended.status["verdict"]) == (2, "Passed"), ended.err
-    assert login["maxMs"] > 900
+    login = steps_of(ended.status)["login"]
+    assert (login.count, ended.status["verdict"]) == (2, "Passed"), ended.err
+    assert login.max_ms is not None
+    assert login.max_ms > 900
 
 
 def test_a_proxy_that_is_lost_ends_the_run_and_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from local_cli import Ended, measured, sshload, write_test
+from statuses import steps_of
 
 ROOT = Path(__file__).parents[3]
 of_the_healthy_run = pytest.mark.xdist_group("healthy local run")
@@ -36,10 +37,10 @@ def test_a_healthy_run_passes_and_every_login_is_accounted_for(healthy: Ended) -
     ended = healthy
     assert ended.code == 0, ended.err
     results = ended.status["results"]
-    total = next(step for step in results["steps"] if step["step"] == "total")
+    total = steps_of(ended.status)["total"]
     assert ended.status["verdict"] == "Passed"
-    assert total["count"] == results["iterations"] > 0
-    assert results["target"]["accepted"] == results["target"]["clientLogins"] == total["count"]
+    assert total.count == results["iterations"] > 0
+    assert results["target"]["accepted"] == results["target"]["clientLogins"] == total.count
     assert results["negotiated"][0]["serverVersion"].startswith("SSH-2.0-OpenSSH")
     assert "resultsConfigMap" not in ended.status
 

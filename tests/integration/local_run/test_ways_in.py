@@ -11,6 +11,7 @@ import pytest
 from generator_reruns import rerun_while_lagging
 from local_cli import Ended, measured, metrics, sshload, start, wait_until, write_test
 from own_server import OwnServer, running_server
+from statuses import steps_of
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
 
 def counts(ended: Ended) -> dict[str, int]:
     """Return how often each step succeeded."""
-    return {step["step"]: step["count"] for step in ended.status["results"]["steps"]}
+    return {name: step.count for name, step in steps_of(ended.status).items()}
 
 
 def test_two_jump_hosts_are_passed_each_with_its_own_credentials(tmp_path: Path, own_server: OwnServer) -> None:

@@ -23,7 +23,7 @@ _MOST: Final = 100
 
 
 def without_names(pattern: str) -> str:
-    """Return a pattern without the names of its groups, which not every dialect knows, and which may not be repeated."""
+    """Return a pattern without the names of its groups: not every dialect has them, and none may stand there twice."""
     return re.sub(r"\?P<\w+>", "?:", pattern)
 
 

@@ -148,7 +148,9 @@ class StepResult:
 def with_percentiles(step: StepResult, percentiles: Iterable[Percentile]) -> StepResult:
     """Return a step that states these percentiles and no others: those with a field there, the others in a list."""
     stated = {one.percentile: one for one in percentiles}
-    flat: Mapping[str, Any] = {f"{name}_ms": stated[one].ms if one in stated else None for one, name in FIELDS_OF_PERCENTILES.items()}
+    flat: Mapping[str, Any] = {
+        f"{name}_ms": stated[one].ms if one in stated else None for one, name in FIELDS_OF_PERCENTILES.items()
+    }
     return replace(
         step,
         bounds=bounds_text(stated[one] for one in FIELDS_OF_PERCENTILES if one in stated),

@@ -5,6 +5,7 @@ from typing import Final
 
 from sshload_contract.vocabulary import WHOLE_STEPS
 
+from sshload_operator.api.status.percentiles import percentile_name
 from sshload_operator.api.status.results import (
     Agreement,
     FailureCount,
@@ -15,7 +16,6 @@ from sshload_operator.api.status.results import (
     StageResult,
     TargetResult,
 )
-from sshload_operator.api.status.percentiles import percentile_name
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.cli.view.page import Facts, Grid, Paste
 from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds

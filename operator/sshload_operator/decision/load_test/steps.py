@@ -9,8 +9,8 @@ from sshload_contract.vocabulary import WHOLE_STEPS, Window
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 from sshload_operator.api.status.figures import milliseconds, rounded
-from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, TELLING_PERCENTILES, Percentile
+from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
 from sshload_operator.api.status.steps import StepResult, with_percentiles
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.plan import Plan

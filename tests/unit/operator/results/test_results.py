@@ -1,6 +1,6 @@
 """The results in a status: every figure in the unit that its name says, and none that was not seen."""
 
-from dataclasses import fields, replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
@@ -16,10 +16,12 @@ from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.figures import rounded
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.percentiles import Percentile
 from sshload_operator.api.status.results import Results
-from sshload_operator.api.status.steps import StepResult
+from sshload_operator.api.status.steps import StepResult, with_percentiles
 from sshload_operator.planning.plan import Plan
-from statuses import RESULTS, as_listed, percentile_of, results_json
+from statuses import RESULTS, as_fields, as_listed, percentile_of, results_json
 
 PLAN = plan(quickstart(warmUp="5s"))
 SCHEMA = status_schema()["properties"]["results"]
@@ -50,15 +52,24 @@ def test_the_warm_up_is_reported_apart() -> None:
 
 
 def step_of(results: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(step for step in results["steps"] if step["step"] == name)
-    return found
+    """Return a step as it is read of its row."""
+    step = read_fitting(Results, results).step(name)
+    assert step is not None
+    return written(step)
 
 
 def with_latency(percentile: float, step: str) -> Plan:
     return plan(quickstart(thresholds=[{"latency": {"step": step, "percentile": percentile, "below": "2s"}}]))
 
 
-def test_a_whole_step_has_its_latencies_in_milliseconds_with_the_intervals_of_those_that_are_shown() -> None:
+def test_a_whole_step_is_one_row_of_its_latencies_in_milliseconds_with_the_intervals_of_those_that_are_shown() -> None:
+    assert results_json(PLAN, summary(590, 10))["timings"]["total"] == (
+        "590, 10 failed, 19.667/s, min 40, mean 50, p50 45 (42.75 to 47.7), p90 60 (57 to 63.6), p95 70,"
+        " p99 90 (85.5 to 95.4), p99.9 120, max 130 ms"
+    )
+
+
+def test_what_is_read_of_a_row_has_a_field_for_each_figure() -> None:
     assert step_of(results_json(PLAN, summary(590, 10)), "total") == {
         "step": "total",
         "count": 590,
@@ -76,13 +87,22 @@ def test_a_whole_step_has_its_latencies_in_milliseconds_with_the_intervals_of_th
     }
 
 
-def test_a_part_of_a_step_is_one_line_of_what_comparisons_and_the_table_show() -> None:
+def test_a_part_of_a_step_is_one_row_of_what_comparisons_and_the_table_show() -> None:
     times = "mean 50, p50 45, p90 60, p99 90 ms"
-    assert results_json(PLAN, summary(600))["parts"]["connect"] == f"600, {times}"
-    assert results_json(PLAN, summary(590, 10))["parts"]["exec"] == f"590, 10 failed, {times}"
+    assert results_json(PLAN, summary(600))["timings"]["connect"] == f"600, {times}"
+    assert results_json(PLAN, summary(590, 10))["timings"]["exec"] == f"590, 10 failed, {times}"
 
 
 _AMOUNTS = st.none() | st.floats(0, 1e18).map(rounded)
+
+
+_PERCENTILES = st.builds(
+    Percentile,
+    percentile=st.floats(0, 100).map(rounded),
+    ms=st.floats(0, 1e18).map(rounded),
+    low_ms=_AMOUNTS,
+    high_ms=_AMOUNTS,
+)
 
 
 @given(
@@ -91,31 +111,41 @@ _AMOUNTS = st.none() | st.floats(0, 1e18).map(rounded)
         step=st.just("exec"),
         count=st.integers(0, 10**18 - 1),
         failures=st.integers(0, 10**18 - 1),
+        rate=_AMOUNTS,
         bytes_per_second=_AMOUNTS,
+        min_ms=_AMOUNTS,
         mean_ms=_AMOUNTS,
-        p50_ms=_AMOUNTS,
-        p90_ms=_AMOUNTS,
-        p99_ms=_AMOUNTS,
-    )
+        max_ms=_AMOUNTS,
+    ),
+    st.lists(_PERCENTILES, max_size=8, unique_by=lambda one: one.percentile),
 )
-def test_the_line_of_a_part_says_all_that_is_read_of_it(part: StepResult) -> None:
-    (read,) = read_fitting(Results, {"parts": {"exec": part.row}, **RESULTS}).steps
-    for figure in fields(StepResult):
-        stated, found = getattr(part, figure.name), getattr(read, figure.name)
-        assert found == (pytest.approx(stated, rel=1e-14) if isinstance(stated, float) else stated)
-    assert list(problems({"parts": {"exec": part.row}, **RESULTS}, SCHEMA, "results")) == []
+def test_a_row_says_all_that_is_read_of_it(figures: StepResult, percentiles: list[Percentile]) -> None:
+    step = with_percentiles(figures, percentiles)
+    (read,) = read_fitting(Results, {"timings": {"exec": step.row}, **RESULTS}).steps
+    assert [astuple(one) for one in read.percentiles] == [close(astuple(one)) for one in step.percentiles]
+    for figure in ("step", "count", "failures", "rate", "bytes_per_second", "min_ms", "mean_ms", "max_ms"):
+        assert getattr(read, figure) == close(getattr(step, figure))
+    assert list(problems({"timings": {"exec": step.row}, **RESULTS}, SCHEMA, "results")) == []
 
 
-@pytest.mark.parametrize("row", ["", "many", "600, p50 -1 ms", "600, p50 1e400", "600, p50 1 ms; p90 2 ms", "1" * 301])
-def test_a_line_that_is_none_states_no_figure(row: str) -> None:
-    steps = read_fitting(Results, {"parts": {"exec": row}, **RESULTS}).steps
+def close(figure: Any) -> Any:
+    """Return what equals figures of the same first 15 digits."""
+    if isinstance(figure, tuple):
+        return tuple(map(close, figure))
+    return pytest.approx(figure, rel=1e-14) if isinstance(figure, float) else figure
+
+
+@pytest.mark.parametrize(
+    "row", ["", "many", "600, p50 -1 ms", "600, p50 1e400", "600, p101 5 ms", "600, p50 1 ms; p90 2 ms", "1" * 2_001]
+)
+def test_a_row_that_is_none_states_no_figure(row: str) -> None:
+    steps = read_fitting(Results, {"timings": {"exec": row}, **RESULTS}).steps
     assert [step.percentiles for step in steps] in ([], [()])
 
 
 def test_a_part_that_a_threshold_names_is_stated_as_a_whole_step_is() -> None:
     results = results_json(with_latency(99, "connect"), summary())
     assert step_of(results, "connect").keys() == step_of(results, "login").keys()
-    assert "connect" not in results["parts"]
 
 
 def test_a_percentile_that_a_threshold_names_has_its_interval() -> None:
@@ -135,7 +165,8 @@ def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_name
         for step in summary().steps
     )
     results = results_json(with_latency(75, "login"), summary(steps=with_75))
-    assert [step["step"] for step in results["steps"] if "intervals" in step] == ["login"]
+    assert "p75 50 (48 to 52)" in results["timings"]["login"]
+    assert [step.step for step in read_fitting(Results, results).steps if step.intervals] == ["login"]
     assert step_of(results, "login")["intervals"] == [listed]
     assert list(problems(results, SCHEMA, "results")) == []
 
@@ -163,17 +194,28 @@ def test_an_interval_reaches_as_far_as_the_samples_bound_it() -> None:
     assert [ends[one] for one in (50, 90, 99)] == [(None, None), (None, 63.6), (85.5, None)]
 
 
-def test_what_an_earlier_operator_wrote_of_a_step_says_the_same() -> None:
-    for step in results_json(PLAN, summary(590, 10))["steps"]:
-        new, former = (read_fitting(StepResult, one) for one in (step, as_listed(step)))
-        assert former.intervals
-        assert (new.percentiles, new.failures, new.rate) == (former.percentiles, former.failures, former.rate)
+def test_what_an_earlier_operator_wrote_of_steps_says_the_same() -> None:
+    results = results_json(with_latency(75, "connect"), summary(590, 10))
+    steps = {step.step: step for step in read_fitting(Results, results).steps}
+    for of in (as_fields, as_listed):
+        former = read_fitting(Results, of(results))
+        assert not former.timings
+        assert {step.step: step.percentiles for step in former.steps} == {
+            name: step.percentiles for name, step in steps.items()
+        }
+        for step in former.steps:
+            new = steps[step.step]
+            assert (step.count, step.failures, step.rate, step.max_ms) == (
+                new.count, new.failures, new.rate, new.max_ms
+            )  # fmt: skip
 
 
 def test_each_step_stands_there_once() -> None:
     results = results_json(PLAN, summary())
-    names = [*(step["step"] for step in results["steps"]), *results["parts"]]
-    assert sorted(names) == sorted({"startDelay", "connect", "auth", "login", "exec", "total"})
+    assert set(results["timings"]) == {"startDelay", "connect", "auth", "login", "exec", "total"}
+    twice = read_fitting(Results, {**as_fields(results), "timings": {"total": "7"}})
+    assert sorted(step.step for step in twice.steps) == sorted(results["timings"])
+    assert [step.count for step in twice.steps if step.step == "total"] == [7]
 
 
 def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
