@@ -1,8 +1,9 @@
 """Which defaults the API server writes into a spec: those that a rule or a column reads, and no others.
 
 A spec in a cluster is as long as its author wrote it, but for the fields that a CEL rule takes for given and those that
-`kubectl get` prints. The operator knows all defaults by itself; the description of a field says those that nobody
-writes.
+`kubectl get` prints. A rule that asks whether a field is there, as in `!has(self.client) || self.client.library ==
+'paramiko'`, does not take that field for given, but what is in it. The operator knows all defaults by itself; the
+description of a field says those that nobody writes.
 """
 
 import re
@@ -15,6 +16,7 @@ Schema = Mapping[str, Any]
 Path = tuple[str, ...]
 
 _TEXT: Final = re.compile(r"'(?:[^'\\\\]|\\\\.)*'")
+_ASKED_FOR: Final = re.compile(r"\bhas\(self\.([\w.]+)\)")
 _FIELD: Final = re.compile(r"\bself((?:\.\??[A-Za-z]\w*(?!\w*\())+)")
 
 
@@ -36,9 +38,11 @@ def _with_holders(path: Path) -> Iterator[Path]:
 def _read(schema: Schema, path: Path) -> Iterator[Path]:
     """Yield the path of each field that a rule of the object at `path` or of one in it reads, and of what holds it."""
     for rule in schema.get("x-kubernetes-validations", ()):
-        for fields in _FIELD.findall(_TEXT.sub("''", rule["rule"])):
-            names = [name.removeprefix("?") for name in fields[1:].split(".")]
-            yield from ((*path, *one) for one in _with_holders(tuple(names)))
+        expression = _TEXT.sub("''", rule["rule"])
+        asked_for = {tuple(fields.split(".")) for fields in _ASKED_FOR.findall(expression)}
+        for fields in _FIELD.findall(expression):
+            names = tuple(name.removeprefix("?") for name in fields[1:].split("."))
+            yield from ((*path, *one) for one in _with_holders(names) if one not in asked_for)
     for name, field in schema.get("properties", {}).items():
         yield from _read(field, (*path, name))
 

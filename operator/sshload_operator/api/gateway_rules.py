@@ -18,6 +18,8 @@ _FIELDS: Final = {
 }
 """Where a spec names a gateway, with what tells so in CEL."""
 HAS_GATEWAY: Final = f"({' || '.join(_FIELDS.values())})"
+NO_CLIENT: Final = "!has(self.client)"
+"""All rules take the client that holds where a spec has none, so that the API server need not write it into specs."""
 _STEP_KINDS: Final = ScenarioStep.__args__
 _POSSIBLE: Final = [kind for kind in _STEP_KINDS if hasattr(kind, "gateway_timings")]
 _POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _POSSIBLE)
@@ -118,7 +120,7 @@ GATEWAY_RULES: Final = (
         ),
     ),
     Rule(
-        f"!{HAS_GATEWAY} || self.client.library == '{Library.SSH2_PYTHON}' && !self.client.controlMaster"
+        f"!{HAS_GATEWAY} || {NO_CLIENT} || self.client.library == '{Library.SSH2_PYTHON}' && !self.client.controlMaster"
         f" && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
         + "".join(f" && !has(self.client.{name})" for name in _UNUSED_TEXTS),
         "can have timeouts, quickAck and networkDelay only where the target is a gateway: the workers speak no SSH",

@@ -16,6 +16,7 @@ from sshload_operator.api.gateway_rules import (
     GATEWAY_RULES,
     GATEWAY_TIMINGS_IN_CEL,
     HAS_GATEWAY,
+    NO_CLIENT,
     calls_gateway,
     timings_of_gateway,
 )
@@ -62,13 +63,14 @@ def _processes(spec: LoadTestSpec) -> int:
 
 _LOGINS: Final = (
     Rule(
-        f"!has(self.target.managed) || self.client.auth in {BY_KEY_IN_CEL}",
+        f"!has(self.target.managed) || {NO_CLIENT} || self.client.auth in {BY_KEY_IN_CEL}",
         "a managed target takes publickey, certificate or agent",
         lambda spec: not isinstance(spec.target, ManagedTarget) or spec.auth in BY_KEY,
         at=".client.auth",
     ),
     Rule(
-        f"!has(self.target.external) || !self.target.external.encryptedKey || self.client.auth in {BY_KEY_IN_CEL}",
+        f"!has(self.target.external) || !self.target.external.encryptedKey || {NO_CLIENT}"
+        f" || self.client.auth in {BY_KEY_IN_CEL}",
         "there is no key that could be encrypted, by client.auth",
         lambda spec: (
             not isinstance(spec.target, ExternalTarget) or not spec.target.encrypted_key or spec.auth in BY_KEY
@@ -102,7 +104,7 @@ _LOGINS: Final = (
 def _no_window_for_sftp(name: str, attribute: str) -> Rule:
     """libssh2 opens its SFTP channel with a window of its own choice."""
     return Rule(
-        f"self.client.library != 'ssh2-python' || !has(self.client.{name}) || !has(self.scenario.steps)"
+        f"{NO_CLIENT} || self.client.library != 'ssh2-python' || !has(self.client.{name}) || !has(self.scenario.steps)"
         f" || !self.scenario.steps.exists(s, {_HAS_SFTP})",
         "the library ssh2-python has no such setting for SFTP: use sftpReadSize",
         lambda spec: (
@@ -117,7 +119,8 @@ def _no_window_for_sftp(name: str, attribute: str) -> Rule:
 def _no_keep_alive(load: str) -> Rule:
     has = "has(self.load.hold)" if load == "load.hold" else "has(self.load.capacity) && has(self.load.capacity.hold)"
     return Rule(
-        f"self.client.library != 'openssh' || !({has}) || duration(self.{load}.keepAlive) == duration('0s')",
+        f"{NO_CLIENT} || self.client.library != 'openssh' || !({has})"
+        f" || duration(self.{load}.keepAlive) == duration('0s')",
         f"the library openssh cannot check that a session is alive: {load}.keepAlive must be 0s",
         lambda spec: (
             spec.client.library is not Library.OPENSSH
@@ -133,7 +136,7 @@ _LIBRARIES: Final = (
     _no_window_for_sftp("windowSize", "window_bytes"),
     _no_window_for_sftp("packetSize", "packet_bytes"),
     Rule(
-        "self.client.library != 'openssh' || !has(self.via)"
+        f"{NO_CLIENT} || self.client.library != 'openssh' || !has(self.via)"
         f" || self.via.all(v, v.?auth.orValue('publickey') in {BY_KEY_IN_CEL})",
         "the library openssh takes publickey, certificate or agent",
         lambda spec: spec.client.library is not Library.OPENSSH or all(host.auth in BY_KEY for host in spec.via),
@@ -142,13 +145,13 @@ _LIBRARIES: Final = (
     _no_keep_alive("load.hold"),
     _no_keep_alive("load.capacity.hold"),
     Rule(
-        "self.client.library != 'mina-sshd' || !has(self.via)",
+        f"{NO_CLIENT} || self.client.library != 'mina-sshd' || !has(self.via)",
         "the library mina-sshd goes through no jump hosts",
         lambda spec: spec.client.library not in WITHOUT_JUMP_HOSTS or not spec.via,
         at=".via",
     ),
     Rule(
-        "self.client.library != 'mina-sshd' || has(self.scenario.steps)"
+        f"{NO_CLIENT} || self.client.library != 'mina-sshd' || has(self.scenario.steps)"
         f" && self.scenario.steps.all(s, has(s.exec) || has(s.sleep) || {_HAS_SFTP})",
         "the library mina-sshd takes the steps exec, sleep, and those of SFTP",
         lambda spec: (
@@ -349,7 +352,7 @@ _THRESHOLDS: Final = (
         at=".thresholds",
     ),
     Rule(
-        "!(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
+        f"{NO_CLIENT} || !(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
         " || self.thresholds.all(t, !has(t.latency)"
         f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
         "the library openssh runs programs, as mina-sshd does, whose parts cannot be measured: latency.step must not be"

@@ -6,9 +6,9 @@ from typing import Any, Final
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.shapes.reading import read_fitting
-from sshload_operator.api.status.load_test import TestStatus, ThresholdStatus
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import MOST_POINTS, ScheduleCondition, ScheduleStatus, TrendPoint
-from sshload_operator.decision.baseline.judge import BASELINE_UNIT
+from sshload_operator.api.status.thresholds import BASELINE_UNIT, ThresholdStatus
 from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.report.document import spec_text, time_text, within_limit
 from sshload_operator.report.saved_run import KeptObject

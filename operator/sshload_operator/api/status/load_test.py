@@ -12,7 +12,6 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus, SearchStatus
 from sshload_operator.api.status.figures import (
     Amount,
-    AnyNumber,
     Count,
     ObjectName,
     Percent,
@@ -21,6 +20,7 @@ from sshload_operator.api.status.figures import (
 )
 from sshload_operator.api.status.head import Column, Condition, RunStatus
 from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.state import ConditionType, Phase
 
 _Resources = Annotated[str | None, Text(1_000)]
@@ -62,34 +62,6 @@ class Progress:
         "Failures so far by their outcome, the most frequent first.",
     ] = ()
     search: SearchStatus | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThresholdStatus:
-    """One threshold."""
-
-    threshold: Annotated[str, Text(200), "The threshold in words."]
-    observed: Annotated[str | None, Text(200), "The measured value. Absent if there were too few samples."] = None
-    passed: Annotated[bool | None, "Whether it was met. Absent if that cannot be judged."] = None
-    kind: Annotated[str | None, Text(20), "Its kind, as in the spec: latency, errorRate, throughput or capacity."] = (
-        None
-    )
-    step: Annotated[str | None, Text(50), "The step of a latency."] = None
-    percentile: Annotated[AnyNumber | None, "The percentile of a latency."] = None
-    limit: Annotated[AnyNumber | None, "Its limit."] = None
-    unit: Annotated[
-        str | None,
-        Text(30),
-        "The unit of the limit, of value, low and high: ms, %, /s, that of the search, or % of the baseline.",
-    ] = None
-    value: Annotated[
-        AnyNumber | None,
-        "What was seen. With the unit % of the baseline, how far above it (or, negative, below).",
-    ] = None
-    low: Annotated[
-        AnyNumber | None, "The lower end of its 95 % confidence interval, or the lower bound of a capacity."
-    ] = None
-    high: Annotated[AnyNumber | None, "The upper end."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

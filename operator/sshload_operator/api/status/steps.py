@@ -160,7 +160,7 @@ def with_percentiles(step: StepResult, percentiles: Iterable[Percentile]) -> Ste
 
 
 def steps_of(rows: Mapping[str, str]) -> tuple[StepResult, ...]:
-    """Return the steps that rows state, by name. A figure that is none is as if absent, and so is a row that is none."""
+    """Return the steps that rows state, by name. What is no figure is as if absent, and so is what is no row."""
     found = ((step, re.fullmatch(_ROW, row)) for step, row in rows.items())
     return tuple(_step(step, row) for step, row in found if row is not None)
 

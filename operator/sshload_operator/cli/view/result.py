@@ -6,23 +6,18 @@ from typing import Final
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.shapes.forms import timestamp_text
-from sshload_operator.api.status.load_test import BaselineStatus, TestStatus, ThresholdStatus
+from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
+from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.cli.view.advice import pastes
 from sshload_operator.cli.view.capacity import capacity_parts
 from sshload_operator.cli.view.measured import measured_parts, steps_as_rows
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste
 from sshload_operator.cli.view.text import ABSENT
-from sshload_operator.decision.baseline.judge import BASELINE_UNIT
 from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Phase, Reason
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
 _SAY_TOTALS: Final = (Reason.THRESHOLDS_MET, Reason.NO_THRESHOLDS)
-_PERCENT: Final = "%"
-_CAPACITY: Final = "capacity"
-_AT_THE_LIMIT: Final = "at the limit"
-_UPPER_LIMITS: Final = ("latency", "errorRate")
-_HUNDRED = 100
 
 
 def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page:
@@ -32,11 +27,10 @@ def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page
     """
     if status.phase is not Phase.FINISHED:
         return Page(name, "No verdict yet", status.phase or Phase.PENDING, None)
-    asked = frozenset(one.step for one in status.thresholds if one.step)
     parts: list[Grid | Facts | Paste] = [*_baseline(status.baseline), *capacity_parts(status.capacity)]
     if status.results is not None:
         totals_said = status.reason in _SAY_TOTALS
-        parts += measured_parts(status.results, asked, totals_said=totals_said, verbose=verbose)
+        parts += measured_parts(status.results, totals_said=totals_said, verbose=verbose)
     return Page(
         name=name,
         verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
@@ -66,35 +60,8 @@ def _sentence(status: TestStatus) -> str:
 def _check(one: ThresholdStatus, verdict: Verdict | None) -> Check:
     """Return a threshold as judged. Of a run that was not measured none is, whatever was seen."""
     if verdict in MEASURED or not one.observed:
-        return Check(one.threshold, one.observed or ABSENT, _margin(one), one.passed)
+        return Check(one.threshold, one.observed or ABSENT, one.distance, one.passed)
     return Check(one.threshold, one.observed, f"not judged: {verdict or 'no verdict'}", None)
-
-
-def _margin(one: ThresholdStatus) -> str:
-    """Return how far the figure is from its limit, or why there is none; empty where the status says neither."""
-    if one.value is None or one.limit is None or one.kind is None:
-        return _why_unseen(one) if one.passed is None and not one.observed else ""
-    below = one.kind in _UPPER_LIMITS
-    if one.unit == BASELINE_UNIT:
-        room = one.limit - one.value if below else one.limit + one.value
-        return f"{_points(room)} {'to spare' if room > 0 else 'too many'}" if room else _AT_THE_LIMIT
-    apart = one.value - one.limit
-    if not apart:
-        return _AT_THE_LIMIT
-    side = "below" if apart < 0 else "above"
-    if one.unit == _PERCENT:
-        return f"{_points(apart)} {side}"
-    return f"{abs(apart) / one.limit * _HUNDRED:.3g} % {side}" if one.limit > 0 else ""
-
-
-def _why_unseen(one: ThresholdStatus) -> str:
-    if one.unit == BASELINE_UNIT:
-        return "not held against a baseline"
-    return "no capacity is known" if one.kind == _CAPACITY else "too few samples"
-
-
-def _points(apart: float) -> str:
-    return f"{abs(apart):.3g} {'point' if abs(apart) == 1 else 'points'}"
 
 
 def _baseline(baseline: BaselineStatus | None) -> Sequence[Facts]:

@@ -15,6 +15,7 @@ from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.thresholds import BASELINE_UNIT
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThreshold, RelativeThroughput
 from sshload_operator.decision.baseline.find import Found, Unusable, compares_figures, find_baseline
 from sshload_operator.decision.baseline.measured import (
@@ -36,7 +37,6 @@ from sshload_operator.state import ObservedBaseline, Reason
 # Beyond so many times the length, a longer load is no advice.
 _MOST_TIMES_LONGER = 100
 _PERCENT = 100
-BASELINE_UNIT = "% of the baseline"
 _BEST_FIRST = (True, None, False)
 _MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
 

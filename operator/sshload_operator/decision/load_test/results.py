@@ -24,7 +24,7 @@ from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
-from sshload_operator.api.status.load_test import FailuresSoFar, Progress, ThresholdStatus
+from sshload_operator.api.status.load_test import FailuresSoFar, Progress
 from sshload_operator.api.status.results import (
     ALGORITHM_CHARACTERS,
     FIRST_MESSAGE_CHARACTERS,
@@ -45,6 +45,7 @@ from sshload_operator.api.status.results import (
     TargetResult,
     WarmUp,
 )
+from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.load_test.hold import held, per_session
@@ -337,7 +338,7 @@ def progress(plan: Plan, snapshot: Snapshot) -> Progress:
 def threshold_status(result: ThresholdResult) -> ThresholdStatus:
     """Return a threshold as judged, as a status has it."""
     terms = result.terms
-    return ThresholdStatus(
+    whole = ThresholdStatus(
         threshold=result.threshold,
         observed=result.observed,
         passed=result.passed,
@@ -350,6 +351,8 @@ def threshold_status(result: ThresholdResult) -> ThresholdStatus:
         low=_rounded(result.low),
         high=_rounded(result.high),
     )
+    bare = ThresholdStatus(threshold=whole.threshold, observed=whole.observed, passed=whole.passed)
+    return replace(whole if whole.has_interval else bare, margin=whole.distance)
 
 
 def _rounded(figure: float | None) -> float | None:
