@@ -88,7 +88,7 @@ class WrittenScenario:
     rules: ClassVar[tuple[Rule, ...]] = (
         exactly_one(steps="steps", locustfile="locustfile"),
         Rule(
-            "(self.sessionReuse == 'pool') == has(self.poolSize)",
+            "(has(self.sessionReuse) && self.sessionReuse == 'pool') == has(self.poolSize)",
             "is required with sessionReuse pool, and only then",
             lambda scenario: (scenario.session_reuse is SessionReuse.POOL) == (scenario.pool_size is not None),
             at=".poolSize",

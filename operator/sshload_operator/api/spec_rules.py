@@ -79,7 +79,7 @@ _LOGINS: Final = (
         explain=lambda spec: f"{spec.auth} has no key that could be encrypted",
     ),
     Rule(
-        "self.scenario.sessionReuse != 'user' || has(self.load.users)"
+        "!has(self.scenario.sessionReuse) || self.scenario.sessionReuse != 'user' || has(self.load.users)"
         " || has(self.load.capacity) && has(self.load.capacity.users)",
         "user is for load.users only: no other load has users",
         _has_user_sessions_only_with_users,

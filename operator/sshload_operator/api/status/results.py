@@ -239,13 +239,6 @@ class MaxStartupsAdvice:
         Text(64),
         "MaxStartups of the managed target. Absent for an external one, whose setting is not known.",
     ] = None
-    authentication_mean_ms: Annotated[
-        Amount | None,
-        "How long a connection was unauthenticated, on average; the longest, of held sessions and probes.",
-    ] = None
-    concurrent_mean: Annotated[
-        Amount | None, "How many connections were unauthenticated at once, on average. Absent for bursts."
-    ] = None
     predicted_drop_percent: Annotated[
         Amount | None,
         "Which share of the connections sshd's rule drops at this setting. Absent for a burst that overflowed its"
@@ -259,18 +252,12 @@ class MaxStartupsAdvice:
         bool | None,
         "True if others were closed before the banner without a message, which may have been drops.",
     ] = None
-    needed_start: Annotated[
-        Count | None,
-        "The least start with which at most one in a million connections finds so many others. Absent if every"
-        " setting drops some.",
-    ] = None
     recommended: Annotated[
         str | None,
         Text(64),
-        "The smallest start:rate:full with which sshd drops no connection of such a load, with the headroom; never"
-        " below sshd's default.",
+        "The smallest start:rate:full with which sshd drops no connection of such a load, with a headroom of 25 %;"
+        " never below sshd's default. Absent if every setting drops some.",
     ] = None
-    headroom_percent: Annotated[Amount | None, "By how much the recommended start is above the needed one."] = None
     message: Annotated[str, Text(1_024), "The same in words, or why there is no advice."]
 
 

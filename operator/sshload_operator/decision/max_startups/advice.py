@@ -11,7 +11,7 @@ from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.gateway_rules import calls_gateway
-from sshload_operator.api.status.figures import milliseconds, percent, rounded
+from sshload_operator.api.status.figures import percent
 from sshload_operator.api.status.results import MaxStartupsAdvice
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady, Users
@@ -30,7 +30,6 @@ from sshload_operator.planning.plan import Plan
 HEADROOM = 0.25
 LOST_SHARE = 1e-6
 """`start` is so high that no more than this share of connections find as many unauthenticated ones."""
-_US_PER_S = 1_000_000
 _NEAR_THE_LIMIT = 0.9
 
 
@@ -135,18 +134,12 @@ def _of_logins(logins: tuple[Logins, ...], setting: MaxStartups | None) -> MaxSt
         message = _overflow(observed, need)
     else:
         message = f"{_drops(observed, foreseen, setting)} {_what_to_set(need, setting)}"
-    longest = max(logins, key=lambda one: one.time_s)
-    steady = [one.concurrent for one in logins if not isinstance(one.arrivals, Burst)]
     return MaxStartupsAdvice(
         setting=_setting_text(setting),
-        authentication_mean_ms=milliseconds(longest.time_s * _US_PER_S),
-        concurrent_mean=rounded(max(steady)) if steady else None,
         predicted_drop_percent=None if foreseen is None else percent(foreseen.dropped),
         observed_drop_percent=percent(observed),
         observed_is_lower_bound=any(one.unexplained for one in logins) or None,
-        needed_start=need.start,
         recommended=None if need.start is None else str(recommended(need.start)),
-        headroom_percent=None if need.start is None else round(HEADROOM * 100),
         message=message,
     )
 
