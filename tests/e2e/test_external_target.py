@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from cluster_server import OWN_SERVER, key_pair, secret, server
 from live_cluster import LiveCluster, load_test, lone_worker_test
+from statuses import steps_of
 
 pytestmark = pytest.mark.xdist_group("an external target")
 
@@ -69,7 +70,7 @@ def test_the_way_through_a_jump_host_is_timed_by_itself(own_server: LiveCluster)
     target = external()
     status = own_server.run(lone_worker_test("jump", target=target, via=[target["external"]]))
     assert status["verdict"] == "Passed", status["message"]
-    counts = {step["step"]: step["count"] for step in status["results"]["steps"]}
+    counts = {name: step.count for name, step in steps_of(status).items()}
     assert counts["via1.login"] == counts["login"] == counts["total"] == 30
 
 

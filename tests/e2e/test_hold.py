@@ -6,7 +6,7 @@ import pytest
 import yaml
 from guide import ROOT, blocks
 from live_cluster import LiveCluster
-from sshload_operator.api.status.steps import part_of
+from statuses import steps_of
 
 pytestmark = pytest.mark.own_core
 
@@ -34,8 +34,8 @@ def test_a_thousand_sessions_are_held_to_the_last(status: dict[str, Any], guides
     assert status["verdict"] == "Passed", status["message"]
     hold = status["results"]["hold"]
     assert (hold["heldLeast"], hold["heldMost"]) == (asked, asked)
-    (held,) = (step for step in status["results"]["steps"] if step["step"] == "held.hold")
-    assert (held["count"], held.get("failures", 0)) == (asked, 0)
+    held = steps_of(status)["held.hold"]
+    assert (held.count, held.failures) == (asked, 0)
 
 
 def test_what_a_session_takes_of_the_target_is_told(status: dict[str, Any]) -> None:
@@ -57,6 +57,6 @@ def test_a_newcomers_login_is_told_with_and_without_them(status: dict[str, Any])
 
 def test_each_held_session_gave_its_signs_of_life(status: dict[str, Any]) -> None:
     """Each asks every five seconds, and all are held for twelve at least."""
-    asked = part_of("held.keepAlive", status["results"]["parts"]["held.keepAlive"])
+    asked = steps_of(status)["held.keepAlive"]
     assert asked.failures == 0
     assert asked.count >= 2 * 1_000

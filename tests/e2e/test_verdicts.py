@@ -4,11 +4,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import yaml
 from live_cluster import LiveCluster, condition, load_test, lone_worker_test
-from statuses import percentile_of, steps_of
+from statuses import steps_of
 
 
 def test_a_file_gives_the_same_account_without_a_cluster(cluster: LiveCluster, tmp_path: Path) -> None:
@@ -39,7 +38,7 @@ def test_too_few_samples_for_a_percentile_are_inconclusive_and_show_no_number(cl
     thresholds = [{"latency": {"step": "total", "percentile": 99.9, "below": "2s"}}]
     status = cluster.run(lone_worker_test("few", thresholds=thresholds))
     assert (status["verdict"], status["reason"]) == ("Inconclusive", "TooFewSamples")
-    assert percentile_of(step(status, "total"), 99.9) is None
+    assert steps_of(status)["total"].percentile_ms(99.9) is None
     assert "observed" not in status["thresholds"][0]
 
 
@@ -57,8 +56,3 @@ def test_max_startups_at_its_default_shows_in_a_burst_as_dropped_connections(clu
     assert dropped > 0
     assert status["results"]["burst"]["attempted"] == 60
     assert status["results"]["burst"]["established"] == 60 - dropped
-
-
-def step(status: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(item for item in status["results"]["steps"] if item["step"] == name)
-    return found

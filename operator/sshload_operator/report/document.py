@@ -61,7 +61,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "release": release,
         "test": {"name": run.name, "namespace": run.namespace},
         "verdict": verdict_of(status),
-        "thresholds": stated.get("thresholds", []),
+        "thresholds": [written(replace(one, margin=one.distance)) for one in status.thresholds],
         "baseline": stated.get("baseline"),
         "results": None if results is None else _results(results),
         "capacity": stated.get("capacity"),

@@ -15,6 +15,7 @@ from lossy_link import Passed
 from network_faults import NETWORK_FAULTS, problems, run_through
 from ssh_server import Keys, SshServer, make_keys
 from sshload_contract.client import Library
+from statuses import steps_of
 
 
 def main() -> int:
@@ -55,10 +56,10 @@ def _print(library: Library, name: str, ended: Ended, passed: Passed, server: Ss
         outcomes[error["outcome"]] = outcomes.get(error["outcome"], 0) + error["count"]
     well = results.get("iterations", 0) - results.get("failures", 0)
     did = ", ".join(f"{count} {outcome}" for outcome, count in {"ok": well, **outcomes}.items())
-    least_ms = {step["step"]: step.get("minMs", "-") for step in results.get("steps", ())}
+    connect = steps_of({"results": results}).get("connect")
     packets = f"{passed.passed} packets through, {passed.lost} lost, {passed.reordered} early, {passed.reset} reset"
-    least = f"connect from {least_ms.get('connect', '-')} ms"
-    print(f"{library:12} {name:40} {did}; {least}; {packets}; {server.accepted()} logins", flush=True)
+    mean = f"connect {'-' if connect is None else connect.mean_ms} ms on average"
+    print(f"{library:12} {name:40} {did}; {mean}; {packets}; {server.accepted()} logins", flush=True)
 
 
 if __name__ == "__main__":

@@ -61,11 +61,6 @@ class Logins:
         """The share of connections that was dropped."""
         return self.dropped / self.attempted
 
-    @property
-    def concurrent(self) -> float:
-        """How many were unauthenticated at once, on average (Little's law)."""
-        return (self.attempted - self.dropped) / self.lasted_s * self.time_s
-
 
 def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
     """Return the measured window's logins, those of one manner together.

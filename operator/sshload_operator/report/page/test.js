@@ -12,9 +12,12 @@
         ["verdict", (one) => { const [name, text] = mark(one.passed); return element("strong", { class: name }, text); }],
         ["threshold", (one) => one.threshold],
         ["seen", (one) => one.observed],
-        ["value", (one) => one.value, true],
-        ["95 % interval", (one) => (absent(one.low) && absent(one.high) ? null : `${figure(one.low)} to ${figure(one.high)}`)],
-        ["unit", (one) => one.unit],
+        ["margin", (one) => one.margin],
+        ...(report.thresholds.every((one) => absent(one.low) && absent(one.high)) ? [] : [
+          ["value", (one) => one.value, true],
+          ["95 % interval", (one) => (absent(one.low) && absent(one.high) ? null : `${figure(one.low)} to ${figure(one.high)}`)],
+          ["unit", (one) => one.unit],
+        ]),
       ], report.thresholds));
     const results = report.results;
     if (results) draw.head.append(figures([
