@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from sshload_operator.api.kinds import TEST
+from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.control.api_server.client import api_client
 from sshload_operator.control.api_server.cluster import Cluster, Object, collection_path, object_path
 
@@ -91,8 +93,11 @@ async def measure_one_run(cluster: Cluster, load_s: int) -> Object:
     finished_unix_s = time.time()
     name = test["status"]["resultsConfigMap"]
     summary = json.loads(kubectl("get", "configmap", name, "-n", NAMESPACE, "-o", r"jsonpath={.data.results\.json}"))
-    login = next(step for step in test["status"]["results"]["steps"] if step["step"] == "login")
-    first_login_unix_s = summary["started_unix_s"] + login["meanMs"] / 1000
+    results = read_fitting(TestStatus, test["status"]).results
+    login = None if results is None else results.step("login")
+    if login is None or login.mean_ms is None:
+        raise SystemExit("no login succeeded")
+    first_login_unix_s = summary["started_unix_s"] + login.mean_ms / 1000
     report("apply to first measured login (load's start + mean login)", f"{first_login_unix_s - applied_unix_s:.2f} s")
     last_due_unix_s = summary["started_unix_s"] + load_s
     report("end of load to terminal phase with results", f"{finished_unix_s - last_due_unix_s:.2f} s")

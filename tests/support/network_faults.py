@@ -11,6 +11,7 @@ from lossy_link import FAR_ADDRESS, Passed, Weather
 from ssh_server import SshServer
 from sshload_contract.client import Library
 from sshload_contract.vocabulary import Outcome
+from statuses import steps_of
 
 BRIEF, PATIENT = "2s", "60s"
 """The time limits of the parts that may end by theirs, and of all others: a server may wait for a CPU for seconds."""
@@ -142,15 +143,15 @@ def problems(fault: NetworkFault, ended: Ended) -> Iterator[str]:
         counted[error["outcome"]] += error["count"]
     if results["failures"] != sum(counted.values()):
         yield f"{results['failures']} failures, of which the outcomes are {counted}"
-    total = next(step for step in results["steps"] if step["step"] == "total")
-    failures = total.get("failures", 0)
-    if results["iterations"] != total["count"] + failures:
-        yield f"{results['iterations']} iterations, of which {total['count']} succeeded, {failures} did not"
+    steps = steps_of(ended.status)
+    total = steps["total"]
+    if results["iterations"] != total.count + total.failures:
+        yield f"{results['iterations']} iterations, of which {total.count} succeeded, {total.failures} did not"
     if not fault.must <= counted.keys() <= fault.must | fault.may:
         yield f"outcomes {counted} in place of {sorted(fault.must)}"
-    if not fault.must and not fault.may and not total["count"]:
+    if not fault.must and not fault.may and not total.count:
         yield "nothing succeeded"
-    least_ms = {step["step"]: step.get("minMs", 0.0) for step in results["steps"]}
+    least_ms = {name: step.min_ms or 0.0 for name, step in steps.items()}
     for step, at_least_ms in fault.at_least_ms.items():
         if least_ms[step] < at_least_ms:
             yield f"{step} took {least_ms[step]} ms, where the way alone takes {at_least_ms} ms"

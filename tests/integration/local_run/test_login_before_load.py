@@ -63,11 +63,6 @@ def assert_not_begun(ended: Ended, reason: str, *words: str) -> None:
     assert "loopLagP99Ms" not in status["results"]["generator"]
 
 
-def steps_named(name: str, ended: Ended) -> list[dict[str, Any]]:
-    """Return the results of the steps of this name."""
-    return [step for step in ended.status["results"].get("steps", []) if step["step"] == name]
-
-
 def test_a_server_that_accepts_and_says_nothing_is_unreachable(tmp_path: Path, own_server: OwnServer) -> None:
     with silent_server() as port:
         ended = run(tmp_path, own_server, spec=SOON, port=port)
@@ -132,8 +127,8 @@ def test_a_jump_host_that_refuses_the_key_is_the_one_that_is_named(
 def test_the_login_before_the_load_is_in_no_count(tmp_path: Path) -> None:
     ended = measured(write_test(tmp_path, workers={"replicas": 2}), "--logs", tmp_path / "logs")
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
-    target, (login,) = ended.status["results"]["target"], steps_named("login", ended)
-    assert target["accepted"] == target["clientLogins"] == login["count"] == ended.status["results"]["iterations"]
+    target, login = ended.status["results"]["target"], steps_of(ended.status)["login"]
+    assert target["accepted"] == target["clientLogins"] == login.count == ended.status["results"]["iterations"]
     assert (tmp_path / "logs/target.log").read_text().count("Accepted publickey") == target["accepted"] + 2
 
 
