@@ -26,16 +26,18 @@ _MEGA = 1_000_000
 _WHOLE = frozenset(step.value for step in WHOLE_STEPS)
 
 
-def measured_parts(results: Results, *, totals_said: bool, verbose: bool) -> Iterator[Grid | Facts | Paste]:
+def measured_parts(
+    results: Results, asked: frozenset[str], *, totals_said: bool, verbose: bool
+) -> Iterator[Grid | Facts | Paste]:
     """Yield what is shown of results, in the order in which it happened.
 
-    `totals_said` leaves out what the verdict's sentence has said already.
+    `asked` are the steps that thresholds name. `totals_said` leaves out what the verdict's sentence has said already.
     """
     yield Facts((("load", _load(results, totals_said=totals_said)), *_held(results)))
     if results.stages:
         yield _stages(results.stages)
     if results.steps:
-        yield _steps(results.steps, verbose=verbose)
+        yield _steps(results.steps, asked, verbose=verbose)
     if results.errors:
         yield _errors(results.errors)
     facts = (
@@ -85,8 +87,8 @@ def _fresh_login(login: FreshLogin) -> Iterator[tuple[str, str]]:
     yield "new login", text
 
 
-def _steps(steps: Sequence[StepResult], *, verbose: bool) -> Grid:
-    shown = [step for step in in_order(steps) if verbose or _is_telling(step)] or list(in_order(steps))
+def _steps(steps: Sequence[StepResult], asked: frozenset[str], *, verbose: bool) -> Grid:
+    shown = [step for step in in_order(steps) if verbose or _is_telling(step, asked)] or list(in_order(steps))
     moves = any(step.bytes_per_second is not None for step in shown)
     heads = [*(("rate/s",) if verbose else ()), "mean ms", *(f"p{one}" for one in _PERCENTILES), "max"]
     rows = [(step.step, f"{step.count:,}", f"{step.failures:,}", *_figures(step, verbose=verbose)) for step in shown]
@@ -99,9 +101,9 @@ def _steps(steps: Sequence[StepResult], *, verbose: bool) -> Grid:
     return Grid(("step", "count", "failed", *heads), tuple(rows), note=". ".join(notes))
 
 
-def _is_telling(step: StepResult) -> bool:
+def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:
     """Tell whether a step is whole, failed, or promised something of: the parts of a login or a command are neither."""
-    return step.step.rpartition(".")[2] in _WHOLE or not step.is_part or step.failures > 0
+    return step.step.rpartition(".")[2] in _WHOLE or step.step in asked or step.failures > 0
 
 
 def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
+from sshload_operator.api.status.steps import steps_of
 from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.cli.view.advice import pastes
 from sshload_operator.cli.view.capacity import capacity_parts
@@ -30,7 +31,7 @@ def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page
     parts: list[Grid | Facts | Paste] = [*_baseline(status.baseline), *capacity_parts(status.capacity)]
     if status.results is not None:
         totals_said = status.reason in _SAY_TOTALS
-        parts += measured_parts(status.results, totals_said=totals_said, verbose=verbose)
+        parts += measured_parts(status.results, _asked(status), totals_said=totals_said, verbose=verbose)
     return Page(
         name=name,
         verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
@@ -45,6 +46,16 @@ def result_rows(status: TestStatus) -> Iterator[Mapping[str, object]]:
     """Yield the rows of a result for a spreadsheet: its steps."""
     if status.results is not None:
         yield from steps_as_rows(status.results)
+
+
+def _asked(status: TestStatus) -> frozenset[str]:
+    """Return the steps that latency thresholds name.
+
+    The rows of these steps are in full. An earlier operator's thresholds have their steps.
+    """
+    rows = () if status.results is None else steps_of(status.results.timings)
+    in_full = (step.step for step in rows if not step.is_part)
+    return frozenset((*in_full, *(one.step for one in status.thresholds if one.step)))
 
 
 def _sentence(status: TestStatus) -> str:

@@ -45,6 +45,7 @@ def test_a_run_as_fast_as_its_baseline_passes_and_says_so() -> None:
             **TERMS,
             "observed": "61.2 ms, 1.02 (1.01 to 1.03) times the baseline's 60 ms",
             "passed": True,
+            "margin": "8 points to spare",
             "value": 2.0,
             "low": 0.575,
             "high": 3.445,
@@ -144,7 +145,7 @@ def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against
     assert passes.said() == ("Invalid", "GeneratorSaturated")
     assert "300 ms of the generator's own delay" in passes.status["message"]
     assert passes.status["results"]["generator"]["latenciesMayIncludeMs"] == 300
-    assert passes.status["thresholds"] == [TERMS]
+    assert passes.status["thresholds"] == [{**TERMS, "margin": "not held against a baseline"}]
 
 
 def test_a_run_whose_generator_lagged_for_steal_says_so() -> None:
@@ -179,7 +180,7 @@ def test_without_a_baseline_nothing_passes() -> None:
     passes = against(slower(1.0))
     assert passes.said() == ("Inconclusive", "NoBaseline")
     assert passes.status["message"] == "there is no SSHLoadTest before in the namespace load-tests"
-    assert passes.status["thresholds"] == [TERMS]
+    assert passes.status["thresholds"] == [{**TERMS, "margin": "not held against a baseline"}]
     assert passes.condition("Passed")["status"] == "Unknown"
 
 

@@ -73,6 +73,14 @@ def test_the_api_server_adds_nothing_to_a_list_of_the_spec(fields: Fields) -> No
     assert [path for path, schema in fields.items() if "[]" in path and "default" in schema] == []
 
 
+def test_the_api_server_writes_no_client_into_a_spec_that_has_none_and_a_whole_one_into_one_that_has() -> None:
+    """Each rule about the client asks whether there is one, and then takes its library for given."""
+    fields = FIELDS["sshloadtests"]
+    assert "default" not in fields[".spec.client"]
+    assert fields[".spec.client.library"]["default"] == "ssh2-python"
+    assert fields[".spec.client.auth"]["default"] == "publickey"
+
+
 @of_every_kind
 def test_every_number_of_the_spec_has_a_range(fields: Fields) -> None:
     numbers = {path: schema for path, schema in fields.items() if schema.get("type") in ("integer", "number")}

@@ -72,6 +72,14 @@ def test_without_v_the_parts_of_a_login_are_counted_and_not_listed() -> None:
     assert any("-v shows all 6 steps" in line for line in shown)
 
 
+def test_of_rows_the_whole_steps_and_those_that_a_threshold_names_are_listed_without_v() -> None:
+    timings = {"connect": "600, mean 1 ms", "kex": "600, 20/s, mean 3.5 ms", "total": "600, 20/s, mean 40 ms"}
+    results = {**RESULTS, "steps": [], "errors": [], "timings": timings}
+    shown = lines({**FINISHED, "thresholds": [], "results": results})
+    assert [line.split()[0] for line in shown if line.startswith(tuple(timings))] == ["kex", "total"]
+    assert any("-v shows all 3 steps" in line for line in shown)
+
+
 @pytest.mark.parametrize("why", ["failed", "promised"])
 def test_a_part_that_failed_or_has_a_threshold_is_listed_without_v(why: str) -> None:
     kex = step_json("kex", {}, failures=3 if why == "failed" else 0)

@@ -250,9 +250,9 @@ def test_logins_are_counted_by_what_they_negotiated_whoever_they_are_for() -> No
 
 def test_a_percentile_of_too_few_samples_is_absent() -> None:
     bare = tuple(replace(step, percentiles_us={**step.percentiles_us, "99.9": None}) for step in summary().steps)
-    results = results_json(PLAN, summary(steps=bare))
-    assert all(percentile_of(step, 99.9) is None for step in results["steps"])
-    assert all(percentile_of(step, 99) is not None for step in results["steps"])
+    steps = read_fitting(Results, results_json(PLAN, summary(steps=bare))).steps
+    assert all(step.percentile(99.9) is None for step in steps)
+    assert all(step.percentile(99) is not None for step in steps)
     assert percentile_of(step_of(results_json(PLAN, summary()), "total"), 99.9) == 120.0
 
 

@@ -72,7 +72,7 @@ def test_what_is_not_known_is_left_out() -> None:
 def test_a_threshold_that_cannot_be_judged_says_neither_what_was_seen_nor_whether_it_held() -> None:
     assert written(FINISHED)["thresholds"] == [
         {"threshold": "p99", "observed": "90 ms", "passed": True},
-        {"threshold": "p99.9"},
+        {"threshold": "p99.9", "margin": "too few samples"},
     ]
 
 
