@@ -56,7 +56,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
     summary, results = run.summary, status.results
-    document = {
+    document: dict[str, Any] = {
         "version": REPORT_VERSION,
         "release": release,
         "test": {"name": run.name, "namespace": run.namespace},
