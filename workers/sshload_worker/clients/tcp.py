@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from gevent import get_hub, sleep
+from gevent import get_hub, getcurrent, sleep
 from gevent.timeout import Timeout
 from sshload_contract.vocabulary import Outcome
 
@@ -47,11 +47,12 @@ class Descriptor:
     socket is given back only after the session is gone: a dying session never writes into another connection.
     """
 
-    __slots__ = ("_loop", "_quick_ack", "_readable", "_wait", "_writable", "socket")
+    __slots__ = ("_loop", "_quick_ack", "_readable", "_switch_to_hub", "_wait", "_writable", "socket")
 
     def __init__(self, open_socket: _socket.socket, *, quick_ack: bool) -> None:
         hub = get_hub()
         self._wait = hub.wait
+        self._switch_to_hub = hub.switch
         self._loop = hub.loop
         self._quick_ack = quick_ack
         self.socket = open_socket
@@ -103,10 +104,19 @@ class Descriptor:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
 
     def wait_readable(self) -> None:
-        """Wait, while other greenlets run, until there is something to read."""
+        """Wait, while other greenlets run, until there is something to read.
+
+        The loop switches to this greenlet without gevent's Waiter between them, which costs a fifth of a wait: whoever
+        waits to read looks again at what there is, and so may be woken for nothing.
+        """
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-        self._wait(self._readable)
+        readable = self._readable
+        readable.start(getcurrent().switch)
+        try:
+            self._switch_to_hub()
+        finally:
+            readable.stop()
 
     def wait_writable(self) -> None:
         """Wait, while other greenlets run, until there is room to write."""
