@@ -16,7 +16,7 @@ from sshload_operator.manifests.mounts import (
     SEALING_FOLDER,
 )
 
-LIBRARIES: Final = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", "sqlalchemy", "uvicorn")
+LIBRARIES: Final = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", "sqlalchemy", "uvicorn", "uvloop")
 _SECRET_MODE: Final = 0o600
 _PRIVATE_MODE: Final = 0o700
 
