@@ -14,7 +14,7 @@ from sshload_operator.api.load_test_file import Document, read_objects
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import written
 from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
-from sshload_operator.cli.options import FILE, Parsed, cluster_options, object_name, output, timeout, verbose
+from sshload_operator.cli.options import FILE, NEW_FILE, Parsed, cluster_options, object_name, output, timeout, verbose
 from sshload_operator.cli.run import Given, given, keep, local_options, local_run_options
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
 from sshload_operator.cli.view.formats import print_result
@@ -33,7 +33,7 @@ _OF_CLUSTER: Final = ("namespace", "kubeconfig", "context")
 @local_options
 @cluster_options
 @timeout
-@click.option("--save", metavar="FILE", type=FILE, help="Write the comparison with its results there.")
+@click.option("--save", type=NEW_FILE, help="Write the comparison with its results there.")
 @output()
 @verbose()
 def command(  # noqa: PLR0913 - click passes each option

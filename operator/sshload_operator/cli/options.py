@@ -80,6 +80,15 @@ class Parsed(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
+def file_to_write(text: str) -> Path:
+    """Return the path of a file in a directory that exists; raises ValueError, before a run is lost to a wrong path."""
+    path = Path(text)
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no directory {path.parent}: make it first")
+    return path
+
+
+NEW_FILE: Final = Parsed("FILE", file_to_write)
 output: Final = partial(
     click.option,
     "-o",

@@ -15,7 +15,7 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LOCUSTFILE, TRACE
 from sshload_operator.api.status.head import written
 from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed_on, not_kept
-from sshload_operator.cli.options import FILE, Parsed, allowed_target, host_and_file, output, verbose
+from sshload_operator.cli.options import FILE, NEW_FILE, Parsed, allowed_target, host_and_file, output, verbose
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.cli.view.result import result_page, result_rows
@@ -106,9 +106,7 @@ def given(options: dict[str, Any]) -> Given:
 @click.option(
     "--baseline", metavar="FILE", type=FILE, help="The baseline: what `sshload run -o json` printed of an earlier run."
 )
-@click.option(
-    "--save", metavar="FILE", type=FILE, help="Write the test with all it measured there, for `sshload report`."
-)
+@click.option("--save", type=NEW_FILE, help="Write the test with all it measured there, for `sshload report`.")
 @output()
 @verbose()
 def command(output: str, verbose: bool, save: Path | None, **options: Any) -> ExitCode:  # noqa: FBT001 - click passes it by its name

@@ -15,7 +15,7 @@ from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.compare import runner
 from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
-from sshload_operator.cli.options import FILE, Parsed, output
+from sshload_operator.cli.options import FILE, NEW_FILE, Parsed, output
 from sshload_operator.cli.run import Given, finished_test, given, keep, local_options, only_test
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
@@ -46,7 +46,7 @@ def swept_field(text: str) -> Sweep:
     help="The field and its values: load.arrivals.rate=10,20,40 or =10..50:10.",
 )
 @local_options
-@click.option("--save", metavar="FILE", type=FILE, help="Write each value with its test there, for `sshload report`.")
+@click.option("--save", type=NEW_FILE, help="Write each value with its test there, for `sshload report`.")
 @output()
 def command(file: Path, swept: Sweep, output: str, save: Path | None, **options: Any) -> ExitCode:
     """Run the SSHLoadTest of FILE here at each value of one field, and print a table with a curve.

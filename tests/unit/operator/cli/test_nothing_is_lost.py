@@ -149,10 +149,20 @@ def test_a_file_that_cannot_be_written_costs_no_result(
     ask: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(run, "run_locally", lambda *_: result())
-    code, out, err = ask("run", EXAMPLE, "--save", tmp_path / "missing" / "saved.json")
+    (tmp_path / "saved.json").mkdir()
+    code, out, err = ask("run", EXAMPLE, "--save", tmp_path / "saved.json")
     assert code == ExitCode.PASSED
     assert out.startswith("Passed")
-    assert "saved.json: No such file or directory. It was not written; the result stands" in err
+    assert "saved.json: Is a directory. It was not written; the result stands" in err
+
+
+@pytest.mark.parametrize("words", [("run", EXAMPLE), ("compare", "-f", EXAMPLE), ("sweep", EXAMPLE)], ids=str)
+def test_a_file_in_a_directory_that_is_not_there_is_refused_before_the_load(
+    ask: Any, tmp_path: Path, words: tuple[str | Path, ...]
+) -> None:
+    code, out, err = ask(*words, "--save", tmp_path / "missing" / "saved.json")
+    assert (code, out) == (ExitCode.USAGE, "")
+    assert f"there is no directory {tmp_path}/missing: make it first" in err
 
 
 @pytest.mark.parametrize(
