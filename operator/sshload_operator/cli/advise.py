@@ -12,7 +12,7 @@ from sshload_operator.api.load_test_file import read_finished_test
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.cli.exit_code import ExitCode, failed
+from sshload_operator.cli.exit_code import ExitCode, failed, failed_on
 from sshload_operator.cli.options import FILE, cluster_options
 from sshload_operator.cli.view.advice import advice_page
 from sshload_operator.cli.view.formats import print_result
@@ -28,7 +28,9 @@ def command(name: str | None, filename: Path | None, **options: Any) -> ExitCode
         raise click.UsageError("name a test of a cluster, or give a file with -f")
     try:
         test = read_finished_test(filename) if filename is not None else _of_cluster(name or "", options)
-    except (SpecError, OSError, LookupError) as error:
+    except OSError as error:
+        return failed_on(filename or Path(), error)
+    except (SpecError, LookupError) as error:
         return failed(str(error))
     status = read_fitting(TestStatus, test.get("status"))
     print_result("table", test, advice_page(test["metadata"]["name"], status), ())

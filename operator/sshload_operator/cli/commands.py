@@ -21,6 +21,14 @@ _NO_FILES = 4
 """What kubectl understands as: these, and no names of files."""
 
 _SHELLS: Final = ("bash", "zsh", "fish")
+_COMPLETION: Final = """Print what completes commands in a shell.
+
+\b
+bash:  source <(sshload completion bash)
+zsh:   source <(sshload completion zsh)
+fish:  sshload completion fish | source
+"""
+
 _EXIT_CODES: Final = """\b
 Exit codes:
   0    Passed        every threshold was met, and the numbers can be trusted;
@@ -108,17 +116,11 @@ def sshload() -> None:
     """Find out how much SSH a server takes."""
 
 
-@click.command("completion", epilog=_EXIT_CODES)
+@click.command("completion", epilog=_EXIT_CODES, help=_COMPLETION)
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    r"""Print what completes commands in a shell.
-
-    \b
-    bash:  source <(sshload completion bash)
-    zsh:   source <(sshload completion zsh)
-    fish:  sshload completion fish | source
-    """
+    """Print the shell's lines that complete the commands."""
     program = (context.find_root().info_name or "sshload").replace(" ", "-")
     variable = f"_{program.replace('-', '_').upper()}_COMPLETE"
     found = get_completion_class(shell)

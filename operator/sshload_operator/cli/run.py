@@ -44,6 +44,14 @@ _EXTERNAL: Final = (
     ("ca-file", "The authorities to check a gateway's certificate by."),
 )
 
+_OF_FILES: Final[Mapping[str, str]] = {
+    Reason.CREDENTIALS_REJECTED: "here, files take the place of the Secret: correct the one that --identity,"
+    " --password-file, --token-file or --via-... names",
+    Reason.HOST_KEY_MISMATCH: "here, the file that --known-hosts or --via-known-hosts names takes the place of the"
+    " Secret: correct the key there",
+}
+"""What to change in the files of the command line, where the message of a run's reason names Secrets."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
@@ -128,11 +136,19 @@ def command(output: str, verbose: bool, save: Path | None, **options: Any) -> Ex
         keep(asked.logs / "summary.json", to_json(result.summary))
     if save is not None:
         keep(save, saved_run_text(finished_test(document, result), result.summary))
-    if result.status.reason == Reason.TARGET_NOT_ALLOWED:
-        complain("here, --allow-target HOST[:PORT] allows it")
     page = result_page(document.name, result.status, verbose=verbose)
     print_result(output, finished_test(document, result), page, result_rows(result.status))
+    if (advice := _advice_here(result.status.reason, asked.own_files())) is not None:
+        complain(advice)
     return exit_code(result.status.verdict)
+
+
+def _advice_here(reason: str | None, own: OwnFiles) -> str | None:
+    """Return what to change on the command line, where the message of a run's reason says it of a cluster."""
+    if reason == Reason.TARGET_NOT_ALLOWED:
+        return "here, --allow-target HOST[:PORT] allows it"
+    logs_in_by_files = own.target != Credentials() or own.via
+    return _OF_FILES.get(reason) if reason and logs_in_by_files else None
 
 
 def finished_test(document: Document, result: LocalResult) -> Mapping[str, Any]:

@@ -43,7 +43,7 @@ class Credentials:
 
 
 def target_endpoint(target: ExternalTarget | GatewayTarget, given: Credentials) -> Endpoint | GatewayEndpoint:
-    """Return how workers speak to a target that exists; raises LocalRunError where a file is missing."""
+    """Return how workers speak to a target that exists; raises LocalRunError where none is named, OSError."""
     if isinstance(target, GatewayTarget):
         return _gateway_endpoint(target, given)
     return _endpoint(target, given, "--", "FILE", "client.auth")
@@ -52,7 +52,7 @@ def target_endpoint(target: ExternalTarget | GatewayTarget, given: Credentials) 
 def via_endpoints(
     hosts: tuple[ExternalTarget, ...], given: Mapping[str, Credentials], known_hosts: Path | None
 ) -> tuple[Endpoint, ...]:
-    """Return how workers log in to each jump host, with the files given for its name; raises LocalRunError.
+    """Return how workers log in to each jump host, with the files given for its name; raises LocalRunError, OSError.
 
     `known_hosts` holds where a jump host has no such file of its own: host keys are public, other files are not shared.
     """
@@ -89,14 +89,11 @@ def _gateway_endpoint(target: GatewayTarget, given: Credentials) -> GatewayEndpo
 
 
 def readable(path: Path | None) -> str:
-    """Return the absolute path of a file that can be read, empty for none; raises LocalRunError."""
+    """Return the absolute path of a file that can be read, empty for none; raises OSError."""
     if path is None:
         return ""
-    try:
-        with path.open("rb"):
-            return str(path.absolute())
-    except OSError as error:
-        raise LocalRunError(f"{path}: {error.strerror}") from error
+    with path.open("rb"):
+        return str(path.absolute())
 
 
 def _endpoint(server: ExternalTarget, given: Credentials, dashes: str, value: str, field: str) -> Endpoint:

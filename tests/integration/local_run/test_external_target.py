@@ -52,4 +52,4 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, own_server: OwnServ
     missing = tmp_path / "missing"
     ended = sshload("run", path, "--allow-target", "127.0.0.1", "--identity", missing, "--known-hosts", missing)
     assert ended.code == 4
-    assert f"{missing}: No such file or directory" in ended.err
+    assert f"sshload: {missing}: No such file or directory. Give the path of a file that can be read" in ended.err

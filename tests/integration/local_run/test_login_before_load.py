@@ -94,6 +94,7 @@ def test_a_wrong_key_is_refused_once_by_each_worker(tmp_path: Path, own_server: 
         f"(127.0.0.1 port {own_server.port}) refused the credentials",
         "spec.target.external.credentialsSecretRef",
     )
+    assert "correct the one that --identity" in ended.err
     assert own_server.log.read_text().count("Disconnected from authenticating user") == before + 1
 
 
@@ -108,6 +109,7 @@ def test_a_wrong_host_key_is_named(tmp_path: Path, own_server: OwnServer, strang
         f"the host key of the target (127.0.0.1 port {own_server.port}) is not the known one",
         "spec.target.external.knownHostsSecretRef",
     )
+    assert "the file that --known-hosts or --via-known-hosts names takes the place of the Secret" in ended.err
 
 
 def test_a_jump_host_that_refuses_the_key_is_the_one_that_is_named(

@@ -152,7 +152,10 @@ def _host_keys(server: Endpoint, library: Library, role: str) -> HostKeys:
     except KnownHostsError as error:
         raise GeneratorFaultError(f"{role}: {error}") from error
     if not keys.accepted and not keys.authorities:
-        raise GeneratorFaultError(f"{role}: known_hosts has no line for {server.host} at port {server.port}")
+        raise GeneratorFaultError(
+            f"{role}: known_hosts has no line for {server.host} at port {server.port}. Add the one that `ssh-keyscan -p"
+            f" {server.port} {server.host}` prints, once you have compared it with the server's"
+        )
     if not keys.accepted and library not in _TELL_HOST_CERTIFICATES:
         raise GeneratorFaultError(
             f"{role}: known_hosts has only a @cert-authority line for {server.host}, and {library} cannot check host"

@@ -190,6 +190,8 @@ def _duration_schema(form: Duration) -> Schema:
 
 
 def _read_percentage(form: Percentage, value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise Misfit(f"is {value}, but must be a percentage with its sign, such as 1%")
     written = read_text(Text(_PERCENTAGE_CHARACTERS), value)
     try:
         share = percent_share(written)

@@ -134,12 +134,24 @@ def test_a_misspelt_command_is_answered_with_the_nearest(
     assert "did you mean run?" in said(monkeypatch, capsys, "rnu")
 
 
-@pytest.mark.parametrize("command", [["run"], ["validate"], ["compare", "-f"], ["apply", "-f"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["run"], ["validate"], ["compare", "-f"], ["apply", "-f"], ["advise", "-f"]], ids=" ".join
+)
 def test_a_file_that_is_not_there_is_named_with_what_to_do(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = said(monkeypatch, capsys, *command, "/nowhere.yaml")
     assert answer == "sshload: /nowhere.yaml: No such file or directory. Give the path of a file that can be read\n"
+
+
+def test_the_help_of_completion_has_a_line_for_each_shell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["sshload", "completion", "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "zsh:   source <(sshload completion zsh)" in lines
 
 
 def test_where_no_cluster_is_known_it_says_how_to_name_one(

@@ -201,6 +201,17 @@ def test_everything_that_is_wrong_is_said_at_once_each_on_a_line(
     ]
 
 
+def test_a_percentage_without_its_sign_is_not_to_be_put_in_quotes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, {**SPEC, "thresholds": [{"errorRate": {"below": 0.01}}]})
+    assert validate(monkeypatch, path) == ExitCode.ERROR
+    assert capsys.readouterr().err == (
+        f"sshload: {path}: one: spec.thresholds[0].errorRate.below: is 0.01, but must be a percentage with its sign,"
+        " such as 1%\n"
+    )
+
+
 def test_a_directory_stands_for_its_files_and_others_in_it_are_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
