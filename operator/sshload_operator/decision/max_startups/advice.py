@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
-from sshload_contract.vocabulary import RunEnd
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.gateway_rules import calls_gateway
@@ -100,13 +100,12 @@ def _accepted(arrivals: Steady, logins: Logins) -> Steady:
 
 
 def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
-    """Return the advice, None for a run that cannot be trusted."""
+    """Return the advice, None for a run that cannot be trusted, or that ended early and had no drop that was named."""
     target = plan.spec.target
     managed = isinstance(target, ManagedTarget)
     if (
         calls_gateway(plan.spec)  # who logs in is not seen
         or summary.end is not RunEnd.COMPLETED
-        or summary.early_end is not None
         or defects(summary, managed=managed)
         or arrivals_dropped(summary)
     ):
@@ -114,10 +113,25 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
     if figures_spoiled(summary, plan.spec.scenario.slept_s):
         return None
     setting = setting_of(target.sshd) if isinstance(target, ManagedTarget) else None
+    if summary.early_end is not None:
+        return _of_early_end(summary, setting)
     try:
         return _of_logins(measured_logins(plan, summary), setting)
     except NoFiguresError as error:
         return MaxStartupsAdvice(setting=_setting_text(setting), message=f"no advice: {error}")
+
+
+def _of_early_end(summary: RunSummary, setting: MaxStartups | None) -> MaxStartupsAdvice | None:
+    """Return that there is no advice though sshd dropped connections, None where it says nothing of any drop."""
+    drop = (Timing.BANNER, Outcome.THROTTLED, Window.MEASURED)
+    throttled = sum(error.count for error in summary.errors if (error.step, error.outcome, error.window) == drop)
+    if throttled == 0:
+        return None
+    message = (
+        f"no advice: MaxStartups or PerSourceMaxStartups dropped {throttled} connections, and the load ended early. Run"
+        " the test without abortOnFail to learn which MaxStartups loses nothing of the load"
+    )
+    return MaxStartupsAdvice(setting=_setting_text(setting), message=message)
 
 
 def _setting_text(setting: MaxStartups | None) -> str | None:

@@ -10,7 +10,7 @@ from plans import EXTERNAL, plan, quickstart
 from runs import load, summary, target_stats
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.report import ErrorCount
-from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 from sshload_operator.api.status.head import written
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan
@@ -191,6 +191,18 @@ def test_without_figures_there_is_the_reason_and_no_figure() -> None:
         "setting": "10:30:100",
         "message": "no advice: it takes 30 logins at least to tell how long they take",
     }
+
+
+def test_a_load_that_ended_early_has_no_advice_and_names_the_drops() -> None:
+    early = EarlyEnd(0.7, "error rate below 1 %")
+    assert stated(plan(), replace(run(60, 20), early_end=early)) == {
+        "setting": "10:30:100",
+        "message": (
+            "no advice: MaxStartups or PerSourceMaxStartups dropped 20 connections, and the load ended early. Run the"
+            " test without abortOnFail to learn which MaxStartups loses nothing of the load"
+        ),
+    }
+    assert advice(plan(), replace(run(60, 0), early_end=early)) is None
 
 
 @pytest.mark.parametrize(
