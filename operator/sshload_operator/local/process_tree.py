@@ -47,11 +47,13 @@ class _Earlier:
 class ProcessTree:
     """All processes of one run. Their output goes to `<name>.log` in `log_dir`, standard error included.
 
-    One tree per process: it reaps every child of the process, its own or handed down.
+    Their temporary files go into `temporary_dir`. One tree per process: it reaps every child of the process, its own or
+    handed down.
     """
 
-    def __init__(self, log_dir: Path) -> None:
+    def __init__(self, log_dir: Path, temporary_dir: Path) -> None:
         self._log_dir = log_dir
+        self._temporary_dir = temporary_dir
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._earlier = _Earlier(os.getsid(0), frozenset(_descendants(os.getpid())))
         _become_subreaper()
@@ -65,6 +67,7 @@ class ProcessTree:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self._log_dir,
+                env={**os.environ, "TMPDIR": str(self._temporary_dir)},
                 start_new_session=True,
             )
 

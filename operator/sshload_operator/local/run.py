@@ -100,8 +100,12 @@ def run_locally(document: Document, options: LocalOptions, stop: "Stop | None" =
         raise SpecError("spec.suspend", "is true, and nobody would set it to false here: leave it out")
     test = TestIdentity(namespace=document.namespace or _NAMESPACE, name=document.name, uid=str(uuid4()), generation=1)
     plan = _held_against(options.baseline, _plan(test, document, options.allowed_targets))
-    with _private_folder() as folder, stop_signals() if stop is None else nullcontext(stop) as asked:
-        run = _LocalRun(test, folder, options)
+    with (
+        _private_folder() as folder,
+        _temporary_folder() as temporary,
+        stop_signals() if stop is None else nullcontext(stop) as asked,
+    ):
+        run = _LocalRun(test, folder, temporary, options)
         try:
             return asyncio.run(run.until_finished(plan, asked))
         finally:
@@ -111,11 +115,11 @@ def run_locally(document: Document, options: LocalOptions, stop: "Stop | None" =
 class _LocalRun:
     """One run: its processes, as the world in which its decisions are carried out."""
 
-    def __init__(self, test: TestIdentity, folder: Path, options: LocalOptions) -> None:
+    def __init__(self, test: TestIdentity, folder: Path, temporary: Path, options: LocalOptions) -> None:
         self._test = test
         self._folder = folder
         self._options = options
-        self._tree = ProcessTree(folder)
+        self._tree = ProcessTree(folder, temporary)
         self._observer: LocalObserver | None = None
         self._target_cpu: TargetCpu | None = None
         self._links = ExitStack()
@@ -307,6 +311,16 @@ def _private_folder() -> Iterator[Path]:
     above = Path(current_user().pw_dir) / ".cache"
     above.mkdir(mode=0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sshload-", dir=above) as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """Make a folder for what processes keep in temporary files, keys among it, and remove it with what they left.
+
+    A process that is killed removes nothing. Not in the private folder, because the paths of sockets may not be long.
+    """
+    with tempfile.TemporaryDirectory(prefix="sshload-") as folder:
         yield Path(folder)
 
 

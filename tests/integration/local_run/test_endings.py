@@ -64,6 +64,13 @@ def measured_iterations(started: Started) -> int:
     return int(told[-1].replace(",", "")) if told else 0
 
 
+def test_a_finished_run_leaves_no_temporary_file_and_so_no_key(tmp_path: Path, temporary: Path) -> None:
+    through = {"managed": {"proxy": {"kind": "haproxy"}}}
+    ended = measured(write_test(tmp_path, target=through, client={"library": "openssh"}))
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    assert [path.relative_to(temporary) for path in temporary.rglob("*")] == []
+
+
 def test_an_aborted_run_tells_what_was_measured_until_then(tmp_path: Path) -> None:
     started = start("run", write_test(tmp_path, load=ARRIVALS), "--output", "json")
     wait_until(lambda: measured_iterations(started) > 20, "twenty iterations")

@@ -9,7 +9,7 @@ import os, signal, sys, time
 from pathlib import Path
 from sshload_operator.local.process_tree import ProcessTree
 
-tree = ProcessTree(Path(sys.argv[1]))
+tree = ProcessTree(Path(sys.argv[1]), Path(sys.argv[1]))
 
 def until(holds):
     limit = time.monotonic() + 60
@@ -128,7 +128,7 @@ words = subprocess.Popen(["sh", "-c", "sleep 1000 >/dev/null & echo $!; read lin
     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 job = int(words.stdout.readline())
 daemon = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-tree = ProcessTree(Path(sys.argv[1]))
+tree = ProcessTree(Path(sys.argv[1]), Path(sys.argv[1]))
 tree.start("leaver", ["sh", "-c", "setsid sleep 1000 & echo $!"])
 until(lambda: tree.exit_code("leaver") is not None)
 tree.end(grace_s=1)
@@ -148,7 +148,7 @@ def test_what_a_child_from_before_starts_later_goes_on_though_its_parent_ends(tm
 import subprocess
 earlier = subprocess.Popen(["sh", "-c", "read line; sleep 1000 >&2 & echo $!"],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-tree = ProcessTree(Path(sys.argv[1]))
+tree = ProcessTree(Path(sys.argv[1]), Path(sys.argv[1]))
 orphan = int(earlier.communicate("start\\n", timeout=60)[0])
 tree.end(grace_s=1)
 assert alive(orphan)
