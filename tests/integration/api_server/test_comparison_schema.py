@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from sim_comparison import SimComparison, comparison_spec, measured
 from specs.comparisons import BAD, GOOD, PATCHED
 from specs.tables import BAD as BAD_TESTS
 from specs.tables import GOOD as GOOD_TESTS
-from sshload_operator.api.comparison.spec import ComparisonSpec, parse_comparison
+from sshload_operator.api.comparison.spec import MOST_TESTS, MOST_VARIANTS, ComparisonSpec, parse_comparison
 from sshload_operator.api.kinds import COMPARISON
 from sshload_operator.api.shapes.errors import SpecError
 from statuses import step_json
@@ -113,8 +114,9 @@ def test_a_comparison_of_the_quickstart_needs_no_more_than_two_names(comparisons
 
 
 def test_the_largest_comparison_fits_into_the_api_servers_store(cluster: LiveCluster) -> None:
-    """Etcd takes 1.5 MiB at a time: 200 tests of as many steps as there are, by names as long as can be."""
-    world = SimComparison(comparison_spec(*(f"a-variant-by-name-{letter}" for letter in "abcdefghij"), repeats=20))
+    """Etcd takes 1.5 MiB at a time: 192 tests of as many steps as there are, by names as long as can be."""
+    names = [f"a-variant-by-name-{letter}" for letter in ascii_lowercase[:MOST_VARIANTS]]
+    world = SimComparison(comparison_spec(*names, repeats=MOST_TESTS // MOST_VARIANTS))
     timings = ("subsystem", "open", "write", "close", "verify", "sftpWrite")
     names = [f"upload-{number:02}-into-the-archive.{timing}" for number in range(20) for timing in timings]
     found = {50: 123456.789, 90: 234567.891, 99: 345678.912}
@@ -122,7 +124,7 @@ def test_the_largest_comparison_fits_into_the_api_servers_store(cluster: LiveClu
     end["results"]["steps"] = [step_json(name, found) for name in [*names, "login", "total"]]
     world.make_and_end_all(end)
     world.operator_pass()
-    assert (world.status["phase"], len(world.status["tests"])) == ("Finished", 200)
+    assert (world.status["phase"], len(world.status["tests"])) == ("Finished", 192)
     spec = {**world.spec, "variants": [{"name": one["name"]} for one in world.spec["variants"]]}
     kind = {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTestComparison"}
     cluster.apply({**kind, "metadata": {"name": "cmp"}, "spec": spec})

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Final
 from sshload_contract.declared import Absent, Entries, Items, Text
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.api.comparison.spec import MOST_VARIANTS
 from sshload_operator.api.status.figures import (
     Amount,
     AnyNumber,
@@ -162,7 +163,7 @@ class VariantResult:
 class ComparisonResults:
     """The variants beside each other, as far as their tests are over."""
 
-    variants: Annotated[tuple[VariantResult, ...], Items(most=10), "Each variant, the first one first."]
+    variants: Annotated[tuple[VariantResult, ...], Items(most=MOST_VARIANTS), "Each variant, the first one first."]
     swept: Annotated[
         str, Text(200), Absent(""), "The field of which each variant has a value. Absent where none is."
     ] = ""
