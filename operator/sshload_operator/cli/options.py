@@ -80,15 +80,21 @@ class Parsed(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def file_to_write(text: str) -> Path:
-    """Return the path of a file in a directory that exists; raises ValueError, before a run is lost to a wrong path."""
-    path = Path(text)
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no directory {path.parent}: make it first")
-    return path
+class _NewFile(click.Path):
+    """The path of a file in a directory that exists, so that no run is lost to a wrong path."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or end with what is wrong with it."""
+        folder = Path(value).parent
+        if not folder.is_dir():
+            self.fail(f"there is no directory {folder}: make it first", param, ctx)
+        return super().convert(value, param, ctx)
 
 
-NEW_FILE: Final = Parsed("FILE", file_to_write)
+NEW_FILE: Final = _NewFile()
 output: Final = partial(
     click.option,
     "-o",

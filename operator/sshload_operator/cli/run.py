@@ -114,7 +114,9 @@ def given(options: dict[str, Any]) -> Given:
 @click.option(
     "--baseline", metavar="FILE", type=FILE, help="The baseline: what `sshload run -o json` printed of an earlier run."
 )
-@click.option("--save", type=NEW_FILE, help="Write the test with all it measured there, for `sshload report`.")
+@click.option(
+    "--save", metavar="FILE", type=NEW_FILE, help="Write the test with all it measured there, for `sshload report`."
+)
 @output()
 @verbose()
 def command(output: str, verbose: bool, save: Path | None, **options: Any) -> ExitCode:  # noqa: FBT001 - click passes it by its name

@@ -46,7 +46,9 @@ def swept_field(text: str) -> Sweep:
     help="The field and its values: load.arrivals.rate=10,20,40 or =10..50:10.",
 )
 @local_options
-@click.option("--save", type=NEW_FILE, help="Write each value with its test there, for `sshload report`.")
+@click.option(
+    "--save", metavar="FILE", type=NEW_FILE, help="Write each value with its test there, for `sshload report`."
+)
 @output()
 def command(file: Path, swept: Sweep, output: str, save: Path | None, **options: Any) -> ExitCode:
     """Run the SSHLoadTest of FILE here at each value of one field, and print a table with a curve.

@@ -81,9 +81,10 @@ def _target(situation: Situation) -> Finding:
     if len(ready) == len(situation.deployed):
         through = "".join(f" through pod {name}" for role, name in ready.items() if role is not Role.TARGET)
         return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready[Role.TARGET]} takes logins{through}")
-    silent = [pod.name for pod in pods if pod.role not in ready]
-    if situation.start_over and silent:
-        message = f"pod {silent[0]} does not answer its readiness probe while the load runs"
+    if situation.start_over and any(pod.role not in ready for pod in pods):
+        # Each pod is named, because only by its name is one that replaces another told from it (endings.py).
+        answers = ", ".join(f"pod {pod.name} {'does' if pod.role in ready else 'does not'}" for pod in pods)
+        message = f"not all readiness probes are answered while the load runs: {answers}"
         return Finding(ConditionStatus.FALSE, Reason.TARGET_NOT_READY, message)
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_STARTING, "the target is starting")
 

@@ -150,7 +150,8 @@ def _loss_of(situation: Situation, role: Role) -> str:
             return f"pod {pod.name} ended{_exit(pod)}: {pod.termination_message.strip() or 'it left no message'}"
         if pod.deleting:
             return f"pod {pod.name} is being deleted"
-    if not any(pod.phase == "Running" for pod in pods):
+    # A pod may be told as Pending although the load has begun: the kubelet tells late that it runs.
+    if not any(pod.phase in ("Pending", "Running") for pod in pods):
         return "its pod is gone"
     condition = situation.remembered_condition(ConditionType.TARGET_READY)
     named = condition is not None and condition.reason in (Reason.TARGET_READY, Reason.TARGET_NOT_READY)

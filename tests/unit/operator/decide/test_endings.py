@@ -169,6 +169,37 @@ def test_a_proxy_lost_while_the_load_runs_is_an_error(proxied: Passes, proxy: tu
     assert "the proxy in the path was lost while the load ran" in proxied.status["message"]
 
 
+@pytest.mark.parametrize(
+    ("target", "proxy"),
+    [
+        pytest.param(TARGET, pod(Role.PROXY, ready=False), id="proxy not ready"),
+        pytest.param(pod(Role.TARGET, ready=False), PROXY, id="target not ready"),
+        pytest.param(TARGET, pod(Role.PROXY, phase="Pending", ready=False), id="proxy told as Pending"),
+        pytest.param(pod(Role.TARGET, phase="Pending", ready=False), PROXY, id="target told as Pending"),
+    ],
+)
+def test_a_pod_whose_state_is_told_late_is_not_lost(proxied: Passes, target: Any, proxy: Any) -> None:
+    """The master asks the pods itself, so the load may run before the kubelet has told that they are ready."""
+    rest = (MASTER, WORKER, SECOND_WORKER)
+    proxied.run(target, proxy, *rest, after_s=3, snapshot=snapshot())
+    assert proxied.condition("TargetReady")["reason"] == "TargetNotReady"
+    proxied.run(target, proxy, *rest, after_s=1, snapshot=snapshot())
+    proxied.run(TARGET, PROXY, *rest, after_s=1, snapshot=snapshot())
+    assert (proxied.status["phase"], proxied.condition("TargetReady")["reason"]) == ("Running", "TargetReady")
+
+
+@pytest.mark.parametrize(
+    ("role", "successor"), [(role, phase) for role in (Role.TARGET, Role.PROXY) for phase in ("Pending", "Running")]
+)
+def test_a_pod_that_is_replaced_before_all_are_ready_is_lost(proxied: Passes, role: Role, successor: str) -> None:
+    rest = (MASTER, WORKER, SECOND_WORKER)
+    proxied.run(TARGET, pod(Role.PROXY, ready=False), *rest, after_s=3, snapshot=snapshot())
+    (stays,) = {TARGET, PROXY} - {pod(role)}
+    proxied.run(stays, pod(role, name="successor", phase=successor), *rest, after_s=1, snapshot=snapshot())
+    assert proxied.said() == ("Error", "TargetLost")
+    assert "its pod was replaced by another" in proxied.status["message"]
+
+
 @pytest.fixture
 def before_a_gateway() -> Passes:
     """Return a test through a gateway whose run has been started."""
