@@ -121,6 +121,10 @@ class Health:
     memory_peak_bytes: Count | None = None
 
 
+IMPLICIT_MAC: Final = "implicit"
+"""The `mac` where the cipher authenticates by itself, in OpenSSH's word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Negotiated:
     """What a handshake agreed on. A cheap handshake must not pass for a real one, so every result carries these."""

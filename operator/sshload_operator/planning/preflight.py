@@ -215,7 +215,8 @@ def _too_few_source_ports(plan: Plan) -> Refusal | None:
     per_second = SOURCE_PORTS / TIME_WAIT_S
     less = "lower the load" if plan.spec.capacity is None else "lower its max"
     more = f"set spec.workers.replicas to at least {ceil(needed / SOURCE_PORTS)}, or {less}"
-    whose = f"the addresses of {addresses} worker pods have {addresses * SOURCE_PORTS}: {SOURCE_PORTS} each, which"
+    pods = "the worker pod has" if addresses == 1 else f"the {addresses} worker pods have"
+    whose = f"{pods} {addresses * SOURCE_PORTS}, {SOURCE_PORTS} per address, which"
     if plan.installation.one_address:
         more, whose = less, f"this machine's address has {SOURCE_PORTS}, which"
     elif proxy is not None:

@@ -21,7 +21,7 @@ from sshload_operator.api.status.figures import percent, rounded
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
-from sshload_operator.decision.comparison.figures import in_order
+from sshload_operator.api.status.steps import in_order
 from sshload_operator.report.against import against
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import MOST_POINTS, over_time

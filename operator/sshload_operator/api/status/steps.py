@@ -16,6 +16,7 @@ from math import isclose
 from typing import Annotated, Any, Final
 
 from sshload_contract.declared import Absent, Items, Text
+from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.status.figures import Amount, Count, StepName
 from sshload_operator.api.status.percentiles import (
@@ -50,6 +51,8 @@ class _Phrase:
         return "" if figure is None else self.words.format(digits(figure) if self.figure is NUMBER else figure)
 
 
+_STEPS: Final = tuple(step.value for step in Timing)
+_LOGIN: Final = frozenset(_STEPS[_STEPS.index(Timing.CONNECT) : _STEPS.index(Timing.LOGIN) + 1])
 _COUNT: Final = "[0-9]{1,18}"
 _SUCCEEDED: Final = _Phrase("count", "{}", _COUNT)
 _FAILED: Final = _Phrase("failures", "{} failed", _COUNT)
@@ -169,3 +172,27 @@ def _step(step: str, row: re.Match[str]) -> StepResult:
     figures: Mapping[str, Any] = {one.name: number(row[one.name]) for one in (_RATE, *_BELOW, _LONGEST, _MOVED)}
     counts: Mapping[str, Any] = {one.name: int(row[one.name] or 0) for one in (_SUCCEEDED, _FAILED)}
     return with_percentiles(StepResult(step=step, **counts, **figures), percentiles_in(row["percentiles"]))
+
+
+def rank_of(step: str) -> tuple[int, int]:
+    """Return when a step happens within an iteration, to sort by: its group of at least 1, and its rank in that.
+
+    It does not follow from the order in which a status has them, because the API server sorts a map by its keys.
+    """
+    owner, _, name = step.rpartition(".")
+    rank = _STEPS.index(name) if name in _STEPS else len(_STEPS)
+    if owner:
+        return (2 if owner.startswith("via") else 4), rank
+    return (1 if name == Timing.START_DELAY else 3 if name in _LOGIN else 5 if name == Timing.TOTAL else 4), rank
+
+
+def in_order(steps: Iterable[StepResult]) -> tuple[StepResult, ...]:
+    """Return steps as they happen: those of one named step of the scenario together, in the order of these."""
+    given = tuple(steps)
+    owners = list(dict.fromkeys(step.step.rpartition(".")[0] for step in given))
+
+    def key(step: StepResult) -> tuple[int, int, int]:
+        group, rank = rank_of(step.step)
+        return group, owners.index(step.step.rpartition(".")[0]), rank
+
+    return tuple(sorted(given, key=key))

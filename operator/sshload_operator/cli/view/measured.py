@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from sshload_contract.vocabulary import WHOLE_STEPS
+from sshload_contract.wire.report import IMPLICIT_MAC
 
 from sshload_operator.api.status.percentiles import percentile_name
 from sshload_operator.api.status.results import (
@@ -16,10 +17,9 @@ from sshload_operator.api.status.results import (
     StageResult,
     TargetResult,
 )
-from sshload_operator.api.status.steps import StepResult
+from sshload_operator.api.status.steps import StepResult, in_order
 from sshload_operator.cli.view.page import Facts, Grid, Paste
 from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds
-from sshload_operator.decision.comparison.figures import in_order
 
 _PERCENTILES: Final = (50, 90, 99)
 _MEGA = 1_000_000
@@ -173,7 +173,8 @@ def _server(results: Results, *, verbose: bool) -> Iterator[tuple[str, str]]:
 
 
 def _agreement(one: Agreement) -> str:
-    words = (one.server_version, one.kex, one.host_key, one.cipher, one.mac)
+    mac = "" if one.mac == IMPLICIT_MAC else one.mac
+    words = (one.server_version, one.kex, one.host_key, one.cipher, mac)
     return f"{', '.join(word for word in words if word)}: {one.count:,} logins"
 
 

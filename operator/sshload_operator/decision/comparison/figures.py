@@ -1,12 +1,12 @@
 """The figures of one test that are compared, from its status; each has a key that names its step and its unit."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from sshload_contract.vocabulary import Timing, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import GeneratorResult, InPathResult, Results, TargetResult
-from sshload_operator.api.status.steps import StepResult
+from sshload_operator.api.status.steps import rank_of
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
 MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
@@ -15,7 +15,6 @@ ERROR_PERCENT = "errorPercent"
 COMPLETED_RATE = "completedRate"
 _STEPS = tuple(step.value for step in Timing)
 _PERCENTILES = (50, 90, 99)
-_LOGIN = frozenset(_STEPS[_STEPS.index(Timing.CONNECT) : _STEPS.index(Timing.LOGIN) + 1])
 _MEAN = "meanMs"
 _PARTS = frozenset(_STEPS[: _STEPS.index(Timing.COMMAND)]) - {Timing.LOGIN}
 # What all tests together keep is half of what etcd takes as one object: each figure has 60 characters or so.
@@ -77,25 +76,10 @@ def place(key: str) -> tuple[int, str, int, str]:
     It does not follow from the order in which a status has them, because the API server sorts a map by its keys.
     """
     step, figure = split(key)
-    owner, _, name = step.rpartition(".")
-    rank = _STEPS.index(name) if name in _STEPS else len(_STEPS)
     if not step:
         return 0, "", 0, figure
-    if owner:
-        return (2 if owner.startswith("via") else 4), owner, rank, figure
-    group = 1 if name == Timing.START_DELAY else 3 if name in _LOGIN else 5 if name == Timing.TOTAL else 4
-    return group, "", rank, figure
-
-
-def in_order(steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
-    """Return steps as they happen: those of one named step of the scenario together, in the order of these."""
-    owners = list(dict.fromkeys(step.step.rpartition(".")[0] for step in steps))
-
-    def key(step: StepResult) -> tuple[int, int, int]:
-        group, _, rank, _ = place(f"{step.step}.p50Ms")
-        return group, owners.index(step.step.rpartition(".")[0]), rank
-
-    return tuple(sorted(steps, key=key))
+    group, rank = rank_of(step)
+    return group, step.rpartition(".")[0], rank, figure
 
 
 def _weight(key: str) -> tuple[int, str]:

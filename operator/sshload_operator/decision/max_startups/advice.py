@@ -173,13 +173,13 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
         return f"{seen}; which MaxStartups the target has is not known."
     if foreseen is None:
         return f"{seen}; MaxStartups {setting} leaves more in than the server can log in."
-    rule = f"MaxStartups {setting} explains {percent(foreseen.dropped):.4g} %"
+    rule = f"MaxStartups {setting} predicts {percent(foreseen.dropped):.4g} %"
     if foreseen.explains(observed):
         lowest, highest = percent(max(0.0, foreseen.lowest)), percent(min(1.0, foreseen.highest))
-        return f"{seen}; {rule}, and anything from {lowest:.2g} to {highest:.2g} %."
+        return f"{seen}; {rule} ({lowest:.2g} to {highest:.2g} %)."
     if observed > foreseen.highest:
         return (
-            f"{seen}, but {rule} at most {percent(foreseen.highest):.4g} %: something else drops too"
+            f"{seen}, but {rule}, {percent(foreseen.highest):.4g} % at most: something else drops too"
             " (PerSourceMaxStartups, PerSourcePenalties), or the connections reached sshd in clumps."
         )
     return (

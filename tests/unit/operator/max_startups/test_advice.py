@@ -55,19 +55,19 @@ def test_a_run_without_drops_confirms_a_setting_that_is_enough() -> None:
         "recommended": "10:30:100",
     }
     assert found["message"] == (
-        "0 % of the connections were dropped; MaxStartups 10:30:100 explains 0 %, and anything from 0 to 1.1 %. This"
+        "0 % of the connections were dropped; MaxStartups 10:30:100 predicts 0 % (0 to 1.1 %). This"
         " setting loses nothing of such a load, with 25% headroom; 10:30:100 is the smallest that does so."
     )
 
 
-def test_drops_that_the_rule_explains_are_told_with_the_setting_that_has_none() -> None:
+def test_drops_that_the_rule_predicts_are_told_with_the_setting_that_has_none() -> None:
     """2,000 Poisson arrivals in 30 s, each 150 ms long: ten at once."""
     found = told(managed("10:30:100", load=POISSON), 2_000, 230, min_us=50_000, mean_us=50_000.0)
     assert found["predictedDropPercent"] == pytest.approx(12.0, abs=0.1)
     assert found["observedDropPercent"] == 11.5
     assert found["recommended"] == "37:30:100"
     assert found["message"] == (
-        "11.5 % of the connections were dropped; MaxStartups 10:30:100 explains 12.01 %, and anything from 0 to 27 %."
+        "11.5 % of the connections were dropped; MaxStartups 10:30:100 predicts 12.01 % (0 to 27 %)."
         " 37:30:100 loses nothing of such a load, with 25% headroom."
     )
 

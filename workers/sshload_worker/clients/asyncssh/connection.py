@@ -5,7 +5,7 @@ from typing import Any
 from asyncssh.packet import String, UInt32
 from asyncssh.sftp import SFTPClient
 from sshload_contract.vocabulary import Outcome, Timing
-from sshload_contract.wire.report import Negotiated
+from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
 from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, Inbox, RequestChannel
 from sshload_worker.clients.asyncssh.driver import Driver, event_loop
@@ -19,7 +19,6 @@ from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
-_IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
 _WINDOW_BYTES = 2_097_152  # asyncssh's own defaults
 _PACKET_BYTES = 32_768
 _NOWHERE = (String("127.0.0.1"), UInt32(0))  # where a forwarded connection comes from
@@ -81,7 +80,7 @@ class AsyncsshConnection:
         return Negotiated(
             kex=self._protocol.kex_name,
             cipher=cipher,
-            mac=_IMPLICIT_MAC if mac == cipher else mac,
+            mac=IMPLICIT_MAC if mac == cipher else mac,
             host_key=self._protocol.host_key_name,
             server_version=self._server_version,
         )

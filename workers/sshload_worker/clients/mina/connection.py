@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome
-from sshload_contract.wire.report import Negotiated
+from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
 from sshload_worker.clients.interface import Channel, CommandEnd, Course, RemoteFile
 from sshload_worker.clients.mina.conversation import Conversation, Refusal, Request
@@ -16,7 +16,6 @@ from sshload_worker.clients.mina.virtual_machine import virtual_machine
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure, connect_outcome, pre_banner_outcome
 
-_IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
 _OWN_MAC = ("gcm", "poly1305")
 _ERRNOS = {os.strerror(number): number for number in errno.errorcode}
 
@@ -85,7 +84,7 @@ class MinaConnection:
         return Negotiated(
             kex=kex,
             cipher=cipher,
-            mac=_IMPLICIT_MAC if any(word in cipher for word in _OWN_MAC) else mac,
+            mac=IMPLICIT_MAC if any(word in cipher for word in _OWN_MAC) else mac,
             host_key=host_key,
             server_version=self._version,
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome, Timing
-from sshload_contract.wire.report import Negotiated
+from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile
@@ -16,7 +16,6 @@ from sshload_worker.clients.paramiko.transport import Driver, Transport
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
-_IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
 _NOWHERE = ("127.0.0.1", 0)  # where a forwarded connection comes from
 
 
@@ -75,7 +74,7 @@ class ParamikoConnection:
         return Negotiated(
             kex=transport.kex_name,
             cipher=transport.local_cipher,
-            mac=_IMPLICIT_MAC if "gcm" in transport.local_cipher else str(transport.local_mac),
+            mac=IMPLICIT_MAC if "gcm" in transport.local_cipher else str(transport.local_mac),
             host_key=str(transport.host_key_type),
             server_version=self._server_version,
         )

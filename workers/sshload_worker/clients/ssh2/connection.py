@@ -7,7 +7,7 @@ from typing import Any, cast
 from ssh2 import session as ssh2_session
 from ssh2.exceptions import ChannelFailure, SSH2Error
 from sshload_contract.vocabulary import Outcome, Timing
-from sshload_contract.wire.report import Negotiated
+from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
 from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.file_protocols import begin_read, begin_write
@@ -24,7 +24,6 @@ from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
-_IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
 _NO_SUCH_CHANNEL = b"keepalive@openssh.com"
 _ORIGIN_HOST = b"127.0.0.1"
 _ORIGIN_PORT = 0
@@ -82,7 +81,7 @@ class SSH2Connection:
         return Negotiated(
             kex=method(ssh2_session.LIBSSH2_METHOD_KEX),
             cipher=cipher,
-            mac=_IMPLICIT_MAC if own_mac else method(ssh2_session.LIBSSH2_METHOD_MAC_CS),
+            mac=IMPLICIT_MAC if own_mac else method(ssh2_session.LIBSSH2_METHOD_MAC_CS),
             host_key=method(ssh2_session.LIBSSH2_METHOD_HOSTKEY),
             server_version=self._server_version,
         )
