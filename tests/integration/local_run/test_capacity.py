@@ -40,6 +40,7 @@ def test_the_largest_burst_is_found_that_max_startups_lets_in(tmp_path: Path) ->
         "threshold": "capacity above 3 connections",
         "observed": "4 connections",
         "passed": True,
+        "margin": "33.3 % above",
         "kind": "capacity",
         "limit": 3,
         "unit": "connections",

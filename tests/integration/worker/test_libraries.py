@@ -46,6 +46,7 @@ from sshload_contract.steps import (
 )
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.run_config import Endpoint, RunConfig
+from sshload_worker.clients.mina.connection import MinaConnection
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
@@ -207,6 +208,16 @@ def test_a_command_that_takes_too_long_is_a_step_timeout(sshd: SshServer, kind: 
     assert (done.outcome, done.failed_step) == (Outcome.STEP_TIMEOUT, kind.part_or(waited_in, "command"))
 
 
+def noting(begin: Callable[..., None], into: list[Any]) -> Callable[..., None]:
+    """Return `begin`, an `__init__`, which notes the object too."""
+
+    def note(connection: Any, *arguments: Any, **options: Any) -> None:
+        into.append(connection)
+        begin(connection, *arguments, **options)
+
+    return note
+
+
 @every_kind
 def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
     start_sshd: Callable[[str], SshServer], kind: Kind, monkeypatch: pytest.MonkeyPatch
@@ -219,14 +230,9 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
         asleep.set()
         is_dead.wait()
 
-    masters: list[Master] = []
-
-    def make(master: Master, *arguments: Any, **options: Any) -> None:
-        masters.append(master)
-        begin(master, *arguments, **options)
-
-    begin = Master.__init__
-    monkeypatch.setattr(Master, "__init__", make)
+    told_late: list[Master | MinaConnection] = []  # whose own process hears of the end in its own time
+    for late in (Master, MinaConnection):
+        monkeypatch.setattr(late, "__init__", noting(late.__init__, told_late))
     monkeypatch.setattr(dispatch, "sleep", sleep)
     recorder = Recorder("test-run", 0)
     iteration = prepare(config_for(kind, server, EXEC_TRUE, SleepStep(duration_s=60.0)), recorder)
@@ -235,7 +241,7 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
     with gevent.Timeout(DEADLINE_S):
         asleep.wait()
         server.hang_up()
-        while not all(master.is_lost() for master in masters):  # ssh hears of it in its own time
+        while not all(connection.is_lost() for connection in told_late):
             gevent.sleep(0.01)
         is_dead.set()
         running.join()
