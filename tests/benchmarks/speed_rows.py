@@ -113,8 +113,8 @@ def against_wire(clients: Clients, users: int, seconds: float, *, guaranteed: bo
     beyond_ms.sort()
     p50, p95, p99 = (beyond_ms[int(len(beyond_ms) * share)] for share in (0.5, 0.95, 0.99))
     what = f"recorded less wire, p99, {users} users, CPU {'guaranteed' if guaranteed else 'shared'}"
-    seen = f"{p99:.2f} ms (p50 {p50:.2f}, p95 {p95:.2f}, n {len(beyond_ms):,})"
-    return Row(what, "0.7 ms" if guaranteed else "", seen)
+    told = f"{p99:.2f} ms (p50 {p50:.2f}, p95 {p95:.2f}, n {len(beyond_ms):,})"
+    return Row(what, "0.7 ms" if guaranteed else "", told)
 
 
 def server_of(server: SshServer) -> Server:
