@@ -4,8 +4,6 @@ import os
 import pwd
 from pathlib import Path
 
-from sshload_contract.wire.bounds import ContractError
-from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.target import (
     TARGET_CONFIG_VERSION,
     DirectoryFixture,
@@ -14,6 +12,7 @@ from sshload_contract.wire.target import (
     TargetConfig,
 )
 
+from sshload_target.config_file import read_config_file
 from sshload_target.errors import ConfigRefusedError
 from sshload_target.fixtures import make_directory, make_file, make_repository, refuse_escapes
 from sshload_target.pid1 import stop_is_pending
@@ -25,12 +24,7 @@ _HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 
 def read_config(file: Path) -> TargetConfig:
     """Return the configuration in a file; raises ConfigRefusedError with the path of what is wrong in it."""
-    try:
-        config = from_json(TargetConfig, file.read_text())
-    except (OSError, ContractError) as error:
-        raise ConfigRefusedError(f"{file}: {error}") from error
-    if config.version != TARGET_CONFIG_VERSION:
-        raise ConfigRefusedError(f"{file}: version {config.version}, expected {TARGET_CONFIG_VERSION}")
+    config = read_config_file(TargetConfig, file, TARGET_CONFIG_VERSION)
     fixtures: tuple[FileFixture | DirectoryFixture | RepositoryFixture, ...]
     fixtures = (*config.files, *config.directories, *config.repositories)
     for fixture in fixtures:

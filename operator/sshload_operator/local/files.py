@@ -23,7 +23,8 @@ from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
 from sshload_operator.control.run.keys import Keys, KeysAsked, make_keys
 from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
-from sshload_operator.local.gateway import require_gateway, write_gateway
+from sshload_operator.local.gateway import LIBRARIES as GATEWAY_LIBRARIES
+from sshload_operator.local.gateway import write_gateway
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_operator.local.proxy import fitting, installed_proxy
 from sshload_operator.local.sshd import (
@@ -113,7 +114,7 @@ def last_words_path(folder: Path, name: str) -> Path:
 async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
     spec = plan.spec
-    _require_libraries(spec.client.library)
+    _require_libraries("the workers and the target need", (*LIBRARIES, *CLIENT_LIBRARIES.get(spec.client.library, ())))
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
     sshd_port, stats_port, locust_port, master_port, *more_ports = _free_ports(8)
     target: Endpoint | GatewayEndpoint
@@ -139,7 +140,9 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             notes, processes = (*notes, *proxy_notes), (*processes, process)
             in_path[InPath.PROXY] = _stats_url(proxy_stats_port)
         if spec.target.gateway is not None:
-            require_gateway()
+            _require_libraries(
+                "spec.target.managed.gateway: the gateway needs", GATEWAY_LIBRARIES, "extras local and gateway"
+            )
             files = await make_gateway_secrets(keys, _LOOPBACK, sshd_port, places.user, spec.deadline_s)
             ports = (gateway_port, health_port, sshd_port)
             write_gateway(spec.target.gateway, _LOOPBACK, ports, files, folder)
@@ -172,13 +175,13 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     return LocalPlan(processes, (*notes, *build_notes))
 
 
-def _require_libraries(client: Library) -> None:
-    wanted = (*LIBRARIES, *CLIENT_LIBRARIES.get(client, ()))
-    missing = [name for name in wanted if find_spec(name) is None]
+def _require_libraries(need: str, libraries: Sequence[str], extras: str = "extra local") -> None:
+    """Raise LocalRunError where what `need` speaks of is not installed."""
+    missing = [name for name in libraries if find_spec(name) is None]
     if missing:
         raise LocalRunError(
-            f"the workers and the target need {', '.join(missing)}, which is not installed here: install sshload with "
-            "its extra local, as `make venv` does"
+            f"{need} {', '.join(missing)}, which is not installed here: install sshload with its {extras}, as"
+            " `make venv` does"
         )
 
 

@@ -1,12 +1,10 @@
 """The gateway of a local run: a process of this Python, before this machine's sshd."""
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from sshload_operator.api.managed_gateway import ManagedGateway
-from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.manifests import GatewayPlaces, gateway_config
 from sshload_operator.manifests.mounts import (
     GATEWAY_CREDENTIAL_FILE,
@@ -19,16 +17,6 @@ from sshload_operator.manifests.mounts import (
 LIBRARIES: Final = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", "sqlalchemy", "uvicorn", "uvloop")
 _SECRET_MODE: Final = 0o600
 _PRIVATE_MODE: Final = 0o700
-
-
-def require_gateway() -> None:
-    """Raise LocalRunError where what the gateway needs is not installed."""
-    missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise LocalRunError(
-            f"spec.target.managed.gateway: the gateway needs {', '.join(missing)}, which is not installed here: install"
-            " sshload with its extras local and gateway, as `make venv` does"
-        )
 
 
 def write_gateway(

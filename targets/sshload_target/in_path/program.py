@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from sshload_contract.wire.bounds import ContractError
-from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.program import (
     ADDRESS_PLACE,
     FOLDER_PLACE,
@@ -19,6 +17,7 @@ from sshload_contract.wire.program import (
     ProgramConfig,
 )
 
+from sshload_target.config_file import read_config_file
 from sshload_target.errors import ConfigRefusedError, InterruptedTargetError
 from sshload_target.pid1 import stop_is_pending
 
@@ -29,12 +28,7 @@ _EVERY_IPV4: Final = "0.0.0.0"  # noqa: S104 -- the pod's own addresses
 
 def read_config(file: Path) -> ProgramConfig:
     """Return the configuration in a file; raises ConfigRefusedError with the path of what is wrong in it."""
-    try:
-        config = from_json(ProgramConfig, file.read_text())
-    except (OSError, ContractError) as error:
-        raise ConfigRefusedError(f"{file}: {error}") from error
-    if config.version != PROGRAM_CONFIG_VERSION:
-        raise ConfigRefusedError(f"{file}: version {config.version}, expected {PROGRAM_CONFIG_VERSION}")
+    config = read_config_file(ProgramConfig, file, PROGRAM_CONFIG_VERSION)
     if not config.command:
         raise ConfigRefusedError(f"{file}: command is empty")
     return config
