@@ -1,4 +1,4 @@
-"""The case study again: each figure and each claim as a table, as they come, into docs/measurements/case-study.*."""
+"""The case study again: a page for each part, with a table for each figure and claim, as they come."""
 
 import argparse
 import tempfile
@@ -13,41 +13,44 @@ from study_figures import Scale, figure_1, figure_2, outlier, windows
 from study_gateway import gateway, policies
 from study_runs import Study
 
-_TITLE: Final = "# The case study, measured"
-_WHAT: Final = """What the study claims, measured again by `sshload compare` on the objects of `examples/case-study`,
-with a real sshd and a real gateway, the server and the workers on the same CPUs. A cell has the median over the
-tests, then the least and the most of them. The tests of a comparison run in turns. [The case
-study](../explanation/case-study.md) says what differs from the study, and why. `make case-study` measures again; the
-tests behind the tables are in `case-study.json`."""
+_WHAT: Final = """What the study claims, measured again by `sshload compare` on objects like those of
+`examples/case-study`, with a real sshd and a real gateway, the server and the workers on the same CPUs. A cell has the
+median over the tests, then the least and the most of them. The tests of a comparison run in turns. [The case
+study](../../explanation/case-study.md) says what differs from the study, and why. `make case-study ONLY={part}`
+measures this page again; the tests behind the tables are in `{part}.json`."""
 _PARTS: Final[Mapping[str, tuple[str, Callable[[Study, Scale], Iterator[str]]]]] = {
-    "gateway": ("What the gateway costs", gateway),
-    "policies": ("Policies of the gateway", policies),
-    "figure-1": ("Figure 1: response time by rate", figure_1),
-    "outlier": ("Figure 1: its outlier", outlier),
-    "windows": ("Windows at 20 ms of round trip", windows),
-    "figure-2": ("Figure 2: many clients at one instant", figure_2),
+    "gateway": ("what the gateway costs", gateway),
+    "policies": ("policies of the gateway", policies),
+    "figure-1": ("figure 1, response time by rate", figure_1),
+    "outlier": ("figure 1, its outlier", outlier),
+    "windows": ("windows at 20 ms of round trip", windows),
+    "figure-2": ("figure 2, many clients at one instant", figure_2),
 }
 
 
 def main() -> None:
     """Measure what was chosen, print each table once it is there, and keep them."""
     options = _options()
-    where = machine("ssh2-python", "asyncssh", "uvicorn")
-    paragraphs = [_TITLE, _WHAT]
     scale = Scale(**{one.name: getattr(options, one.name) for one in fields(Scale)})
+    until_s = time.monotonic() + options.minutes * 60
     with tempfile.TemporaryDirectory() as name:
-        study = Study(Path(name), time.monotonic() + options.minutes * 60)
         for part in options.only:
-            title, measure = _PARTS[part]
-            _add(paragraphs, f"## {title}")
-            for paragraph in measure(study, scale) if study.has_time else ["There was no time left for it."]:
-                _add(paragraphs, paragraph)
-                keep(options.out / "case-study", where, paragraphs, study.kept)
+            study = Study(Path(name), until_s)
+            if study.has_time:
+                _measure(part, study, scale, options.out)
+            else:
+                print(f"{part}: there was no time left for it.", flush=True)  # noqa: T201 - likewise
 
 
-def _add(paragraphs: list[str], paragraph: str) -> None:
-    paragraphs.append(paragraph)
-    print(f"{paragraph}\n", flush=True)  # noqa: T201 - its output is what it is for
+def _measure(part: str, study: Study, scale: Scale, folder: Path) -> None:
+    """Measure a part, and keep each of its tables once it is there."""
+    title, measure = _PARTS[part]
+    where = machine("ssh2-python", "asyncssh", "uvicorn")
+    paragraphs = [f"# The case study: {title}", _WHAT.format(part=part)]
+    for paragraph in measure(study, scale):
+        print(f"{paragraph}\n", flush=True)  # noqa: T201 - its output is what it is for
+        paragraphs.append(paragraph)
+        keep(folder / "case-study" / part, where, paragraphs, study.kept)
 
 
 def _options() -> argparse.Namespace:

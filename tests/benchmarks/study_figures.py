@@ -33,14 +33,14 @@ def figure_1(study: Study, scale: Scale) -> Iterator[str]:
         ("figure-1-pool", "20 open sessions, sshd's defaults"),
     ):
         compared = study.run(_of_rates(example(name), scale, scale.rates, 1))
-        yield f"### {what}\n\n{_rates(compared)}"
+        yield f"## {what}\n\n{_rates(compared)}"
         yield _claims(compared)
 
 
 def outlier(study: Study, scale: Scale) -> Iterator[str]:
     """Yield the table of 60 requests per second beside its neighbours, as often as there are rounds."""
     compared = study.run(_of_rates(example("figure-1-outlier"), scale, scale.rates, scale.rounds))
-    yield f"### The outlier at 60 requests per second\n\n{_rates(compared)}"
+    yield f"## The outlier at 60 requests per second\n\n{_rates(compared)}"
     values = {name: compared.values(name, "total.p99Ms") for name in _variants(compared)}
     if all(values.values()) and "60" in values:
         others = [median(of) for name, of in values.items() if name != "60"]
@@ -63,7 +63,7 @@ def figure_2(study: Study, scale: Scale) -> Iterator[str]:
             spec["sweep"]["values"] = scale.clients or spec["sweep"]["values"]
             compared = study.run(document)
             rows = [_trials(f"{command}, {name} at one instant", compared, name) for name in _variants(compared)]
-            yield f"### {command} at one instant\n\n{table(_TRIALS, rows)}\n\n{compared.machine}"
+            yield f"## {command} at one instant\n\n{table(_TRIALS, rows)}\n\n{compared.machine}"
     if study.has_time:
         document = example("figure-2-spread")
         document["spec"]["repeats"] = scale.trials
@@ -73,7 +73,7 @@ def figure_2(study: Study, scale: Scale) -> Iterator[str]:
         rate = document["spec"]["base"]["load"]["arrivals"]["rate"]
         compared = study.run(document)
         rows = [_trials(f"{name}, {2 * rate} within two seconds", compared, name) for name in _variants(compared)]
-        yield f"### Within two seconds\n\n{table(_TRIALS, rows)}\n\n{compared.machine}"
+        yield f"## Within two seconds\n\n{table(_TRIALS, rows)}\n\n{compared.machine}"
 
 
 def windows(study: Study, scale: Scale) -> Iterator[str]:

@@ -106,7 +106,7 @@ def _same_connections(study: Study, scale: Scale, servers: _Servers) -> str:
         "CPU of the gateway per command, ms (target 1.5)",
         "failed, %",
     )
-    return f"### As fast as {_CONNECTIONS} users can\n\n{table(head, rows)}\n\n{compared.machine}"
+    return f"## As fast as {_CONNECTIONS} users can\n\n{table(head, rows)}\n\n{compared.machine}"
 
 
 def _added(study: Study, scale: Scale, servers: _Servers) -> str:
@@ -125,7 +125,7 @@ def _added(study: Study, scale: Scale, servers: _Servers) -> str:
     cpu = _cpu_ms(before, servers.gateways["same-connections"])
     head = ("percentile", "straight over SSH, ms", "through the pool, ms", "added, ms (target 5 at p99)")
     return (
-        f"### {_RATE} commands per second\n\n{table(head, rows)}\n\n"
+        f"## {_RATE} commands per second\n\n{table(head, rows)}\n\n"
         f"The gateway used {cpu} ms of CPU per command. {compared.machine}"
     )
 
@@ -163,7 +163,7 @@ def _policies(study: Study, scale: Scale, servers: _Servers, command: str) -> st
     head = ("policy", "commands per second", "`pool` / this one", "failed, %", "logins that sshd dropped",
             "CPU of the gateway per command, ms")  # fmt: skip
     return (
-        f"### `{command}` by {_MANY_USERS} users at once, at sshd's defaults\n\n{table(head, rows)}\n\n"
+        f"## `{command}` by {_MANY_USERS} users at once, at sshd's defaults\n\n{table(head, rows)}\n\n"
         f"The CPU of requests that failed is in that of the commands that ended. {compared.machine}"
     )
 
