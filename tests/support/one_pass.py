@@ -33,6 +33,13 @@ class Pass:
         """How it ended, and where."""
         return self.outcome, self.failed_step
 
+    def first_without_end(self, *parts: str) -> str:
+        """Return the first of a step's parts, given in their order, that did not end well.
+
+        That is where a time limit of the whole step is reached: on a slow machine earlier than in the part that hangs.
+        """
+        return next(part for part in parts if part not in self.timed)
+
 
 def one_pass(
     server: SshServer, *steps: ScenarioStep, by: Client | None = None, reuse: SessionReuse = SessionReuse.NONE

@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
-from local_cli import SSHLOAD, running, write_test
+from local_cli import ENDS_WITHIN_S, SSHLOAD, running, write_test
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CTRL_C = b"\x03"
-WITHIN_S = 120.0
 
 
 class Terminal:
@@ -37,7 +36,7 @@ class Terminal:
 
     def read_until(self, words: str) -> None:
         """Read until the command has shown these words."""
-        deadline = time.monotonic() + WITHIN_S
+        deadline = time.monotonic() + ENDS_WITHIN_S
         while words not in self.shown:
             assert time.monotonic() < deadline, f"no {words!r} in {self.shown!r}"
             self._read()
@@ -51,10 +50,10 @@ class Terminal:
         while self._read():
             pass
         os.close(self._keys)
-        return self.process.wait(WITHIN_S)
+        return self.process.wait(ENDS_WITHIN_S)
 
     def _read(self) -> bool:
-        if not select.select([self._keys], [], [], WITHIN_S)[0]:
+        if not select.select([self._keys], [], [], ENDS_WITHIN_S)[0]:
             return False
         try:
             self.shown += os.read(self._keys, 65_536).decode(errors="replace")

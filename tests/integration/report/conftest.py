@@ -46,6 +46,15 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
+def online(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that takes the operator's own certificate."""
+    context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(BROWSER_WITHIN_MS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
 def shown(shown_document: ShownDocument) -> Shown:
     """What shows the report of a run."""
     return lambda run: shown_document(report_document(run, "0.1.0"))

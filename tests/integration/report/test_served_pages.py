@@ -20,7 +20,7 @@ from live_cluster import LiveCluster
 from local_cli import wait_until
 from metrics_readers import token_of, token_of_reader
 from operator_process import OperatorProcess
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
 from sshload_operator.manifests.results import results_config_map
 
 Screenshot = Callable[[Page, str], None]
@@ -74,15 +74,6 @@ def served(operator: OperatorProcess, cluster: LiveCluster) -> Iterator[Served]:
         found = Served(operator, port, token)
         wait_until(lambda: found.ask("/ui")[0] == 200, "the rights of the reader")
         yield found
-
-
-@pytest.fixture
-def online(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that takes the operator's own certificate."""
-    context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(60_000)
-    yield context
-    context.close()
 
 
 @pytest.fixture

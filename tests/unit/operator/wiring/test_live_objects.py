@@ -17,6 +17,11 @@ def body(version: int, generation: int = 1, name: str = "one") -> dict[str, Any]
     return {"metadata": {**metadata, "resourceVersion": str(version)}}
 
 
+async def settled(live: LiveObjects[Any]) -> None:
+    """Wait until the object is at rest, parked, or gone."""
+    await until(lambda: live.find(("a", "one")) is None)
+
+
 class Writing(Reconciler[None]):
     """Writes the object once, and then has nothing more to do."""
 
@@ -41,7 +46,7 @@ def passes_over(*versions: int) -> list[str]:
         live = LiveObjects(passes, lambda: None)
         for version in versions:
             live.object_changed("MODIFIED", body(version))
-            await asyncio.sleep(0.2)
+            await settled(live)
         await live.stop()
         return passes.seen
 
@@ -207,11 +212,6 @@ class Parking(Reconciler[list[str]]):
         if self.answers:
             live.offer(self.answers.pop(0))
         return Park(self._wake_after_s if len(live.state) == 1 else None)
-
-
-async def settled(live: LiveObjects[list[str]]) -> None:
-    """Wait until the object is parked, or gone."""
-    await until(lambda: live.find(("a", "one")) is None)
 
 
 def parked_over(passes: Parking, *events: tuple[str, dict[str, Any]]) -> list[list[str]]:
