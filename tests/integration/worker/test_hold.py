@@ -217,7 +217,7 @@ def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Ru
 
 @of_one_run
 def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: RunSummary) -> None:
-    assert (held_by_two.end, held_by_two.message) == (RunEnd.COMPLETED, "")
+    assert (held_by_two.end, held_by_two.message, held_by_two.errors) == (RunEnd.COMPLETED, "", ())
     oldest_s = oldest_report_s(2)
     settled_s, end_s = 1.0 + HOLD.ramp_up_s + oldest_s, 1.0 + HOLD.ramp_up_s + HOLD.duration_s - oldest_s
     held = [point.held for point in held_by_two.series if settled_s <= point.at_s < end_s]
@@ -227,10 +227,10 @@ def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: 
 
 @of_one_run
 def test_the_workers_shares_of_held_sessions_and_probes_add_up(held_by_two: RunSummary) -> None:
+    assert held_by_two.errors == ()
     steps = {(step.step, step.window): step for step in held_by_two.steps}
     assert steps["held.login", Window.MEASURED].count == steps["held.hold", Window.MEASURED].count == 15
     assert (held_by_two.load.started, held_by_two.load.offered_rate) == (30, 5.0)
-    assert held_by_two.errors == ()
 
 
 def test_other_loads_tell_of_no_held_sessions(sshd: SshServer, tmp_path: Path) -> None:
