@@ -122,9 +122,9 @@ class OneHeld:
 
     def __init__(self, server: SshServer) -> None:
         config = holding(server)
-        self._recorder = Recorder("test-run", 0)
-        connector = _RememberingConnector(prepare_login(config, resolve_first_hop(config, unexpected)), self._recorder)
-        self.sessions = HeldSessions(connector, config.client.timeouts, self._recorder)
+        self.recorder = Recorder("test-run", 0)
+        connector = _RememberingConnector(prepare_login(config, resolve_first_hop(config, unexpected)), self.recorder)
+        self.sessions = HeldSessions(connector, config.client.timeouts, self.recorder)
         now_ns = monotonic_ns()
         self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
         (self.connection,) = connector.made
@@ -132,7 +132,7 @@ class OneHeld:
     def totals(self) -> Totals:
         """Return what was counted."""
         totals = Totals()
-        totals.add(self._recorder.take_report(Health(0.0, 0.0, None, 0, 0, 0, 0, 0, 0, 0, 0), final=True))
+        totals.add(self.recorder.take_report(Health(0.0, 0.0, None, 0, 0, 0, 0, 0, 0, 0, 0), final=True))
         return totals
 
 
@@ -163,19 +163,47 @@ def test_a_session_that_was_lost_unseen_was_not_held_to_the_end(start_sshd: Call
     assert failures(totals) == {("held.hold", Outcome.DISCONNECTED, 1)}
 
 
+def test_a_loss_is_noticed_without_a_look_at_the_session(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("")
+    one = OneHeld(server)
+    server.hang_up()
+    deadline_s = monotonic() + 300
+    while one.recorder.held:
+        assert monotonic() < deadline_s
+        gevent.sleep(0.01)
+    assert failures(one.totals()) == {("held.hold", Outcome.DISCONNECTED, 1)}
+
+
+def test_a_session_that_is_lost_while_it_is_asked_gives_no_sign_of_life(
+    start_sshd: Callable[[str], SshServer],
+) -> None:
+    server = start_sshd("")
+    one = OneHeld(server)
+    server.freeze_sessions()
+    one.sessions.ask(0)
+    server.hang_up()
+    deadline_s = monotonic() + 300
+    while one.recorder.held:
+        assert monotonic() < deadline_s
+        gevent.sleep(0.01)
+    totals = one.totals()
+    assert counted(totals, "held.keepAlive") == {(Window.MEASURED, Outcome.DISCONNECTED): 1}
+    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.DISCONNECTED): 1}
+    assert failures(totals) == {("held.keepAlive", Outcome.DISCONNECTED, 1)}
+
+
 def test_a_session_whose_sign_of_life_is_still_awaited_was_not_held_to_the_end(
     start_sshd: Callable[[str], SshServer],
 ) -> None:
     server = start_sshd("")
     one = OneHeld(server)
     server.freeze_sessions()
-    asking = gevent.spawn(one.sessions.keep_alive, 0)
-    gevent.sleep(0)
+    one.sessions.ask(0)
     one.sessions.close(Outcome.OK)
-    asking.kill()
     server.hang_up()
     totals = one.totals()
     assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.UNFINISHED): 1}
+    assert counted(totals, "held.keepAlive") == {(Window.MEASURED, Outcome.UNFINISHED): 1}
     assert failures(totals) == {("held.hold", Outcome.UNFINISHED, 1)}
 
 

@@ -14,12 +14,14 @@ from bare_ssh_server import CHANNEL_CLOSE, CHANNEL_REQUEST, CHANNEL_SUCCESS, str
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from gevent import Timeout
 from gevent.event import AsyncResult
+from gevent.socket import wait_read
 from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.by_parts import run_by_parts
 from sshload_worker.clients.interface import Channel, CommandEnd, Course
+from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.login.known_hosts import ANY_HOST_KEY
 from sshload_worker.outcomes import StepFailure
 from staged_ssh_server import CHANNEL_EOF, StagedServer
@@ -244,6 +246,41 @@ def test_a_sign_of_life_is_waited_for(start_sshd: Callable[[str], SshServer]) ->
         assert read_all(channel) == b"alive\n"
 
 
+def attempt_keep_alive(connection: SSH2Connection) -> None:
+    while not connection.try_keep_alive():
+        wait_read(connection.fileno())
+
+
+def test_a_sign_of_life_comes_without_a_wait_inside_of_the_library(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("LogLevel DEBUG1")
+    with logged_in(login_to(server)) as connection:
+        for _ in range(3):
+            attempt_keep_alive(connection)
+        assert server.log.count("server_input_channel_open: failure keepalive@openssh.com") == 3
+        channel = connection.open_channel()
+        channel.execute("echo alive")
+        assert read_all(channel) == b"alive\n"
+
+
+def test_a_server_that_opens_what_nobody_else_knows_lives_and_has_it_closed(sshd: SshServer) -> None:
+    heard: AsyncResult[int] = AsyncResult()
+
+    def serve(connection: socket.socket) -> None:
+        server = StagedServer(connection, Ed25519PrivateKey.generate())
+        server.exchange_own_keys()
+        server.let_in()
+        server.open_channel()
+        heard.set(server.hear(CHANNEL_CLOSE)[0])
+        server.close_channel()
+        server.await_end()
+
+    with speaking(serve) as port:
+        there = (socket.AF_INET, ("127.0.0.1", port))
+        with logged_in(replace(login_to(sshd, FAST), host_keys=ANY_HOST_KEY, address=there)) as connection:
+            attempt_keep_alive(connection)
+            assert heard.get() == CHANNEL_CLOSE
+
+
 def test_no_sign_of_life_from_a_dead_connection(sshd: SshServer) -> None:
     with logged_in(login_to(sshd)) as connection:
         assert not connection.is_lost()
@@ -255,6 +292,9 @@ def test_no_sign_of_life_from_a_dead_connection(sshd: SshServer) -> None:
         assert connection.is_lost()
         with pytest.raises(StepFailure) as failed:
             connection.keep_alive()
+        assert failed.value.outcome is Outcome.DISCONNECTED
+        with pytest.raises(StepFailure) as failed:
+            connection.try_keep_alive()
         assert failed.value.outcome is Outcome.DISCONNECTED
 
 

@@ -6,7 +6,7 @@ from gevent import sleep
 from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.step_clock import TimeLimit
+from sshload_worker.scenario.step_clock import Deadline, TimeLimit
 
 
 def test_what_takes_too_long_ends_in_its_steps_timeout() -> None:
@@ -89,3 +89,18 @@ def test_one_that_clears_up_with_a_wait_of_its_own_keeps_no_other_from_its_end()
         sleep(60)
     released.set()
     slow.join()
+
+
+def test_a_deadline_tells_how_what_nobody_waits_for_has_ended_unless_it_was_cancelled() -> None:
+    failures: list[StepFailure] = []
+    reached = Event()
+
+    def reach(failure: StepFailure) -> None:
+        failures.append(failure)
+        reached.set()
+
+    Deadline(0.01, Timing.KEEP_ALIVE, failures.append).cancel()
+    Deadline(0.01, Timing.KEEP_ALIVE, reach)
+    assert reached.wait(300)
+    (failure,) = failures
+    assert (failure.outcome, failure.message) == (Outcome.STEP_TIMEOUT, "keepAlive took longer than 0.01 s")

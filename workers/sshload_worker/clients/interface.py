@@ -12,7 +12,7 @@ for a channel to `login.host` and `login.port` (direct-tcpip, RFC 4254 section 7
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sshload_contract.wire.report import Negotiated
 
@@ -177,3 +177,18 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """End the connection at once, whatever state it is in. Never waits, never raises."""
+
+
+@runtime_checkable
+class AttemptedSigns(Protocol):
+    """What a connection has besides whose sign of life can be waited for without a greenlet: by its socket alone."""
+
+    def fileno(self) -> int:
+        """Return the number of the socket, which tells of all that the server says, and of its close."""
+
+    def try_keep_alive(self) -> bool:
+        """Do as `keep_alive` as far as that takes no waiting, and return whether the sign has come.
+
+        If not, it is to be called again whenever the socket has something new. Meanwhile nothing else but `is_lost` and
+        `close` may be called.
+        """

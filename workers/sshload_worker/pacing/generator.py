@@ -51,7 +51,6 @@ class Generator:
         self._stage_ends_s = list(accumulate(durations_s, initial=config.warm_up_s))[1:]
         self._running = Group()
         self._beside = Group()
-        self._asking = Group()
         self._leaving: dict[int, Event] = {}
         self._schedule: gevent.Greenlet[[], None] | None = None
 
@@ -85,7 +84,7 @@ class Generator:
         if self._schedule is not None:
             self._schedule.kill()
         self._beside.kill()
-        self._asking.kill()
+        self._held.stop_asking()
         self._running.kill()
         self._held.close(Outcome.UNFINISHED)
         self._iteration.sessions.close()
@@ -112,7 +111,7 @@ class Generator:
                 self._beside.spawn(self._held.watch)
                 self._follow_arrivals(load)
                 _wait_until(self._end_ns)
-                self._asking.join(timeout=self._left_s())
+                self._held.await_signs(self._left_s())
                 self._held.close(Outcome.OK)
             case BurstLoad() as load:  # its last interval is for the iterations of its last burst
                 self._follow_arrivals(load)
@@ -130,7 +129,7 @@ class Generator:
         for at_s, number in load.keep_alives(self._config.warm_up_s):
             if self._share.owns(number):
                 _wait_until(self._start_ns + int(at_s * _NS_PER_S))
-                self._asking.spawn(self._held.keep_alive, number)
+                self._held.ask(number)
 
     def _follow_arrivals(self, load: Load) -> None:
         room = self._share.part(load.most_connections) if load.drops_arrivals else None

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, monotonic_ns, process_time, thread_time
+from typing import Any
 
 import gevent
+from gevent import get_hub
 from gevent.pool import Group
 from sshload_contract.steal import machine_cpu, passed_since, stolen_share
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT, Health
@@ -55,6 +57,8 @@ class HealthMonitor:
         self._cpu_before_s = used_cpu_s()
         self._ports_used = 0
         self._watching = Group()
+        self._probe: Any = get_hub().loop.timer(_PROBE_INTERVAL_S, _PROBE_INTERVAL_S)
+        self._probe_due_ns = 0
 
     def start(self) -> None:
         """Begin to watch; what was before does not count."""
@@ -64,11 +68,12 @@ class HealthMonitor:
         self._cpu_before_s = used_cpu_s()
         for _ in _companion_lags_us():
             pass
-        self._watching.spawn(self._watch_loop)
+        self._await_probe()
         self._watching.spawn(self._watch_cpu)
 
     def stop(self) -> None:
         """Watch no more."""
+        self._probe.close()
         self._watching.kill()
 
     def health(self, *, connections: int, overflows: int) -> Health:
@@ -109,15 +114,18 @@ class HealthMonitor:
             self._companions_lag_max_us if companions_us is None else companions_us,
         )
 
-    def _watch_loop(self) -> None:
-        while True:
-            due_ns = monotonic_ns() + int(_PROBE_INTERVAL_S * _NS_PER_S)
-            gevent.sleep(_PROBE_INTERVAL_S)
-            lag_us = max(monotonic_ns() - due_ns, 0) // _NS_PER_US
-            self._lag_max_us = max(self._lag_max_us, lag_us)
-            # The probes that a long lag kept from being sent would have waited too, each one interval less.
-            for missed_us in range(lag_us, -1, -int(_PROBE_INTERVAL_S * _US_PER_S)):
-                self._lag.record(missed_us)
+    def _await_probe(self) -> None:
+        """Have the loop call `_on_probe` in one interval: a greenlet that waits would double what a probe costs."""
+        self._probe_due_ns = monotonic_ns() + int(_PROBE_INTERVAL_S * _NS_PER_S)
+        self._probe.again(self._on_probe)
+
+    def _on_probe(self) -> None:
+        lag_us = max(monotonic_ns() - self._probe_due_ns, 0) // _NS_PER_US
+        self._lag_max_us = max(self._lag_max_us, lag_us)
+        # The probes that a long lag kept from being sent would have waited too, each one interval less.
+        for missed_us in range(lag_us, -1, -int(_PROBE_INTERVAL_S * _US_PER_S)):
+            self._lag.record(missed_us)
+        self._await_probe()
 
     def _watch_cpu(self) -> None:
         wall_s, own_s, programs_s, companions_s = monotonic(), thread_time(), programs_cpu_s(), companions_cpu_s()

@@ -1,27 +1,32 @@
 """HeldSessions: sessions that are logged in, then left idle, and timed until their end, without a greenlet for each.
 
-What a session costs is what is measured here, so a held one is a connection and a clock, and one greenlet watches all.
+What a session costs is what is measured here, so a held one is a connection and a clock. One watcher of the loop tells
+of what happens on all of their sockets: one that is idle costs nothing. Where the library does not leave it at that
+(AttemptedSigns), each session is looked at once a second, and a sign of life has a greenlet that waits for it.
 """
 
 from functools import partial
 from itertools import islice
-from time import monotonic_ns
+from time import monotonic, monotonic_ns
 
-from gevent import GreenletExit, sleep
+from gevent import GreenletExit, get_hub, sleep
+from gevent.event import Event
+from gevent.pool import Group
 from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
-from sshload_worker.clients.interface import Connection
+from sshload_worker.clients.idle_sockets import IdleSockets
+from sshload_worker.clients.interface import AttemptedSigns, Connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Connecting
-from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit, classify_error
+from sshload_worker.scenario.step_clock import Deadline, Due, StepClock, TimeLimit, classify_error
 
 NAME = "held"
 _HOLD = measured_step(NAME, Timing.HOLD)
 _KEEP_ALIVE = measured_step(NAME, Timing.KEEP_ALIVE)
-_WATCH_INTERVAL_S = 1.0
-"""How often each session is looked at: a loss is noticed so much later at most."""
+_LOOK_INTERVAL_S = 1.0
+"""How often a session is looked at whose socket tells nothing: a loss is noticed so much later at most."""
 
 _LOOKS_AT_ONCE = 64
 _ENDS_AT_ONCE = 16
@@ -29,13 +34,22 @@ _ENDS_AT_ONCE = 16
 
 
 class _Held:
-    __slots__ = ("asked", "clock", "connection", "since_ns")
+    """`signs` is the connection, and `socket` the number of its socket, where that tells all of it; else None.
+
+    `asked` tells whether a sign of life is awaited, since `asked_ns` and until `deadline` where the socket tells of it.
+    """
+
+    __slots__ = ("asked", "asked_ns", "clock", "connection", "deadline", "signs", "since_ns", "socket")
 
     def __init__(self, connection: Connection, clock: StepClock) -> None:
         self.connection = connection
         self.clock = clock
         self.since_ns = monotonic_ns()
+        self.signs = connection if isinstance(connection, AttemptedSigns) else None
+        self.socket = self.signs.fileno() if self.signs is not None else None
         self.asked = False
+        self.asked_ns = 0
+        self.deadline: Deadline | None = None
 
 
 class HeldSessions:
@@ -46,6 +60,12 @@ class HeldSessions:
         self._timeouts = timeouts
         self._recorder = recorder
         self._held: dict[int, _Held] = {}
+        self._looked_at: dict[int, _Held] = {}
+        self._numbers: dict[int, int] = {}
+        self._sockets: IdleSockets | None = None
+        self._asking = Group()
+        self._awaited = 0
+        self._none_awaited = Event()
         self._closed = False
 
     def begin(self, number: int, due: Due) -> None:
@@ -62,39 +82,57 @@ class HeldSessions:
         if self._closed:
             self._connector.disconnect(connection)
             return
-        self._held[number] = _Held(connection, clock)
+        held = self._held[number] = _Held(connection, clock)
         self._recorder.held += 1
+        if held.socket is None:
+            self._looked_at[number] = held
+        else:
+            self._numbers[held.socket] = number
+            self._sockets = self._sockets or IdleSockets(self._on_change)
+            self._sockets.add(held.socket)
 
-    def keep_alive(self, number: int) -> None:
-        """Ask the server for a sign of life, if the session is held; without an answer it is lost."""
+    def ask(self, number: int) -> None:
+        """Ask the server for a sign of life, if the session is held; without an answer it is lost. Never waits."""
         held = self._held.get(number)
         if held is None or held.asked:
             return
         held.asked = True
-        try:
-            held.clock.timed(_KEEP_ALIVE, partial(self._ask, held.connection))
-        except GreenletExit:
-            raise
-        except BaseException as error:
-            if self._held.get(number) is held:
-                self._lose(number, classify_error(error))
-            if not isinstance(error, StepFailure):
-                raise
-        held.asked = False
+        if held.signs is None:
+            self._asking.spawn(self._ask_and_wait, number, held)
+            return
+        self._awaited += 1
+        held.asked_ns = monotonic_ns()
+        held.deadline = Deadline(self._timeouts.step_s, Timing.KEEP_ALIVE, partial(self._on_deadline, number, held))
+        self._go_on(number, held, held.signs)
+
+    def await_signs(self, timeout_s: float) -> None:
+        """Wait until no sign of life is awaited any more, but no longer than that."""
+        end_s = monotonic() + timeout_s
+        self._asking.join(timeout=timeout_s)
+        self._none_awaited.clear()
+        if self._awaited:
+            self._none_awaited.wait(max(end_s - monotonic(), 0))
+
+    def stop_asking(self) -> None:
+        """Await no sign of life any more: those that were did not come."""
+        self._asking.kill()
+        for held in self._held.values():
+            if held.deadline is not None:
+                self._sign_ended(held, Outcome.UNFINISHED)
 
     def watch(self) -> None:
-        """Look at each session once a second, and count the lost ones, until killed."""
+        """Look once a second at each session whose socket does not tell, and count the lost ones, until killed."""
         while True:
-            numbers = iter(tuple(self._held))
-            turns = max(len(self._held) / _LOOKS_AT_ONCE, 1)
+            numbers = iter(tuple(self._looked_at))
+            turns = max(len(self._looked_at) / _LOOKS_AT_ONCE, 1)
             while turn := tuple(islice(numbers, _LOOKS_AT_ONCE)):
                 for number in turn:
-                    held = self._held.get(number)
-                    if held is not None and not held.asked and held.connection.is_lost():
-                        self._lose(number, _closed_by_server())
-                sleep(_WATCH_INTERVAL_S / turns)
-            if not self._held:
-                sleep(_WATCH_INTERVAL_S)
+                    held = self._looked_at.get(number)
+                    if held is not None and not held.asked:
+                        self._lose_if_closed(number, held)
+                sleep(_LOOK_INTERVAL_S / turns)
+            if not self._looked_at:
+                sleep(_LOOK_INTERVAL_S)
 
     def close(self, outcome: Outcome) -> None:
         """End all sessions, each held until now with this outcome, and hold no more.
@@ -103,6 +141,9 @@ class HeldSessions:
         none.
         """
         self._closed = True
+        sockets, self._sockets = self._sockets, None
+        if sockets is not None:
+            sockets.close()
         for ended, number in enumerate(tuple(self._held), start=1):
             held = self._held.get(number)
             failure = _failure_at_end(held, outcome) if held is not None else None
@@ -113,9 +154,60 @@ class HeldSessions:
             if ended % _ENDS_AT_ONCE == 0:
                 sleep(0)
 
-    def _ask(self, connection: Connection) -> None:
+    def _on_change(self, socket: int, closed: bool) -> None:  # noqa: FBT001 - as IdleSockets calls it
+        number = self._numbers[socket]
+        held = self._held[number]
+        if held.asked and held.signs is not None:
+            self._go_on(number, held, held.signs)
+        if closed and not held.asked and number in self._held:
+            self._lose_if_closed(number, held)
+
+    def _go_on(self, number: int, held: _Held, signs: AttemptedSigns) -> None:
+        """Go on with a sign of life as far as that takes no waiting."""
+        try:
+            if signs.try_keep_alive():
+                self._sign_ended(held, Outcome.OK)
+        except BaseException as error:  # noqa: BLE001 - neither whoever asks nor the loop is to end by it
+            failure = classify_error(error)
+            self._sign_ended(held, failure.outcome)
+            self._lose(number, failure)
+            if not isinstance(error, StepFailure):
+                get_hub().handle_error(self, type(error), error, error.__traceback__)
+
+    def _on_deadline(self, number: int, held: _Held, failure: StepFailure) -> None:
+        self._sign_ended(held, failure.outcome)
+        self._lose(number, failure)
+
+    def _sign_ended(self, held: _Held, outcome: Outcome) -> None:
+        """Count the sign of life that is awaited as ended now."""
+        held.clock.record(_KEEP_ALIVE, held.asked_ns, outcome)
+        held.asked = False
+        if held.deadline is not None:
+            held.deadline.cancel()
+            held.deadline = None
+        self._awaited -= 1
+        if not self._awaited:
+            self._none_awaited.set()
+
+    def _ask_and_wait(self, number: int, held: _Held) -> None:
+        try:
+            held.clock.timed(_KEEP_ALIVE, partial(self._keep_alive, held.connection))
+        except GreenletExit:
+            raise
+        except BaseException as error:
+            if self._held.get(number) is held:
+                self._lose(number, classify_error(error))
+            if not isinstance(error, StepFailure):
+                raise
+        held.asked = False
+
+    def _keep_alive(self, connection: Connection) -> None:
         with TimeLimit(self._timeouts.step_s, Timing.KEEP_ALIVE):
             connection.keep_alive()
+
+    def _lose_if_closed(self, number: int, held: _Held) -> None:
+        if held.connection.is_lost():
+            self._lose(number, _closed_by_server())
 
     def _lose(self, number: int, failure: StepFailure) -> None:
         clock = self._held[number].clock
@@ -125,6 +217,14 @@ class HeldSessions:
     def _end(self, number: int, outcome: Outcome) -> None:
         held = self._held.pop(number)
         held.clock.record(_HOLD, held.since_ns, outcome)
+        if held.socket is None:
+            del self._looked_at[number]
+        else:
+            del self._numbers[held.socket]
+            if self._sockets is not None:
+                self._sockets.remove(held.socket)
+        if held.deadline is not None:
+            self._sign_ended(held, Outcome.UNFINISHED)
         self._connector.disconnect(held.connection)
         self._recorder.held -= 1
 

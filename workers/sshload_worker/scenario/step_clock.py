@@ -77,6 +77,25 @@ class TimeLimit:
         self._greenlet.throw(TimeLimitReached(self))
 
 
+class Deadline(TimeLimit):
+    """A limit of what no greenlet waits for: where that takes longer, the loop calls `reached` with how it ends."""
+
+    __slots__ = ("_reached",)
+
+    def __init__(self, seconds: float, step: Timing, reached: Callable[[StepFailure], None]) -> None:
+        super().__init__(seconds, step)
+        self._reached = reached
+        self._begin()
+
+    def cancel(self) -> None:
+        """Watch it no more."""
+        self._row.limits.pop(self, None)
+
+    def cut_off(self) -> None:
+        """Tell that the limit is reached."""
+        self._reached(self.failure)
+
+
 class _Row:
     """The limits of one length that are in force, in their order."""
 

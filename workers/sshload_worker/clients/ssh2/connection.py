@@ -1,10 +1,12 @@
 """One SSH connection by ssh2-python (libssh2), for one greenlet or shared by several."""
 
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, cast
 
 from ssh2 import session as ssh2_session
+from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import ChannelFailure, SSH2Error
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
@@ -50,6 +52,7 @@ class SSH2Connection:
         self._sizes_are_default = client.window_bytes is None and client.packet_bytes is None
         self._driver: Driver | None = None
         self._server_version = ""
+        self._closing: Iterator[None] | None = None
 
     def connect(self) -> None:
         """Open the TCP connection, or the jump host's channel."""
@@ -100,6 +103,28 @@ class SSH2Connection:
         accepted = driver.until_opened(Timing.KEEP_ALIVE, self._try_keep_alive, driver.session)
         if accepted is not None:
             SSH2Channel(driver, accepted, self._read_bytes).close()
+
+    def fileno(self) -> int:
+        """Return the number of the socket, which tells of all that the server says, and of its close."""
+        return self._descriptor.fileno()
+
+    def try_keep_alive(self) -> bool:
+        """Do as `keep_alive` as far as that takes no waiting, and return whether the sign has come.
+
+        Only where no other greenlet uses the connection.
+        """
+        if self._closing is None:
+            accepted = self.driver.attempt(Timing.KEEP_ALIVE, self._try_keep_alive, self.driver.session)
+            if accepted is None:
+                return True
+            if accepted == LIBSSH2_ERROR_EAGAIN:
+                self._descriptor.request_quick_ack()
+                return False
+            self._closing = self._close_accepted(accepted)
+        if next(self._closing, True) is None:
+            return False
+        self._closing = None
+        return True
 
     def open_channel(self) -> SSH2Channel:
         """Open a session channel."""
@@ -154,6 +179,12 @@ class SSH2Connection:
         driver = self.driver
         arguments = driver.session, kind, self._window_bytes, self._packet_bytes, message
         return SSH2Channel(driver, driver.until_opened(Timing.CHANNEL_OPEN, open_channel, *arguments), self._read_bytes)
+
+    def _close_accepted(self, channel: Any) -> Iterator[None]:
+        """Close a channel in which a server sees a sense, and yield wherever that takes waiting."""
+        for close in (channel.close, channel.wait_eof, channel.wait_closed):
+            while self.driver.attempt(Timing.CLOSE, close) == LIBSSH2_ERROR_EAGAIN:
+                yield
 
     @staticmethod
     def _try_keep_alive(session: Any) -> Any:

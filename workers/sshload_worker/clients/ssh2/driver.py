@@ -110,6 +110,16 @@ class Driver:
     until_opened = until_done
     """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
 
+    def attempt(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Make `attempt` once; return its result, or LIBSSH2_ERROR_EAGAIN. Raises StepFailure where it fails in `step`.
+
+        Where the library must wait, the same is to be attempted again before anything else.
+        """
+        try:
+            return attempt(*arguments)
+        except SSH2Error as error:
+            raise self.failure(step, error) from None
+
     def keep(self, channel: Channel) -> None:
         """Note a channel that is in use now without having been opened here: that of a subsystem."""
 
