@@ -78,7 +78,7 @@ class Outcome(StrEnum):
     Those named sftp are the status codes of draft-ietf-secsh-filexfer-02 section 7, by name. From `TLS_FAILED` to
     `CONNECTION_LOST` they are a gateway's: the first two of the way to it, those up to `REQUEST_REFUSED` by the status
     of its answer (429, 503, 504, 502, any other from 500 on, any other), and the last three by how it says that a
-    command ended.
+    command ended. `PROXY_ERROR` is a 502, 503 or 504 of what stands before the gateway.
     """
 
     OK = "ok"
@@ -120,6 +120,7 @@ class Outcome(StrEnum):
     GATEWAY_TIMEOUT = "gatewayTimeout"
     BAD_GATEWAY = "badGateway"
     GATEWAY_ERROR = "gatewayError"
+    PROXY_ERROR = "proxyError"
     REQUEST_REFUSED = "requestRefused"
     BAD_ANSWER = "badAnswer"
     COMMAND_TIMEOUT = "commandTimeout"

@@ -44,6 +44,16 @@ def test_nginx_before_a_gateway_passes_on_all_requests_and_its_cpu_is_told_by_it
     assert "cpuPerLoginMs" not in results["proxy"]
 
 
+def test_requests_beyond_the_limit_of_nginx_are_told_from_those_that_the_gateway_refuses(tmp_path: Path) -> None:
+    asked = before("pool")
+    asked["target"]["managed"]["proxy"] = {"kind": "nginx", "maxConnections": 1}
+    asked["scenario"] = {"steps": [{"exec": {"command": "sleep 0.2"}}]}
+    ended = measured(write_test(tmp_path, **asked))
+    results = ended.status["results"]
+    assert results["iterations"] > results["failures"] > 0, ended.err
+    assert {one["outcome"] for one in results["errors"]} == {"proxyError"}
+
+
 def _answered(log: Path) -> int:
     """Return how many commands the gateway has answered well."""
     said = (json.loads(line) for line in log.read_text().splitlines() if line.startswith("{"))

@@ -124,6 +124,18 @@ def test_each_status_is_an_outcome_of_its_own(tmp_path: Path, status: int, outco
     assert done.message == f"status {status} (Retry-After: 7), some-kind: the reason"
 
 
+@pytest.mark.parametrize("status", [502, 503, 504])
+@pytest.mark.parametrize(
+    "body", [b"<html>503 Service Temporarily Unavailable</html>", {}, {"kind": ""}, {"kind": 1, "detail": "of nobody"}]
+)
+def test_a_status_without_the_words_of_a_gateway_is_that_of_a_proxy_before_it(
+    tmp_path: Path, status: int, body: object
+) -> None:
+    done = run_against(tmp_path, Reply(status, body))
+    assert (done.outcome, done.failed_step) == (Outcome.PROXY_ERROR, "command")
+    assert done.message == f"status {status} of something before the gateway: it has no kind"
+
+
 @pytest.mark.parametrize(
     ("changes", "outcome"),
     [
@@ -257,7 +269,8 @@ def test_before_the_load_the_gateway_is_asked_whether_it_knows_the_credential(
         assert {(method, path) for method, path, _ in gateway.heard} == {("GET", "/sshapi/v2/credentials")}
 
 
-def test_a_gateway_that_is_busy_at_first_is_asked_again(tmp_path: Path) -> None:
-    answers = iter((Reply(503), Reply(body={"credentials": [{"name": "server"}]})))
+@pytest.mark.parametrize("body", [{"kind": "busy"}, b""], ids=["gateway", "proxy"])
+def test_what_is_busy_at_first_is_asked_again(tmp_path: Path, body: object) -> None:
+    answers = iter((Reply(503, body), Reply(body={"credentials": [{"name": "server"}]})))
     with stand_in(lambda _, __: next(answers)) as gateway:
         assert look(gateway.endpoint(tmp_path)) is None

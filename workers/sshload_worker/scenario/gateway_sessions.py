@@ -36,6 +36,7 @@ _MAY_PASS = frozenset(
         Outcome.GATEWAY_BUSY,
         Outcome.GATEWAY_TIMEOUT,
         Outcome.BAD_GATEWAY,
+        Outcome.PROXY_ERROR,
     }
 )
 """Outcomes that another attempt may change."""

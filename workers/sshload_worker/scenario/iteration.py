@@ -26,6 +26,7 @@ _HARMLESS = frozenset(
         Outcome.GATEWAY_TIMEOUT,
         Outcome.BAD_GATEWAY,
         Outcome.GATEWAY_ERROR,
+        Outcome.PROXY_ERROR,
         Outcome.REQUEST_REFUSED,
         Outcome.COMMAND_TIMEOUT,
         Outcome.OUTPUT_LIMIT,

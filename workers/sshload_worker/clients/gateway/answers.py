@@ -25,6 +25,8 @@ _BY_STATUS = {
     503: Outcome.GATEWAY_BUSY,
     504: Outcome.GATEWAY_TIMEOUT,
 }
+_OF_PROXIES_TOO = frozenset({502, 503, 504})
+"""Statuses by which a proxy answers in place of the gateway. A gateway gives a `kind` with each of them."""
 _SERVER_ERRORS = 500
 _CUT_OFF = {
     "timeout": (Outcome.COMMAND_TIMEOUT, "the gateway ended the command, which ran too long"),
@@ -117,11 +119,14 @@ def _parsed(body: bytes) -> Any:
 def _problem(answer: Answer) -> StepFailure:
     other = Outcome.GATEWAY_ERROR if answer.status >= _SERVER_ERRORS else Outcome.REQUEST_REFUSED
     said = _parsed(answer.body)
-    words = [said.get(name) for name in ("kind", "detail")] if isinstance(said, dict) else []
-    text = ": ".join(_printable(word) for word in words if isinstance(word, str) and word)
+    found = [said.get(name) for name in ("kind", "detail")] if isinstance(said, dict) else []
+    words = [_printable(word) if isinstance(word, str) else "" for word in found]
     later = f" (Retry-After: {_printable(answer.retry_after)})" if answer.retry_after else ""
-    message = f"status {answer.status}{later}" + (f", {text}" if text else "")
-    return StepFailure(_BY_STATUS.get(answer.status, other), message)
+    status = f"status {answer.status}{later}"
+    if answer.status in _OF_PROXIES_TOO and not any(words[:1]):
+        return StepFailure(Outcome.PROXY_ERROR, f"{status} of something before the gateway: it has no kind")
+    text = ": ".join(filter(None, words))
+    return StepFailure(_BY_STATUS.get(answer.status, other), status + (f", {text}" if text else ""))
 
 
 def _printable(text: str) -> str:
