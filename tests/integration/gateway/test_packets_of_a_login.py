@@ -1,0 +1,37 @@
+"""What packets a connection of the gateway sends, as a real sshd tells of those that it gets."""
+
+import asyncio
+
+import pytest
+from account_server import Place, account_server
+from ssh_server import SshServer
+from sshload_contract.allow_list import AllowedTarget
+from sshload_gateway.ssh.destinations import destinations
+from sshload_gateway.ssh.login import Account, Secrets, SshLogin
+
+_PATIENCE_S = 300.0
+_HOST = "127.0.0.1"
+
+
+async def command(server: SshServer) -> str:
+    """Log in, and return what a command says on the connection."""
+    login = SshLogin(destinations([AllowedTarget(_HOST, (server.port,))], ()), _PATIENCE_S)
+    host_key = server.keys.host.with_suffix(".pub").read_text()
+    secrets = Secrets(server.keys.user.read_bytes(), (host_key,))
+    account = Account(_HOST, server.port, server.user, "ada", 1)
+    async with await login(account, lambda: secrets, lambda: None) as ssh:
+        return str((await ssh.run("echo here")).stdout)
+
+
+@pytest.mark.parametrize(
+    ("cipher", "told"),
+    [("aes128-gcm@openssh.com", 0), ("chacha20-poly1305@openssh.com", 0), ("aes128-ctr", 1)],
+)
+def test_no_empty_packets_are_sent_after_a_login_where_the_cipher_authenticates_each_packet(
+    place: Place, cipher: str, told: int
+) -> None:
+    with account_server(place, f"ciphers-{cipher}", f"Ciphers {cipher}\nLogLevel DEBUG3") as server:
+        assert asyncio.run(command(server)) == "here\n"
+        before, _, after = server.log.partition("Accepted publickey for ")
+        assert "Received SSH2_MSG_IGNORE" in before  # sshd tells of them
+        assert min(after.count("Received SSH2_MSG_IGNORE"), 1) == told
