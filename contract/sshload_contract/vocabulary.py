@@ -135,6 +135,7 @@ class InPath(StrEnum):
     """What a run can deploy in the path to its managed target."""
 
     PROXY = "proxy"
+    GATEWAY = "gateway"
 
 
 @unique

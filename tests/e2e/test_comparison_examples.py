@@ -140,6 +140,11 @@ def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
         (test,) = found.of(name)
         assert test["results"]["target"]["accepted"] in logins
         assert steps_of(test)["command"].count == test["results"]["iterations"] > logins.start
+        used = test["results"]["gateway"]
+        assert used["cpuPerIterationMs"] > 0.1  # HTTP, a token and SSH in Python: what idles costs less
+        assert 20_000_000 < used["memoryPeakBytes"] < 400_000_000
+        of_gateway = found.figures(name)["gatewayCpuPerIterationMs"]
+        assert of_gateway["value"] == pytest.approx(used["cpuPerIterationMs"], rel=1e-3)
         assert found.figures(name)["total.p50Ms"]["differenceMs"] is not None
     (before_gateway,) = found.of("nginx-gateway-8")
     assert before_gateway["results"]["failures"] == 0

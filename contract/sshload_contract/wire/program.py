@@ -23,8 +23,9 @@ class ProgramConfig:
     """A program in the path, as its PID 1 reads it from `--config`.
 
     `command` is what is run, followed by the path of the file with `config`, whose places are filled in before.
-    `server` is the name or address of the server; a name is looked up once, before the start. The program listens on
-    `port`, and its PID 1 answers on `stats_port`. `open_files` is how many files it may have open at once.
+    `server` is the name or address of the server. Where `config` has a place for it, a name is looked up once, before
+    the start. The program listens on `port`, and its PID 1 answers on `stats_port`. `open_files` is how many files it
+    must be able to have open at once.
     """
 
     version: int

@@ -24,7 +24,7 @@ from sshload_operator.control.run.keys import Keys, KeysAsked, make_keys
 from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
 from sshload_operator.local.gateway import LIBRARIES as GATEWAY_LIBRARIES
-from sshload_operator.local.gateway import write_gateway
+from sshload_operator.local.gateway import GatewayPorts, write_gateway
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_operator.local.proxy import fitting, installed_proxy
 from sshload_operator.local.sshd import (
@@ -116,7 +116,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     spec = plan.spec
     _require_libraries("the workers and the target need", (*LIBRARIES, *CLIENT_LIBRARIES.get(spec.client.library, ())))
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
-    sshd_port, stats_port, locust_port, master_port, *more_ports = _free_ports(8)
+    sshd_port, stats_port, locust_port, master_port, *more_ports = _free_ports(9)
     target: Endpoint | GatewayEndpoint
     in_path: dict[InPath, str] = {}
     if isinstance(spec.target, ManagedTarget):
@@ -127,7 +127,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             sshd_port=sshd_port,
             stats_port=stats_port,
         )
-        proxy_port, proxy_stats_port, gateway_port, health_port = more_ports
+        proxy_port, proxy_stats_port, gateway_port, health_port, gateway_stats_port = more_ports
         has_proxy, has_gateway = spec.target.proxy is not None, spec.target.gateway is not None
         login_port = proxy_port if has_proxy and not has_gateway else sshd_port
         keys = await make_keys(KeysAsked(_LOOPBACK, login_port, places.user, spec.deadline_s))
@@ -144,9 +144,10 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
                 "spec.target.managed.gateway: the gateway needs", GATEWAY_LIBRARIES, "extras local and gateway"
             )
             files = await make_gateway_secrets(keys, _LOOPBACK, sshd_port, places.user, spec.deadline_s)
-            ports = (gateway_port, health_port, sshd_port)
+            ports = GatewayPorts(gateway_port, health_port, gateway_stats_port, server=sshd_port)
             write_gateway(spec.target.gateway, _LOOPBACK, ports, files, folder)
             notes, processes = (*notes, _GATEWAY_NOTE), (*processes, _gateway(health_port))
+            in_path[InPath.GATEWAY] = _stats_url(gateway_stats_port)
             token_path = str(folder / GATEWAY_TOKEN_FILE)
             target = managed_gateway_endpoint(
                 _LOOPBACK, proxy_port if has_proxy else gateway_port, CREDENTIAL, token_path
@@ -217,8 +218,7 @@ def _proxy(proxy: Proxy, places: ProxyPlaces, folder: Path) -> tuple[tuple[str, 
     fitted, notes = fitting(proxy)
     config = program_config(fitted, replace(places, program=installed.path))
     (folder / PROXY_FILE).write_text(to_json(config), encoding="utf-8")
-    command = _python("sshload_target.in_path", "--config", PROXY_FILE, "--host", _LOOPBACK)
-    process = LocalProcess(name="proxy", role=Role.PROXY, command=command, ready_port=places.stats_port)
+    process = LocalProcess("proxy", Role.PROXY, _in_path(PROXY_FILE), ready_port=places.stats_port)
     return (f"the proxy is this machine's {installed.name}, which shares its CPUs with the rest", *notes), process
 
 
@@ -227,8 +227,11 @@ def _stats_url(port: int) -> str:
 
 
 def _gateway(health_port: int) -> LocalProcess:
-    command = _python("sshload_gateway", "--config", GATEWAY_FILE)
-    return LocalProcess(name="gateway", role=Role.GATEWAY, command=command, ready_port=health_port)
+    return LocalProcess("gateway", Role.GATEWAY, _in_path(GATEWAY_FILE), ready_port=health_port)
+
+
+def _in_path(config: str) -> tuple[str, ...]:
+    return _python("sshload_target.in_path", "--config", config, "--host", _LOOPBACK)
 
 
 def _environment(home: str) -> str:

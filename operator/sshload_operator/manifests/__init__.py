@@ -10,7 +10,7 @@ from sshload_operator.manifests.children import (
     results_ref,
     swept,
 )
-from sshload_operator.manifests.gateway import GatewayPlaces, gateway_config
+from sshload_operator.manifests.gateway import GatewayPlaces, gateway_config, gateway_program
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
@@ -28,6 +28,7 @@ __all__ = [
     "children",
     "cluster_places",
     "gateway_config",
+    "gateway_program",
     "key_files",
     "keys_secret",
     "results_config_map",

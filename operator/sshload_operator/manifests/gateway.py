@@ -1,18 +1,22 @@
 """The gateway of a run, before its managed target: its configuration, its Deployment, and the Service before it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from sshload_contract.wire.program import PROGRAM_CONFIG_VERSION, ProgramConfig
 
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import (
-    GATEWAY_HTTP_PORT,
+    GATEWAY_HEALTH_PORT,
     GATEWAY_PORT,
     GATEWAY_PORT_NAME,
+    GATEWAY_STATS_PORT,
     HEALTH_PORT_NAME,
     SSH_PORT,
+    STATS_PORT_NAME,
     Part,
     child_name,
     metadata,
@@ -45,6 +49,8 @@ SIGNATURE: Final = "EdDSA"
 _POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
 _DATA_DIR: Final = "/var/lib/sshload-gateway"
 _UNLIMITED: Final = 100_000
+_OTHER_FILES: Final = 200
+"""What a gateway opens besides connections to the server, at least: callers, database, listeners."""
 _PRIVATE_RANGES: Final = (
     "10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10",
 )  # fmt: skip
@@ -53,14 +59,16 @@ _PRIVATE_RANGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class GatewayPlaces:
-    """Where a gateway runs: `address` to listen at (empty: every one), its two ports, the server, and its files.
+    """Where a gateway runs: `address` to listen at (empty: every one), its ports, the server, and its files.
 
-    `allowed` are the addresses or ranges that the server's host may lead to, besides itself.
+    What observes it answers on `stats_port`. `allowed` are the addresses or ranges that the server's host may lead to,
+    besides itself.
     """
 
     address: str
     port: int
     health_port: int
+    stats_port: int
     server: str
     server_port: int
     allowed: tuple[str, ...]
@@ -122,22 +130,36 @@ def credential_request(host: str, port: int, user: str, private_key: str, known_
     return json.dumps({**login, "privateKey": private_key, "hostKeys": keys})
 
 
-def cluster_gateway_config(plan: Plan, gateway: ManagedGateway) -> str:
-    """Return what the gateway is told in a cluster."""
+def gateway_program(gateway: ManagedGateway, places: GatewayPlaces, python: Sequence[str]) -> ProgramConfig:
+    """Return what PID 1 of the gateway is told, which runs it by this command of Python."""
+    return ProgramConfig(
+        version=PROGRAM_CONFIG_VERSION,
+        command=(*python, "-m", "sshload_gateway", "--config"),
+        config=gateway_config(gateway, places),
+        server=places.server,
+        port=places.port,
+        stats_port=places.stats_port,
+        open_files=gateway.connections_per_credential + _OTHER_FILES,
+    )
+
+
+def cluster_gateway_program(plan: Plan, gateway: ManagedGateway) -> ProgramConfig:
+    """Return what PID 1 of the gateway is told in a cluster."""
     places = GatewayPlaces(
         address="",
         port=GATEWAY_PORT,
-        health_port=GATEWAY_HTTP_PORT,
+        health_port=GATEWAY_HEALTH_PORT,
+        stats_port=GATEWAY_STATS_PORT,
         server=child_name(plan, Part.TARGET),
         server_port=SSH_PORT,
         allowed=_PRIVATE_RANGES,
         **CLUSTER_FILES,
     )
-    return gateway_config(gateway, places)
+    return gateway_program(gateway, places, ("python",))
 
 
 def gateway_service(plan: Plan) -> Manifest:
-    """Return the Service by which the workers find the gateway."""
+    """Return the Service by which the workers find the gateway, and the master its counts."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -147,7 +169,8 @@ def gateway_service(plan: Plan) -> Manifest:
             "selector": role_selector(plan, Role.GATEWAY),
             "publishNotReadyAddresses": True,
             "ports": [
-                {"name": GATEWAY_PORT_NAME, "port": GATEWAY_PORT, "targetPort": GATEWAY_PORT_NAME, "protocol": "TCP"}
+                {"name": name, "port": port, "targetPort": name, "protocol": "TCP"}
+                for name, port in ((GATEWAY_PORT_NAME, GATEWAY_PORT), (STATS_PORT_NAME, GATEWAY_STATS_PORT))
             ],
         },
     }
@@ -178,8 +201,12 @@ def _container(plan: Plan) -> Container:
     return Container(
         role=Role.GATEWAY,
         image=plan.installation.gateway_image,
-        command=("python", "-m", "sshload_gateway", "--config", f"{CONFIG_DIR}/{GATEWAY_FILE}"),
-        ports={GATEWAY_PORT_NAME: GATEWAY_PORT, HEALTH_PORT_NAME: GATEWAY_HTTP_PORT},
+        command=("python", "-m", "sshload_target.in_path", "--config", f"{CONFIG_DIR}/{GATEWAY_FILE}"),
+        ports={
+            GATEWAY_PORT_NAME: GATEWAY_PORT,
+            HEALTH_PORT_NAME: GATEWAY_HEALTH_PORT,
+            STATS_PORT_NAME: GATEWAY_STATS_PORT,
+        },
         resources=plan.installation.run_pods.gateway_resources,
         readiness_port=HEALTH_PORT_NAME,
         mounts=({"name": "data", "mountPath": _DATA_DIR},),

@@ -14,6 +14,7 @@ from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import (
     DNS_PORT,
     GATEWAY_PORT,
+    GATEWAY_STATS_PORT,
     LOCUST_PORT,
     MASTER_HTTP_PORT,
     PROXY_HTTP_PORT,
@@ -71,9 +72,12 @@ def proxy_policy(plan: Plan, target: ManagedTarget) -> Manifest:
 
 
 def gateway_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the gateway's policy: HTTP from this run's workers or proxy, and out to the target alone."""
+    """Return the gateway's policy: HTTP from this run's workers or proxy, counts for the master, out to the target."""
     http_from = _clients(plan) if target.proxy is None else [_pods(plan, Role.PROXY)]
-    ingress = [_rule("from", http_from, GATEWAY_PORT)]
+    ingress = [
+        _rule("from", http_from, GATEWAY_PORT),
+        _rule("from", [_pods(plan, Role.MASTER)], GATEWAY_STATS_PORT),
+    ]
     egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
     return _policy(plan, Part.GATEWAY, Role.GATEWAY, ingress, egress)
 
@@ -94,6 +98,8 @@ def master_policy(plan: Plan) -> Manifest:
     counts = [_rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)]
     if plan.spec.target.proxy is not None:
         counts.append(_rule("to", [_pods(plan, Role.PROXY)], PROXY_HTTP_PORT))
+    if plan.spec.target.gateway is not None:
+        counts.append(_rule("to", [_pods(plan, Role.GATEWAY)], GATEWAY_STATS_PORT))
     return _policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, _dns(plan)])
 
 

@@ -1,6 +1,6 @@
 """RunConfig from a plan, for a cluster or for wherever else the run takes place."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sshload_contract.allow_list import AllowList
@@ -16,9 +16,10 @@ from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, Gatew
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
-from sshload_operator.manifests.gateway import CREDENTIAL, cluster_gateway_config
+from sshload_operator.manifests.gateway import CREDENTIAL, cluster_gateway_program
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
+    GATEWAY_STATS_PORT,
     PROXY_HTTP_PORT,
     SSH_PORT,
     TARGET_HTTP_PORT,
@@ -99,20 +100,26 @@ def cluster_places(plan: Plan) -> Places:
     if not isinstance(spec.target, ManagedTarget):
         target = _endpoint(spec.target)
         return Places(target, via, allow_list, stats_url="", files=files, token_path=_TOKEN_PATH)
-    service = child_name(plan, Part.TARGET)
     return Places(
         target=_managed(plan, spec.target),
         via=via,
         allow_list=allow_list,
-        stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
+        stats_url=_stats_url(plan, Part.TARGET, TARGET_HTTP_PORT),
         files=files,
         token_path=_TOKEN_PATH,
-        in_path={} if spec.target.proxy is None else {InPath.PROXY: _proxy_stats_url(plan)},
+        in_path=dict(_in_path(plan, spec.target)),
     )
 
 
-def _proxy_stats_url(plan: Plan) -> str:
-    return f"http://{child_name(plan, Part.PROXY)}:{PROXY_HTTP_PORT}/stats"
+def _in_path(plan: Plan, target: ManagedTarget) -> Iterator[tuple[InPath, str]]:
+    if target.proxy is not None:
+        yield InPath.PROXY, _stats_url(plan, Part.PROXY, PROXY_HTTP_PORT)
+    if target.gateway is not None:
+        yield InPath.GATEWAY, _stats_url(plan, Part.GATEWAY, GATEWAY_STATS_PORT)
+
+
+def _stats_url(plan: Plan, part: Part, port: int) -> str:
+    return f"http://{child_name(plan, part)}:{port}/stats"
 
 
 def login_to_managed(plan: Plan) -> Endpoint:
@@ -220,7 +227,7 @@ def config_map(plan: Plan) -> Manifest:
         if plan.spec.target.proxy is not None:
             data[PROXY_FILE] = to_json(cluster_proxy_config(plan, plan.spec.target, plan.spec.target.proxy))
         if plan.spec.target.gateway is not None:
-            data[GATEWAY_FILE] = cluster_gateway_config(plan, plan.spec.target.gateway)
+            data[GATEWAY_FILE] = to_json(cluster_gateway_program(plan, plan.spec.target.gateway))
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -27,6 +27,7 @@ _OF_ROUNDS: Final = frozenset(
     {CAPACITY, COMPLETED_RATE, "errorPercent", "cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes"}
     | {"generatorCpuPerIterationMs", "generatorMemoryPeakBytes"}
     | {"proxyCpuPerLoginMs", "proxyCpuPerIterationMs", "proxyMemoryPeakBytes"}
+    | {"gatewayCpuPerIterationMs", "gatewayMemoryPeakBytes"}
     | {f"{step}.{name}" for step in ("login", "total") for name in ("p50Ms", "p90Ms", "p99Ms")}
 )
 _TOO_LARGE: Final = {

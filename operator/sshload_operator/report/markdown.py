@@ -47,10 +47,10 @@ def _test_lines(document: Mapping[str, Any]) -> Iterator[str]:
     if status.results is not None:
         yield from _measured(status.results)
     yield from _table("Server", ("figure", "value"), (document["server"] or {}).items())
-    if status.results is not None and status.results.proxy is not None:
-        yield from _table("Proxy", ("figure", "value"), written(status.results.proxy).items())
-    if status.results is not None and status.results.generator is not None:
-        yield from _table("Generator", ("figure", "value"), written(status.results.generator).items())
+    if status.results is not None:
+        for name in ("proxy", "gateway", "generator"):
+            rows = written(status.results).get(name, {}).items()
+            yield from _table(name.capitalize(), ("figure", "value"), rows)
     if document.get("against"):
         yield from _against(document["against"])
     yield from _lacks(document)

@@ -13,7 +13,7 @@ from sshload_target.in_path.observer import ProgramObserver
 from sshload_target.in_path.program import make_ready, read_config, start
 from sshload_target.pid1 import AWAITED_SIGNALS, adopt_orphans, end_descendants, exit_in_words, wait_for_end
 
-_END_GRACE_S = 1.0
+_END_GRACE_S = 1.5  # of the 2 s that a pod in the path is given
 _INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
 

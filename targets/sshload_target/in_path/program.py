@@ -37,17 +37,19 @@ def read_config(file: Path) -> ProgramConfig:
 def make_ready(config: ProgramConfig, host: str, folder: Path) -> Sequence[str]:
     """Raise the limit of open files, write the program's configuration into `folder`, and return the whole command.
 
-    It waits until the server's name is known, as DNS knows a new Service only after a while. Raises ConfigRefusedError
-    where so many files are not allowed, and InterruptedTargetError where a stop signal comes meanwhile.
+    Where the configuration has a place for the server, it waits until the server's name is known, as DNS knows a new
+    Service only after a while. Raises ConfigRefusedError where so many files are not allowed, and
+    InterruptedTargetError where a stop signal comes meanwhile.
     """
     allow_open_files(config.open_files)
     text = config.config
     for place, value in (
         (ADDRESS_PLACE, _in_brackets(host) if host else _every_address()),
-        (SERVER_PLACE, _in_brackets(_look_up(config.server))),
         (FOLDER_PLACE, str(folder)),
     ):
         text = text.replace(place, value)
+    if SERVER_PLACE in text:
+        text = text.replace(SERVER_PLACE, _in_brackets(_look_up(config.server)))
     path = folder / "program.conf"
     path.write_text(text)
     return (*config.command, str(path))
@@ -58,8 +60,8 @@ def allow_open_files(wanted: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
         raise ConfigRefusedError(
-            f"the program needs {wanted} open files, and may have {hard} (ulimit -Hn): lower its maxConnections, or"
-            " raise the limit of the container runtime"
+            f"the program needs {wanted} open files, and may have {hard} (ulimit -Hn): let it have fewer connections,"
+            " or raise the limit of the container runtime"
         )
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

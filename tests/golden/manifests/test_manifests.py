@@ -25,11 +25,14 @@ def readable(manifest: Manifest) -> dict[str, Any]:
 
 
 def readable_text(name: str, text: str) -> Any:
-    return json.loads(text, object_hook=in_lines) if name.endswith(".json") else text.splitlines()
+    return json.loads(text, object_hook=opened) if name.endswith(".json") else text.splitlines()
 
 
-def in_lines(said: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.splitlines() if name == "sshd_config" else value for name, value in said.items()}
+def opened(said: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with the lines of sshd's configuration, and with what the gateway's says."""
+    if "sshd_config" in said:
+        return {**said, "sshd_config": said["sshd_config"].splitlines()}
+    return {**said, "config": json.loads(said["config"])} if str(said.get("config")).startswith("{") else said
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])

@@ -29,6 +29,11 @@ def test_each_policy_serves_all_requests_with_the_logins_that_it_promises(tmp_pa
     assert accepted == {"login-per-request": served, "connection-per-user": 1}.get(policy, min(accepted, 4))
     assert "clientLogins" not in results["target"]
     assert ("cpuPerLoginMs" in results["target"]) == (policy == "login-per-request")
+    used = results["gateway"]
+    assert used["cpuPerIterationMs"] == pytest.approx(used["cpuSeconds"] * 1_000 / results["iterations"], rel=0.01)
+    assert used["cpuPerIterationMs"] > 0.1  # HTTP, a token and SSH in Python: what idles costs less
+    assert 20_000_000 < used["memoryPeakBytes"] < 400_000_000
+    assert "proxy" not in results
 
 
 def test_nginx_before_a_gateway_passes_on_all_requests_and_its_cpu_is_told_by_iteration(tmp_path: Path) -> None:
@@ -42,6 +47,7 @@ def test_nginx_before_a_gateway_passes_on_all_requests_and_its_cpu_is_told_by_it
     assert _answered(tmp_path / "logs/gateway.log") >= results["iterations"] > 0
     assert results["proxy"]["cpuPerIterationMs"] > 0
     assert "cpuPerLoginMs" not in results["proxy"]
+    assert results["gateway"]["cpuSeconds"] > results["proxy"]["cpuSeconds"]
 
 
 def test_requests_beyond_the_limit_of_nginx_are_told_from_those_that_the_gateway_refuses(tmp_path: Path) -> None:

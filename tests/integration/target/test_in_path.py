@@ -126,6 +126,37 @@ def test_what_is_told_is_the_programs_own_use_of_all_its_threads_and_not_that_of
     assert said["server"] in ("127.0.0.1", "[::1]")
 
 
+LISTENER: Final = """
+import json, signal, socket, sys, threading
+from pathlib import Path
+wanted = json.loads(Path(sys.argv[1]).read_text())
+over = threading.Event()
+signal.signal(signal.SIGTERM, lambda *_: over.set())
+server = socket.create_server(("127.0.0.1", wanted["port"]))
+over.wait()
+Path(wanted["ended"]).write_text("in its own way")
+"""
+
+
+def test_a_stop_signal_is_passed_on_and_the_program_ends_in_its_own_way(tmp_path: Path) -> None:
+    ended, port = tmp_path / "ended", free_port()
+    (tmp_path / "listener.py").write_text(LISTENER)
+    text = json.dumps({"port": port, "ended": str(ended)})
+    config = config_of((sys.executable, str(tmp_path / "listener.py")), port, config=text)
+    with running(config, tmp_path):
+        assert not ended.exists()
+    assert ended.read_text() == "in its own way"
+
+
+def test_a_server_for_which_the_configuration_has_no_place_is_not_looked_up(tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "listener.py").write_text(LISTENER)
+    text = json.dumps({"port": port, "ended": str(tmp_path / "ended")})
+    config = config_of((sys.executable, str(tmp_path / "listener.py")), port, config=text, server="nowhere.invalid")
+    with running(config, tmp_path):
+        assert stats(config).cpu_s > 0
+
+
 @pytest.mark.parametrize("kind", ProxyKind)
 def test_a_proxy_that_may_not_have_the_files_for_its_connections_is_refused_with_both_numbers(
     kind: ProxyKind, tmp_path: Path

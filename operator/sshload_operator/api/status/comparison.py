@@ -107,7 +107,8 @@ class ComparedFigure:
         " memoryPeakBytes, memoryPerSessionBytes, capacity; of a step p50Ms, p90Ms, p99Ms, and of a whole step"
         " meanMs, too. Of the workers generatorCpuPerIterationMs and generatorMemoryPeakBytes, which are"
         " results.generator's cpuPerIterationMs and memoryPeakBytes, and so of results.proxy proxyCpuPerLoginMs,"
-        " proxyCpuPerIterationMs and proxyMemoryPeakBytes.",
+        " proxyCpuPerIterationMs and proxyMemoryPeakBytes, and of results.gateway gatewayCpuPerIterationMs and"
+        " gatewayMemoryPeakBytes.",
     ]
     step: Annotated[StepName, Absent(""), "The step that it is of. Absent where it is of the whole test."] = ""
     value: Annotated[AnyNumber, "The median over the variant's tests."]

@@ -200,14 +200,28 @@ class TargetResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InPathResult:
+class ProgramResult:
+    """What is told of each program in the path."""
+
+    cpu_seconds: Annotated[Amount | None, "CPU time of its processes. Absent if it restarted."] = None
+    cpu_throttled_seconds: Annotated[
+        Amount | None, "Time for which the container's CPU limit held it back. Absent if there was none."
+    ] = None
+    memory_peak_bytes: Annotated[
+        Count | None,
+        "The most resident memory of each of its processes since it began, added up. Without the kernel's memory for"
+        " connections.",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyResult(ProgramResult):
     """What the proxy in the path used between the start and the end of the load. A figure that is absent is not known.
 
     CPU time is user and system time of the proxy's processes. What the kernel does for their packets in the time of
     others is not in it, and neither is sshload's own process beside them.
     """
 
-    cpu_seconds: Annotated[Amount | None, "CPU time of its processes. Absent if it restarted."] = None
     cpu_per_login_ms: Annotated[
         Amount | None, "CPU time per login that the target accepted. Stated where target.cpuPerLoginMs is."
     ] = None
@@ -216,13 +230,14 @@ class InPathResult:
         "CPU time per iteration, warm-up included. Stated where sessions are reused, in place of cpuPerLoginMs. Not for"
         " load.hold.",
     ] = None
-    cpu_throttled_seconds: Annotated[
-        Amount | None, "Time for which the container's CPU limit held it back. Absent if there was none."
-    ] = None
-    memory_peak_bytes: Annotated[
-        Count | None,
-        "The most resident memory of each of its processes since it began, added up. Without the kernel's memory for"
-        " connections.",
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayResult(ProgramResult):
+    """What the run's own gateway used between the start and the end of the load, told as results.proxy is."""
+
+    cpu_per_iteration_ms: Annotated[
+        Amount | None, "CPU time per iteration, failed ones and the warm-up included. Not for load.hold."
     ] = None
 
 
@@ -329,7 +344,8 @@ class Results:
     ] = ()
     generator: GeneratorResult | None = None
     target: TargetResult | None = None
-    proxy: InPathResult | None = None
+    proxy: ProxyResult | None = None
+    gateway: GatewayResult | None = None
     max_startups: MaxStartupsAdvice | None = None
 
     @property

@@ -11,8 +11,9 @@ from sshload_operator.api.status.results import (
     Agreement,
     FailureCount,
     FreshLogin,
+    GatewayResult,
     GeneratorResult,
-    InPathResult,
+    ProxyResult,
     Results,
     StageResult,
     TargetResult,
@@ -42,7 +43,8 @@ def measured_parts(
         yield _errors(results.errors)
     facts = (
         *_server(results, verbose=verbose),
-        *_proxy(results.proxy),
+        *_in_path("proxy", results.proxy),
+        *_in_path("gateway", results.gateway),
         *_generator(results.generator),
         *_max_startups(results),
     )
@@ -199,18 +201,18 @@ def _target(target: TargetResult) -> Iterator[str]:
     yield from _stated("{:,} connections lost to a full listen queue", target.listen_overflows or None)
 
 
-def _proxy(proxy: InPathResult | None) -> Iterator[tuple[str, str]]:
-    """Yield what the proxy in the path used."""
-    if proxy is None:
+def _in_path(name: str, used: ProxyResult | GatewayResult | None) -> Iterator[tuple[str, str]]:
+    """Yield what a program in the path used."""
+    if used is None:
         return
     words = [
-        *_stated("{:.3g} ms CPU per login", proxy.cpu_per_login_ms),
-        *_stated("{:.3g} ms CPU per iteration", proxy.cpu_per_iteration_ms),
-        *_stated("held back by its CPU limit for {:.1f} s", proxy.cpu_throttled_seconds),
-        *_stated("{:.0f} MB at most", None if (peak := proxy.memory_peak_bytes) is None else peak / _MEGA),
+        *_stated("{:.3g} ms CPU per login", used.cpu_per_login_ms if isinstance(used, ProxyResult) else None),
+        *_stated("{:.3g} ms CPU per iteration", used.cpu_per_iteration_ms),
+        *_stated("held back by its CPU limit for {:.1f} s", used.cpu_throttled_seconds),
+        *_stated("{:.0f} MB at most", None if (peak := used.memory_peak_bytes) is None else peak / _MEGA),
     ]
     if words:
-        yield "proxy", ", ".join(words)
+        yield name, ", ".join(words)
 
 
 def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:

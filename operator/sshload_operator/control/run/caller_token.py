@@ -1,8 +1,8 @@
-"""`python -m sshload_operator.control.run.caller_token ISSUER AUDIENCE SUBJECT SECONDS`: prints a token as JSON.
+"""`python -m sshload_operator.control.run.caller_token ISSUER AUDIENCE SUBJECT ALGORITHM SECONDS`: prints a token.
 
-The answer has `token`, a JWT that is valid for so long, and `jwks`, the key set that verifies it. The key that has
-signed it is nowhere any more. It is a process of its own, because the library of signatures would cost the operator
-11 MB of memory for good.
+The answer, in JSON, has `token`, a JWT that is valid for so long, and `jwks`, the key set that verifies it. The key
+that has signed it is nowhere any more. It is a process of its own, because the library of signatures would cost the
+operator 11 MB of memory for good.
 """
 
 import json
@@ -14,20 +14,19 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jwt.algorithms import OKPAlgorithm
 
-_ALGORITHM: Final = "EdDSA"
 _KEY_ID: Final = "run"
 
 
-def token_and_key_set(issuer: str, audience: str, subject: str, valid_s: int) -> dict[str, str]:
-    """Return a new token, and the text of the key set that verifies it."""
+def token_and_key_set(issuer: str, audience: str, subject: str, algorithm: str, valid_s: int) -> dict[str, str]:
+    """Return a new token, signed by an algorithm of Ed25519 keys, and the text of the key set that verifies it."""
     key = Ed25519PrivateKey.generate()
     claims = {"iss": issuer, "aud": audience, "sub": subject, "exp": int(time.time()) + valid_s}
     public = OKPAlgorithm.to_jwk(key.public_key(), as_dict=True)
     return {
-        "token": jwt.encode(claims, key, _ALGORITHM, {"kid": _KEY_ID}),
-        "jwks": json.dumps({"keys": [{**public, "kid": _KEY_ID, "alg": _ALGORITHM, "use": "sig"}]}),
+        "token": jwt.encode(claims, key, algorithm, {"kid": _KEY_ID}),
+        "jwks": json.dumps({"keys": [{**public, "kid": _KEY_ID, "alg": algorithm, "use": "sig"}]}),
     }
 
 
 if __name__ == "__main__":
-    print(json.dumps(token_and_key_set(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))))  # noqa: T201 - to who has started it
+    print(json.dumps(token_and_key_set(*sys.argv[1:5], int(sys.argv[5]))))  # noqa: T201 - to who has started it

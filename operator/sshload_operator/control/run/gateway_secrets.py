@@ -10,7 +10,7 @@ from math import ceil
 from typing import Final
 
 from sshload_operator.control.run.keys import CLOCKS_DIFFER_S, Keys, KeysError
-from sshload_operator.manifests.gateway import AUDIENCE, CALLER, ISSUER, credential_request
+from sshload_operator.manifests.gateway import AUDIENCE, CALLER, ISSUER, SIGNATURE, credential_request
 from sshload_operator.manifests.mounts import (
     GATEWAY_CREDENTIAL_FILE,
     GATEWAY_JWKS_FILE,
@@ -38,7 +38,7 @@ async def make_gateway_secrets(keys: Keys, host: str, port: int, user: str, vali
 async def _token(valid_s: int) -> Mapping[str, str]:
     signing = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "sshload_operator.control.run.caller_token"),
-        *(ISSUER, AUDIENCE, CALLER, str(valid_s)),
+        *(ISSUER, AUDIENCE, CALLER, SIGNATURE, str(valid_s)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sshload_contract.vocabulary import Timing, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.results import GeneratorResult, InPathResult, Results, TargetResult
+from sshload_operator.api.status.results import GatewayResult, GeneratorResult, ProxyResult, Results, TargetResult
 from sshload_operator.api.status.steps import rank_of
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
@@ -91,7 +91,7 @@ def _weight(key: str) -> tuple[int, str]:
 
 def _figures(results: Results) -> Iterator[tuple[str, float]]:
     target, generator = results.target or TargetResult(), results.generator or GeneratorResult()
-    proxy = results.proxy or InPathResult()
+    proxy, gateway = results.proxy or ProxyResult(), results.gateway or GatewayResult()
     of_whole_test = {
         ERROR_PERCENT: results.error_percent,
         COMPLETED_RATE: results.completed_rate,
@@ -101,6 +101,8 @@ def _figures(results: Results) -> Iterator[tuple[str, float]]:
         "proxyCpuPerLoginMs": proxy.cpu_per_login_ms,
         "proxyCpuPerIterationMs": proxy.cpu_per_iteration_ms,
         "proxyMemoryPeakBytes": proxy.memory_peak_bytes,
+        "gatewayCpuPerIterationMs": gateway.cpu_per_iteration_ms,
+        "gatewayMemoryPeakBytes": gateway.memory_peak_bytes,
         "generatorCpuPerIterationMs": generator.cpu_per_iteration_ms,
         "generatorMemoryPeakBytes": generator.memory_peak_bytes,
     }

@@ -38,8 +38,9 @@ from sshload_operator.api.status.results import (
     DroppedConnections,
     EndedEarly,
     FailureCount,
+    GatewayResult,
     GeneratorResult,
-    InPathResult,
+    ProxyResult,
     Results,
     StageResult,
     TargetResult,
@@ -81,7 +82,8 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
         generator=_generator(plan, summary),
         target=target,
-        proxy=_in_path(plan, summary, target, summary.in_path.get(InPath.PROXY)),
+        proxy=_proxy(plan, summary, target),
+        gateway=_gateway(plan, summary),
         max_startups=advice(plan, summary),
     )
 
@@ -270,22 +272,42 @@ def _per_login_ms(plan: Plan, accepted: int | None, cpu_s: float | None) -> floa
     return round(cpu_s * 1_000 / accepted, 3)
 
 
-def _in_path(
-    plan: Plan, summary: RunSummary, target: TargetResult | None, use: ProgramUse | None
-) -> InPathResult | None:
-    """Return what a program in the path used; None where there was none, or it did not tell."""
+def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> ProxyResult | None:
+    """Return what the proxy in the path used; None where there was none, or it did not tell."""
+    use = summary.in_path.get(InPath.PROXY)
     if use is None:
         return None
-    grown_s = use.after.cpu_s - use.before.cpu_s
-    throttled_s = rounded(use.after.cpu_throttled_s - use.before.cpu_throttled_s)
-    cpu_s = grown_s if grown_s >= 0 else None  # it fell where the program was started again
-    return InPathResult(
-        cpu_seconds=None if cpu_s is None else rounded(cpu_s),
+    cpu_s = _cpu_s(use)
+    return ProxyResult(
+        **_used(use),
         cpu_per_login_ms=_per_login_ms(plan, None if target is None else target.accepted, cpu_s),
         cpu_per_iteration_ms=_per_iteration_ms(plan, summary, cpu_s) if not _logs_in_each_time(plan) else None,
-        cpu_throttled_seconds=throttled_s if throttled_s > 0 else None,
-        memory_peak_bytes=use.after.memory_peak_bytes,
     )
+
+
+def _gateway(plan: Plan, summary: RunSummary) -> GatewayResult | None:
+    """Return what the run's gateway used; None where there was none, or it did not tell."""
+    use = summary.in_path.get(InPath.GATEWAY)
+    if use is None:
+        return None
+    return GatewayResult(**_used(use), cpu_per_iteration_ms=_per_iteration_ms(plan, summary, _cpu_s(use)))
+
+
+def _used(use: ProgramUse) -> dict[str, Any]:
+    """Return what a program in the path used, by the names of ProgramResult."""
+    cpu_s = _cpu_s(use)
+    throttled_s = rounded(use.after.cpu_throttled_s - use.before.cpu_throttled_s)
+    return {
+        "cpu_seconds": None if cpu_s is None else rounded(cpu_s),
+        "cpu_throttled_seconds": throttled_s if throttled_s > 0 else None,
+        "memory_peak_bytes": use.after.memory_peak_bytes,
+    }
+
+
+def _cpu_s(use: ProgramUse) -> float | None:
+    """Return the CPU time of a program; None where it fell, since then the program was started again."""
+    grown_s = use.after.cpu_s - use.before.cpu_s
+    return grown_s if grown_s >= 0 else None
 
 
 def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) -> DroppedConnections | None:

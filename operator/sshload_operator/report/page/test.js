@@ -188,11 +188,12 @@
     results?.maxStartups ? element("p", {}, results.maxStartups.message) : null);
   }
 
-  function proxy() {
-    const found = report.results?.proxy;
+  function inPath(part) {
+    const found = report.results?.[part];
     if (!found) return;
-    section("proxy", "The proxy in the path", element("p", { class: "quiet" }, "Of its processes, from the start of the load to its end. The server's figures do not contain it."),
-      table("The proxy in the path", [["figure", ([name]) => words(name)], ["value", ([, value]) => value, true]],
+    const title = `The ${part} in the path`;
+    section(part, title, element("p", { class: "quiet" }, "Of its processes, from the start of the load to its end. The server's figures do not contain it."),
+      table(title, [["figure", ([name]) => words(name)], ["value", ([, value]) => value, true]],
         Object.entries(found).map(([name, value]) => [name, name.endsWith("Bytes") ? bytes(value) : exact(value)])));
   }
 
@@ -229,7 +230,8 @@
   steps();
   errors();
   server();
-  proxy();
+  inPath("proxy");
+  inPath("gateway");
   generator();
   rest();
 })();

@@ -18,6 +18,7 @@ MEASURED = {
     ],
     "target": {"cpuPerLoginMs": 7.5, "memoryPeakBytes": 1_000_000, "accepted": 10},
     "proxy": {"cpuPerLoginMs": 0.5, "cpuPerIterationMs": 0.25, "memoryPeakBytes": 3_000_000, "cpuSeconds": 5},
+    "gateway": {"cpuPerIterationMs": 1.25, "memoryPeakBytes": 4_000_000, "cpuSeconds": 6},
     "generator": {"cpuPerIterationMs": 1.5, "memoryPeakBytes": 2_000_000, "workersExpected": 1},
 }
 
@@ -39,6 +40,8 @@ def test_whole_tests_figures_each_steps_percentiles_and_whole_steps_means_are_co
         "proxyCpuPerLoginMs": 0.5,
         "proxyCpuPerIterationMs": 0.25,
         "proxyMemoryPeakBytes": 3e6,
+        "gatewayCpuPerIterationMs": 1.25,
+        "gatewayMemoryPeakBytes": 4e6,
         "generatorCpuPerIterationMs": 1.5,
         "generatorMemoryPeakBytes": 2e6,
         "login.meanMs": 14.5,

@@ -1,4 +1,5 @@
 import asyncio
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.machinery import ModuleSpec
@@ -12,6 +13,7 @@ from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.program import ProgramConfig
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.target import TargetConfig
+from sshload_gateway.config import read_config
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.local import files as local_files
@@ -80,6 +82,19 @@ def test_a_proxy_stands_between_the_workers_and_sshd(kind: ProxyKind, tmp_path: 
     assert told(tmp_path).in_path == {InPath.PROXY: f"http://127.0.0.1:{config.stats_port}/stats"}
     known = (tmp_path / "keys/known_hosts").read_text()
     assert known.startswith(f"[127.0.0.1]:{entrance} ")
+
+
+def test_a_gateway_runs_under_what_observes_it(tmp_path: Path) -> None:
+    through = plan(target={"managed": {"gateway": {"policy": "pool"}}})
+    local = asyncio.run(prepare(through, NOTHING, tmp_path))
+    (gateway,) = (process for process in local.processes if process.name == "gateway")
+    program = from_json(ProgramConfig, (tmp_path / "gateway.json").read_text())
+    config = read_config(program.config)
+    assert gateway.command[3:] == ("sshload_target.in_path", "--config", "gateway.json", "--host", "127.0.0.1")
+    assert program.command == (sys.executable, "-P", "-m", "sshload_gateway", "--config")
+    assert gateway.ready_port == config.management.port  # which says that the login is stored, too
+    assert told(tmp_path).target.port == program.port == config.listen.port
+    assert told(tmp_path).in_path == {InPath.GATEWAY: f"http://127.0.0.1:{program.stats_port}/stats"}
 
 
 @pytest.mark.parametrize(

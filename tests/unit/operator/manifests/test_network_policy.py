@@ -76,7 +76,8 @@ def test_nginx_stands_between_the_workers_and_the_gateway_which_alone_reaches_th
     assert set(found) == {"target", "proxy", "gateway", "master", "worker"}
     assert roles(found["worker"]["egress"][0], "to") == ["proxy"]
     assert (roles(found["proxy"]["egress"][0], "to"), ports(found["proxy"]["egress"])) == (["gateway"], {8080, 53})
-    assert [roles(rule, "from") for rule in found["gateway"]["ingress"]] == [["proxy"]]
+    assert [roles(rule, "from") for rule in found["gateway"]["ingress"]] == [["proxy"], ["master"]]
+    assert [roles(rule, "to") for rule in found["master"]["egress"][:3]] == [["target"], ["proxy"], ["gateway"]]
     assert roles(found["target"]["ingress"][0], "from") == ["gateway"]
 
 
@@ -92,8 +93,10 @@ def test_of_a_gateway_the_workers_reach_http_alone_and_it_alone_reaches_the_targ
     found = policies(plans.plan(plans.quickstart(target=through)))
     assert set(found) == {"target", "gateway", "master", "worker"}
     assert (roles(found["worker"]["egress"][0], "to"), ports(found["worker"]["egress"][:1])) == (["gateway"], {8080})
-    assert [roles(rule, "from") for rule in found["gateway"]["ingress"]] == [["worker"]]
-    assert ports(found["gateway"]["ingress"]) == {8080}
+    assert [roles(rule, "from") for rule in found["gateway"]["ingress"]] == [["worker"], ["master"]]
+    assert ports(found["gateway"]["ingress"]) == {8080, 9204}
+    assert [roles(rule, "to") for rule in found["master"]["egress"][:2]] == [["target"], ["gateway"]]
+    assert ports(found["master"]["egress"]) == {9200, 9204, 53}
     assert (roles(found["gateway"]["egress"][0], "to"), ports(found["gateway"]["egress"])) == (["target"], {2222, 53})
     assert roles(found["target"]["ingress"][0], "from") == ["gateway"]
 

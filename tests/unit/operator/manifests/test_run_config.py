@@ -13,9 +13,12 @@ from specs.spec import changed
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.load import ReplayLoad
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.program import ProgramConfig
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
 from sshload_contract.wire.target import TargetConfig
+from sshload_gateway.config import read_config
 from sshload_operator.manifests import Places, children, cluster_places, run_config
 from sshload_operator.manifests.run_config import login_to_managed
 from sshload_operator.planning.plan import Plan
@@ -240,7 +243,19 @@ def test_the_gateway_of_a_run_is_called_at_its_service_and_the_counts_stay_the_t
     assert (places.target.host, places.target.port) == ("quickstart-a1b2c3d4e5-gateway", 8080)
     assert (places.target.tls, places.target.token_path) == (False, "/etc/sshload/keys/gateway_token")
     assert places.stats_url == "http://quickstart-a1b2c3d4e5-target:9200/stats"
+    assert places.in_path == {InPath.GATEWAY: "http://quickstart-a1b2c3d4e5-gateway:9204/stats"}
     assert login_to_managed(plan).host == "quickstart-a1b2c3d4e5-target"
+
+
+def test_what_observes_a_gateway_runs_it_with_its_own_configuration() -> None:
+    plan = plans.plan(plans.quickstart(target={"managed": {"gateway": {"policy": "pool"}}}))
+    program = from_json(ProgramConfig, told(plan)["gateway.json"])
+    config = read_config(program.config)
+    assert program.command == ("python", "-m", "sshload_gateway", "--config")
+    assert (config.listen.port, config.management.port) == (program.port, 9203)
+    assert (program.stats_port, program.server) == (9204, "quickstart-a1b2c3d4e5-target")
+    assert program.open_files > config.pool.connections
+    assert "@" not in program.config
 
 
 def test_a_locustfile_is_named_where_it_is_mounted() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
+from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.load import HoldLoad
 from sshload_contract.vocabulary import InPath, Outcome, Timing, Window
 from sshload_contract.wire.program import ProgramStats, ProgramUse
@@ -409,6 +410,28 @@ def test_a_proxy_that_did_not_tell_is_absent_and_so_is_the_cpu_of_one_that_resta
     assert "proxy" not in results_json(PLAN, summary())
     again = {InPath.PROXY: ProgramUse(ProgramStats(1, 1.5, 0.0, None), ProgramStats(1, 0.2, 2.5, None))}
     assert results_json(PLAN, summary(in_path=again))["proxy"] == {"cpuThrottledSeconds": 2.5}
+
+
+@pytest.mark.parametrize("policy", PolicyName)
+def test_a_gateways_cpu_is_told_by_iteration_whichever_its_policy(policy: PolicyName) -> None:
+    through = plan(quickstart(target={"managed": {"gateway": {"policy": str(policy)}}}))
+    use = ProgramUse(ProgramStats(1, 4.0, 0.0, 60_000_000), ProgramStats(1, 4.5, 0.0, 70_000_000))
+    found = summary(in_path={InPath.GATEWAY: use})
+    ended = sum(step.count + step.failures for step in found.steps if step.step == "total")
+    results = results_json(through, found)
+    per_iteration_ms = round(500 / ended, 3)
+    assert results["gateway"] == {
+        "cpuSeconds": 0.5, "memoryPeakBytes": 70_000_000, "cpuPerIterationMs": per_iteration_ms
+    }  # fmt: skip
+    assert "proxy" not in results
+    assert list(problems(results, SCHEMA, "results")) == []
+
+
+def test_a_gateway_that_restarted_has_no_cpu_and_one_that_did_not_tell_is_absent() -> None:
+    through = plan(quickstart(target={"managed": {"gateway": {"policy": "pool"}}}))
+    again = {InPath.GATEWAY: ProgramUse(ProgramStats(1, 9.0, 0.0, None), ProgramStats(1, 4.0, 1.5, None))}
+    assert results_json(through, summary(in_path=again))["gateway"] == {"cpuThrottledSeconds": 1.5}
+    assert "gateway" not in results_json(through, summary())
 
 
 def test_a_target_that_did_not_answer_is_absent() -> None:
