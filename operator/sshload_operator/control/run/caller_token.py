@@ -29,4 +29,6 @@ def token_and_key_set(issuer: str, audience: str, subject: str, algorithm: str, 
 
 
 if __name__ == "__main__":
-    print(json.dumps(token_and_key_set(*sys.argv[1:5], int(sys.argv[5]))))  # noqa: T201 - to who has started it
+    issuer, audience, subject, algorithm, valid_s = sys.argv[1:]
+    made = token_and_key_set(issuer, audience, subject, algorithm, int(valid_s))
+    print(json.dumps(made))  # noqa: T201 - to who has started it
