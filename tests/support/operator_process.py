@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from free_ports import free_port
+from running_target import WITHIN_S
 from sshload_operator.__main__ import main
 
 INSTALLATION = """\
@@ -25,8 +26,7 @@ targetImage: registry.example.com/sshload-target:1.2.3
 proxyImage: registry.example.com/sshload-proxy:1.2.3
 gatewayImage: registry.example.com/sshload-gateway:1.2.3
 """
-_START_LIMIT_S = 180
-_END_LIMIT_S = 90
+_START_LIMIT_S = _END_LIMIT_S = WITHIN_S
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["sshload_operator.__main__"])
 

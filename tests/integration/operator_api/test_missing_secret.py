@@ -54,9 +54,9 @@ def test_what_cannot_be_mounted_is_an_error_that_says_what(
         assert message in status["message"]
 
 
-def begin(cluster: LiveCluster, played: PlayedPods, message: str, **spec: Any) -> None:
+def begin(cluster: LiveCluster, played: PlayedPods, message: str) -> None:
     """Apply a test, and let all its pods run but the workers', of one of which the kubelet says this."""
-    cluster.apply(load_test(played.test, **spec))
+    cluster.apply(load_test(played.test))
     cluster.wait(played.test, lambda status: status.get("phase") == "PreparingTarget", "start")
     played.create()
     played.fare("target", READY)
@@ -68,9 +68,12 @@ def begin(cluster: LiveCluster, played: PlayedPods, message: str, **spec: Any) -
 def test_a_mount_that_only_takes_its_time_is_waited_for(
     cluster: LiveCluster, operator: OperatorProcess, pods: Pods
 ) -> None:
+    """Another test, which waits for a Secret that is not there, begins later and ends before it."""
     operator.start()
-    slow = "failed to sync configmap cache: timed out waiting for the condition"
-    begin(cluster, pods("slow"), slow, startTimeout="25s")
-    status = cluster.finished("slow")
+    begin(cluster, pods("slow"), "failed to sync configmap cache: timed out waiting for the condition")
+    begin(cluster, pods("missing"), NOT_THERE["no-secret"])
+    assert cluster.finished("missing")["reason"] == "PodConfigError"
+    assert cluster.status("slow")["phase"] == "StartingWorkers"
+    status = cluster.finished_a_day_later("slow")
     assert status["reason"] == "WorkersMissing"
     assert "cannot be made" not in status["message"]

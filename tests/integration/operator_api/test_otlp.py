@@ -65,7 +65,7 @@ def test_what_a_run_ended_with_is_pushed_under_the_names_of_the_page(
         "service.name": "sshload-operator",
         "service.instance.id": operator.identity,
     }
-    assert pushes(operator, "delivered") >= 1
+    wait_until(lambda: pushes(operator, "delivered") >= 1, "the count of the push, which follows the answer")
 
 
 def test_a_collector_that_hangs_and_one_that_is_away_hold_up_no_run_and_no_stop(
@@ -81,7 +81,8 @@ def test_a_collector_that_hangs_and_one_that_is_away_hold_up_no_run_and_no_stop(
     collector.answer = 200
     collector.open()
     wait_until(lambda: pushes(operator, "delivered") >= 1, "a push that is taken")
-    assert {"while-it-hangs", "while-it-is-away"} <= verdicts_taken(collector)
+    missed = {"while-it-hangs", "while-it-is-away"}
+    wait_until(lambda: missed <= verdicts_taken(collector), "a push of what the collector missed")
     collector.answer, hung = 0, len(collector.received)
     wait_until(lambda: len(collector.received) > hung, "another request that hangs")
     assert operator.stop() == 0

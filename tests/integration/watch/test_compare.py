@@ -5,7 +5,7 @@ import signal
 from typing import Any
 
 import pytest
-from live_cluster import LiveCluster, load_test
+from live_cluster import WITHIN_S, LiveCluster, load_test
 from local_cli import Started, interrupt, sshload, start, wait_until
 from sim_comparison import SimComparison, comparison_spec, measured
 
@@ -33,7 +33,7 @@ def write_status(cluster: LiveCluster, status: dict[str, Any]) -> None:
 
 
 def options(cluster: LiveCluster) -> list[str]:
-    return ["--namespace", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", "60"]
+    return ["--namespace", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", str(WITHIN_S)]
 
 
 def compare(cluster: LiveCluster, *more: str) -> Started:

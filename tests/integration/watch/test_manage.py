@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from live_cluster import LiveCluster, load_test
+from live_cluster import WITHIN_S, LiveCluster, load_test
 from local_cli import Ended, sshload, start, wait_until
 from statuses import RESULTS
 
@@ -48,7 +48,7 @@ def test_what_is_applied_is_as_it_is_written(cluster: LiveCluster, tmp_path: Pat
 
 def test_apply_with_wait_ends_with_the_result_and_the_code_of_the_verdict(cluster: LiveCluster, tmp_path: Path) -> None:
     path = write(tmp_path, load_test("one"))
-    options = ["-n", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", "60"]
+    options = ["-n", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", str(WITHIN_S)]
     started = start("apply", "-f", path, "--wait", *options)
     wait_until(lambda: "Pending" in started.said(), "word of the test")
     write_status(cluster, {**PASSED, "verdict": "Failed"})
@@ -145,7 +145,7 @@ def test_the_namespace_is_the_contexts_where_none_is_named(cluster: LiveCluster,
     kubeconfig.write_text(yaml.safe_dump(config))
     cluster.apply(load_test("one"))
     write_status(cluster, PASSED)
-    ended = sshload("watch", "one", "--kubeconfig", kubeconfig, "--timeout", "30")
+    ended = sshload("watch", "one", "--kubeconfig", kubeconfig, "--timeout", str(WITHIN_S))
     assert ended.code == 0, ended.err
     assert "one" in sshload("list", "--kubeconfig", kubeconfig).out
 

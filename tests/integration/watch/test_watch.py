@@ -12,7 +12,7 @@ import pytest
 import yaml
 from canary import Canary, new_text
 from connect_proxy import connect_proxy
-from live_cluster import LiveCluster, load_test
+from live_cluster import WITHIN_S, LiveCluster, load_test
 from local_cli import Ended, Started, interrupt, sshload, start, wait_until
 
 MEDIAN = {"percentile": 50, "ms": 43.2}
@@ -63,7 +63,7 @@ def write_status(cluster: LiveCluster, status: dict[str, Any]) -> None:
 
 
 def options(cluster: LiveCluster) -> list[str]:
-    return ["--namespace", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", "60"]
+    return ["--namespace", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", str(WITHIN_S)]
 
 
 def watch(cluster: LiveCluster, *more: str, within: Sequence[str] = ()) -> Started:
