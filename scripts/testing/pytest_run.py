@@ -36,7 +36,10 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """How one run of a suite ended: its tests, failures that are of no test, and what it took of the machine."""
+    """How one run of a suite ended: its tests, failures that are of no test, and what it took of the machine.
+
+    `reruns` has a line for each load that ran again: the test, the reason and the message.
+    """
 
     name: str
     lanes: int
@@ -44,7 +47,7 @@ class Lane:
     problems: tuple[str, ...]
     seconds: float
     cpu: CpuShares
-    reruns: int = 0
+    reruns: tuple[str, ...] = ()
 
     @property
     def passed(self) -> int:
@@ -111,11 +114,11 @@ def _run(suite: Suite, paths: Sequence[Path], environment: Mapping[str, str], gi
         *map(_shown, paths),
     ]
     print(f"\n$ {shlex.join(['pytest', *options, *map(_shown, paths)])}", flush=True)
-    began, cpu, reruns = time.monotonic(), cpu_times(), _count_reruns()
+    began, cpu, before = time.monotonic(), cpu_times(), len(_reruns())
     code = _exit_code(command, {**environment, "SSHLOAD_RERUNS_FILE": str(RERUNS_FILE)}, give_up - began)
     tests, problems = _result(report, code, name)
     shares = cpu_times().share_since(cpu)
-    return Lane(name, lanes, tests, problems, time.monotonic() - began, shares, _count_reruns() - reruns)
+    return Lane(name, lanes, tests, problems, time.monotonic() - began, shares, _reruns()[before:])
 
 
 def _exit_code(command: list[str], environment: Mapping[str, str], limit_s: float) -> int | None:
@@ -167,8 +170,8 @@ def _module(folder: Path) -> str:
     return ".".join(folder.relative_to(ROOT / "tests").parts)
 
 
-def _count_reruns() -> int:
-    return len(RERUNS_FILE.read_text(encoding="utf-8").splitlines()) if RERUNS_FILE.exists() else 0
+def _reruns() -> tuple[str, ...]:
+    return tuple(RERUNS_FILE.read_text(encoding="utf-8").splitlines()) if RERUNS_FILE.exists() else ()
 
 
 def slowest(lanes: Iterable[Lane], count: int) -> list[Test]:

@@ -40,12 +40,14 @@ def counts(outcomes: Iterable[Outcome]) -> str:
 
 
 def table(outcomes: list[Outcome], preparation: Preparation, seconds: float) -> str:
-    """Return the closing table, with the slowest tests, the failures and the exceeded budgets below it."""
+    """Return the closing table, with the slowest tests, the reruns, the failures and the exceeded budgets below."""
     lanes = [lane for outcome in outcomes for lane in outcome.lanes]
     lines = ["", _HEADER]
     lines += [_row(lane) for lane in lanes]
     lines += [_preparation(preparation), f"in all {seconds:.0f} s", "", f"the {_SLOWEST} slowest tests"]
     lines += [f"{test.seconds:>8.1f} s  {test.name}" for test in slowest(lanes, _SLOWEST)]
+    reruns = [f"  {rerun}" for lane in lanes for rerun in lane.reruns]
+    lines += ["", "loads that ran again", *reruns] if reruns else []
     failures = [f"  {one.layer}: {failure}" for one in outcomes for failure in one.failures]
     lines += ["", *failures] if failures else []
     lines += [
@@ -59,7 +61,7 @@ def table(outcomes: list[Outcome], preparation: Preparation, seconds: float) -> 
 def _row(lane: Lane) -> str:
     return (
         f"{lane.name:<26} {lane.lanes:>5} {len(lane.tests):>6} {len(lane.failures):>6} {lane.seconds:>8.1f} "
-        f"{lane.cpu.idle:>6.0%} {lane.cpu.stolen:>7.0%} {lane.reruns:>7}"
+        f"{lane.cpu.idle:>6.0%} {lane.cpu.stolen:>7.0%} {len(lane.reruns):>7}"
     )
 
 

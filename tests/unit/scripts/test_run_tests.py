@@ -139,9 +139,11 @@ def test_marked_tests_run_after_the_lanes_and_those_that_run_alone_last_with_a_r
     ]
 
 
-def test_loads_that_ran_again_are_counted(good: Ended) -> None:
+def test_loads_that_ran_again_are_counted_and_named_with_their_reason(good: Ended) -> None:
     """So that nobody takes a machine that disturbs the generator for a quiet one."""
     assert good.closing.splitlines()[1].split()[-1] == "2"
+    named = "  tests/simulation/reruns/test_a.py::test_it: GeneratorSaturated: lag"
+    assert good.closing.split("loads that ran again\n")[1].splitlines()[:2] == [named] * 2
 
 
 def test_the_table_tells_what_the_cpus_did_and_which_tests_were_slow(good: Ended) -> None:
