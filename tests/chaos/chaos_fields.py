@@ -9,6 +9,7 @@ from typing import Any
 
 from api_proxy import api_proxy
 from api_server import ApiServer
+from chaos_kinds import LIMITS, WITHIN_S
 from chaos_mutations import Mutation, mutations, places, spec_schema
 from chaos_mutations import Path as FieldPath
 from chaos_oracles import difference, masked
@@ -21,7 +22,6 @@ from sshload_operator.manifests.labels import TEST_LABEL
 
 REFUSED, SAID, TAKEN, NO_CHANGE, WRONG = "refused by the API", "refused by the operator", "taken", "no change", "wrong"
 OUTCOMES = (REFUSED, SAID, TAKEN, NO_CHANGE, WRONG)
-_WITHIN_S = 60.0
 _AT_ONCE = 8
 
 
@@ -48,7 +48,7 @@ def subjects() -> Iterator[Subject]:
     """Yield what is changed: specs of tests, held back and running, a schedule, and a comparison."""
     for name, spec in WHOLE.items():
         yield Subject("SSHLoadTest", name, {**spec, "suspend": True}, skip=("suspend",))
-    running = load_test("any", startTimeout="30s", deadline=f"{_WITHIN_S:g}s")["spec"]
+    running = load_test("any", **LIMITS)["spec"]
     yield Subject("SSHLoadTest", "running", running, skip=("ttlAfterFinished",), runs=True)
     held_back = {**load_test("any")["spec"], "suspend": True}
     template = {"schedule": "0 0 1 1 *", "testTemplate": {"spec": held_back}}
@@ -115,7 +115,7 @@ def _outcome(
     if said is None or after is None:
         return (
             WRONG,
-            f"nothing was said within {_WITHIN_S:g} s after {'the change' if said is None else 'the end of it'}",
+            f"nothing was said within {WITHIN_S:g} s after {'the change' if said is None else 'the end of it'}",
         )
     if after != before:
         return WRONG, f"not as before: {difference(before, after)}"
@@ -135,7 +135,7 @@ def _recovered(namespace: PlayedNamespace, subject: Subject, generation: int) ->
     status = _settled(namespace, subject, generation)
     if not subject.runs or status is None:
         return status
-    over = namespace.wait(is_over, _WITHIN_S) and len(_children(namespace, subject)) == 1
+    over = namespace.wait(is_over, WITHIN_S) and len(_children(namespace, subject)) == 1
     return _settled(namespace, subject, generation) if over else None
 
 
@@ -152,7 +152,7 @@ def _settled(namespace: PlayedNamespace, subject: Subject, generation: int) -> M
         seen: int = _object(namespace, subject).get("status", {}).get("observedGeneration", 0)
         return seen >= generation
 
-    if not namespace.wait(speaks, _WITHIN_S):
+    if not namespace.wait(speaks, WITHIN_S):
         return None
     status: Mapping[str, Any] = masked(_object(namespace, subject))["status"]
     return {name: value for name, value in status.items() if name not in ("observedGeneration", "run", "test")}

@@ -18,7 +18,7 @@ WITHIN_S = 240.0
 On a busy machine an operator that was killed takes half a minute to start again; until then nobody sees the pods.
 """
 
-_LIMITS = {"startTimeout": "120s", "deadline": f"{WITHIN_S:g}s"}
+LIMITS = {"startTimeout": "120s", "deadline": f"{WITHIN_S:g}s"}
 _SEARCH = {"capacity": {"arrivals": {"min": 10, "max": 500, "duration": "30s"}, "confirm": 1}}
 _THRESHOLDS = [
     {"latency": {"step": "total", "percentile": 99, "below": "2s"}},
@@ -77,7 +77,7 @@ _VARIANTS = (
 )
 TEST = Kind(
     name="test",
-    manifest=load_test("run", ttlAfterFinished=_GONE_AFTER_A_SECOND, **_LIMITS),
+    manifest=load_test("run", ttlAfterFinished=_GONE_AFTER_A_SECOND, **LIMITS),
     is_over=_is_gone,
 )
 SEARCH = Kind(
@@ -96,7 +96,7 @@ SCHEDULE = Kind(
             "schedule": "0 0 1 1 *",
             "successfulTestsHistoryLimit": 0,
             "failedTestsHistoryLimit": 0,
-            "testTemplate": {"spec": load_test("run", **_LIMITS)["spec"]},
+            "testTemplate": {"spec": load_test("run", **LIMITS)["spec"]},
         },
     ),
     is_over=_is_scheduled_test_over,
@@ -106,7 +106,7 @@ COMPARISON = Kind(
     name="comparison",
     manifest=_of(
         "SSHLoadTestComparison",
-        {"base": load_test("run", **_LIMITS)["spec"], "variants": [*_VARIANTS], "repeats": 1},
+        {"base": load_test("run", **LIMITS)["spec"], "variants": [*_VARIANTS], "repeats": 1},
     ),
     is_over=_is_compared,
     within_s=len(_VARIANTS) * WITHIN_S,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from free_ports import free_port
+from running_target import WITHIN_S
 
 ROOT = Path(__file__).parents[3]
 CLUSTER = ROOT / "tests/cluster/cluster"
@@ -19,7 +20,7 @@ def cluster(cache: Path, *arguments: str, **environment: str) -> subprocess.Comp
     """Run the program with this cache."""
     command = [str(CLUSTER), *arguments]
     environment = {**os.environ, "SSHLOAD_CLUSTER_CACHE": str(cache), **environment}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=WITHIN_S)
 
 
 def compiled() -> Path:
@@ -49,7 +50,7 @@ def etcd(cache: Path) -> Iterator[Etcd]:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         started.append(process)
-        give_up = time.monotonic() + 300
+        give_up = time.monotonic() + WITHIN_S
         while not (data / "member/snap/db").exists():
             assert process.poll() is None
             assert time.monotonic() < give_up
@@ -68,7 +69,7 @@ def test_down_ends_the_cluster_s_own_processes_only(cache: Path, etcd: Etcd, tmp
     foreign = etcd(tmp_path / "of a test")
     done = cluster(cache, "down")
     assert done.returncode == 0, done.stderr
-    assert own.wait(timeout=60) is not None
+    assert own.wait(timeout=WITHIN_S) is not None
     assert foreign.poll() is None
     assert not (cache / "run").exists()
 
@@ -78,7 +79,7 @@ def test_down_leaves_alone_the_network_that_another_cluster_made(cache: Path) ->
     here = 'ip link add sshload0 type bridge; "$0" down; ip -brief link show sshload0'
     environment = {**os.environ, "SSHLOAD_CLUSTER_CACHE": str(cache)}
     command = ["unshare", "--net", "sh", "-ec", here, str(CLUSTER)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=WITHIN_S)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("sshload0")
 

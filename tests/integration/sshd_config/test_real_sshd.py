@@ -7,6 +7,7 @@ from pathlib import Path
 import plans
 import pytest
 import yaml
+from running_target import WITHIN_S
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.local.sshd import SSHD_PATH, installed_sshd
 from sshload_operator.manifests.target import sshd_config
@@ -42,7 +43,8 @@ class Effective:
         lines = [line for line in config.splitlines() if known or not line.lower().startswith("persourcepenalties ")]
         file = self._folder / "sshd_config"
         file.write_text("\n".join([*lines, f"HostKey {self._host_key}", ""]))
-        done = subprocess.run([SSHD_PATH, "-T", "-f", file], capture_output=True, text=True, check=False, timeout=30)
+        command = [SSHD_PATH, "-T", "-f", file]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WITHIN_S)
         assert done.returncode == 0, done.stderr
         settings: dict[str, str] = {}
         for name, _, value in (line.partition(" ") for line in done.stdout.splitlines()):
