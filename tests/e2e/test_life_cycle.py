@@ -1,5 +1,6 @@
 """Abort, edit, time to live, deletion: the spec of the object controls the run."""
 
+from generator_reruns import GENERATOR_LAGGED
 from live_cluster import WITHIN_S, LiveCluster, load_test, lone_worker_test
 
 LONG_LOAD = {"arrivals": {"stages": [{"rate": 5, "duration": "300s"}]}}
@@ -36,7 +37,7 @@ def test_a_finished_test_does_not_run_again_when_only_its_time_to_live_changes(c
 def test_a_finished_test_goes_when_its_time_to_live_is_over(cluster: LiveCluster) -> None:
     cluster.apply(lone_worker_test("short-lived", ttlAfterFinished={"passed": "2s", "failed": "2s"}))
     cluster.gone(lambda: cluster.exists("slt", "short-lived"), "test", WITHIN_S)
-    cluster.tells("short-lived", "NoThresholds")
+    cluster.tells("short-lived", "NoThresholds", *GENERATOR_LAGGED)
     cluster.gone(lambda: cluster.labelled("configmaps", "sshload.dev/test=short-lived"), "results")
 
 

@@ -1,12 +1,10 @@
 """Verdicts other than Passed, and the same account of a test with and without a cluster."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import yaml
 from live_cluster import LiveCluster, condition, load_test, lone_worker_test
+from local_cli import measured
 from statuses import steps_of
 
 
@@ -15,10 +13,9 @@ def test_a_file_gives_the_same_account_without_a_cluster(cluster: LiveCluster, t
     file = tmp_path / "both.yaml"
     file.write_text(yaml.safe_dump(test))
     on_cluster = cluster.run(test)
-    command = [Path(sys.executable).parent / "sshload", "run", file, "--output", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    local = json.loads(done.stdout)["status"]
-    assert (done.returncode, local["verdict"], on_cluster["verdict"]) == (0, "Passed", "Passed"), done.stderr
+    ended = measured(file)
+    local = ended.status
+    assert (ended.code, local["verdict"], on_cluster["verdict"]) == (0, "Passed", "Passed"), ended.err
     assert local["results"]["iterations"] == on_cluster["results"]["iterations"]
     assert "loginDifference" not in local["results"]["target"]
     assert steps_of(local).keys() == steps_of(on_cluster).keys()

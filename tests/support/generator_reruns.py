@@ -16,7 +16,8 @@ MOST_RERUNS = 3
 RERUNS_FILE = "SSHLOAD_RERUNS_FILE"
 """The environment variable that names the file with one line per rerun: the test, the reason and the message."""
 
-_GENERATOR_LAGGED = tuple(why.value for why in Invalidity if why.is_own_delay)
+GENERATOR_LAGGED = tuple(why.value for why in Invalidity if why.is_own_delay)
+"""The reasons of such a verdict."""
 
 Run = TypeVar("Run")
 
@@ -29,7 +30,7 @@ def rerun_while_lagging(run: Callable[[], Run], status_of: Callable[[Run], Mappi
     done = run()
     for _ in range(MOST_RERUNS):
         status = status_of(done)
-        if status.get("verdict") != "Invalid" or status.get("reason") not in _GENERATOR_LAGGED:
+        if status.get("verdict") != "Invalid" or status.get("reason") not in GENERATOR_LAGGED:
             break
         _record(status)
         done = run()

@@ -139,18 +139,18 @@ class LiveCluster:
         """Return the status of the test once it is Finished."""
         return self.wait(test, lambda status: status.get("phase") == "Finished", "end", within_s)
 
-    def finished_a_day_later(self, test: str) -> dict[str, Any]:
-        """Return the status of a test that goes on, once it is Finished because its time is over.
+    def finished_after(self, test: str, elapsed: timedelta) -> dict[str, Any]:
+        """Return the status of a test that goes on, once it is Finished because so much time of its run is over.
 
-        The test's status says then that its run began a day ago, which is all that its operator knows of that. It is
-        changed again until the operator has seen it, because the operator writes the status, too.
+        Its status then says that the run began so long ago, which is all that the operator knows of that. It is changed
+        again until the operator has seen it, because the operator writes the status, too.
         """
-        a_day_ago = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
+        began = f"{datetime.now(UTC) - elapsed:%Y-%m-%dT%H:%M:%SZ}"
 
         def goes_on() -> bool:
             if self.status(test)["phase"] == "Finished":
                 return False
-            self.change("sshloadtest", test, {"status": {"startTime": a_day_ago}}, "status")
+            self.change("sshloadtest", test, {"status": {"startTime": began}}, "status")
             return True
 
         self.gone(goes_on, f"{test}: its run")
@@ -185,14 +185,18 @@ class LiveCluster:
 
         return self.wait(test, completes, "load", within_s)
 
-    def tells(self, name: str, word: str) -> None:
-        """Wait until an Event about an object holds the word: Events come after the status that they are about."""
+    def tells(self, name: str, *words: str) -> None:
+        """Wait until Events about an object hold one of the words: they come after the status that they are about."""
         events = self._api.named("events").path(self.namespace)
 
         def said() -> str:
             return json.dumps(self._api.ask("GET", events, fieldSelector=f"involvedObject.name={name}").taken())
 
-        self.gone(lambda: word not in said(), f"lack of an Event about {name} that says {word!r}")
+        def is_silent() -> bool:
+            told = said()
+            return not any(word in told for word in words)
+
+        self.gone(is_silent, f"lack of an Event about {name} that says {' or '.join(words)}")
 
     def gone(self, find: Callable[[], object], what: str, within_s: float = GONE_WITHIN_S) -> None:
         """Wait until `find` finds nothing any more."""

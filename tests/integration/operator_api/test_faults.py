@@ -1,6 +1,7 @@
 import json
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from api_proxy import Answer, ApiProxy, ApiRequest, GoneInStream, Meddling, Silence
@@ -87,14 +88,14 @@ def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
     proxy.meddle = lambda asked: answer if asked.resource == "pods/log" else None
     operator.start()
     for name in ("late", "aborted"):
-        cluster.apply(load_test(name))
+        cluster.apply(load_test(name, deadline="1h"))
         cluster.wait(name, lambda status: status.get("phase") == "PreparingTarget", "start")
         pods(name).create()
         pods(name).all_fare(READY)
         cluster.wait(name, lambda status: "Not all could be read" in status["message"], "word of what was not read")
-    cluster.apply(load_test("aborted", abort=True))
+    cluster.apply(load_test("aborted", abort=True, deadline="1h"))
     assert cluster.finished("aborted")["verdict"] == "Aborted"
-    status = cluster.finished_a_day_later("late")
+    status = cluster.finished_after("late", timedelta(hours=1))
     assert (status["verdict"], status["reason"]) == ("Error", "DeadlineExceeded")
     assert "not all could be read" in status["message"]
 

@@ -1,6 +1,7 @@
 """A Secret that a test's author forgot is named. What the kubelet would do is played, in its own words."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from live_cluster import LiveCluster, load_test
@@ -54,9 +55,9 @@ def test_what_cannot_be_mounted_is_an_error_that_says_what(
         assert message in status["message"]
 
 
-def begin(cluster: LiveCluster, played: PlayedPods, message: str) -> None:
+def begin(cluster: LiveCluster, played: PlayedPods, message: str, **spec: Any) -> None:
     """Apply a test, and let all its pods run but the workers', of one of which the kubelet says this."""
-    cluster.apply(load_test(played.test))
+    cluster.apply(load_test(played.test, **spec))
     cluster.wait(played.test, lambda status: status.get("phase") == "PreparingTarget", "start")
     played.create()
     played.fare("target", READY)
@@ -70,10 +71,11 @@ def test_a_mount_that_only_takes_its_time_is_waited_for(
 ) -> None:
     """Another test, which waits for a Secret that is not there, begins later and ends before it."""
     operator.start()
-    begin(cluster, pods("slow"), "failed to sync configmap cache: timed out waiting for the condition")
+    slow = "failed to sync configmap cache: timed out waiting for the condition"
+    begin(cluster, pods("slow"), slow, startTimeout="20m", deadline="1h")
     begin(cluster, pods("missing"), NOT_THERE["no-secret"])
     assert cluster.finished("missing")["reason"] == "PodConfigError"
     assert cluster.status("slow")["phase"] == "StartingWorkers"
-    status = cluster.finished_a_day_later("slow")
+    status = cluster.finished_after("slow", timedelta(minutes=30))
     assert status["reason"] == "WorkersMissing"
     assert "cannot be made" not in status["message"]
