@@ -1,7 +1,7 @@
 """The commands of the guide that need no cluster, run as they stand on their pages, in their order.
 
-Three things are not as they stand: the server is one on loopback, the loads are short, and what installs programs or
-asks for a password is left out.
+Three things are not as they stand: the server is one on loopback, the loads are short, of a sweep at two values, and
+what installs programs or asks for a password is left out.
 """
 
 import subprocess
@@ -88,6 +88,7 @@ class Reader:
             authorized = self.server.identity.with_suffix(".pub")
             authorized.write_text(authorized.read_text() + (self.folder / public).read_text())
             return
+        words = [of_two_values(word) if before == "--over" else word for before, word in pairwise(["", *words])]
         made = {after for before, after in pairwise(words) if before == "-o"}
         words = [word if word in made else self._here(word) for word in words]
         run = self._sshload if words[0] == ".venv/bin/sshload" else self._ssh_program
@@ -146,6 +147,17 @@ def shortest(document: dict[str, Any]) -> dict[str, Any]:
         base = {**spec["base"], "load": {"arrivals": SHORT_LOADS["arrivals"]}}
         return {**document, "spec": {**spec, "base": base, "repeats": 1}}
     return document
+
+
+def of_two_values(swept: str) -> str:
+    """Return what a sweep sweeps with the first and the last of its values, written as before: each value is a run."""
+    field, _, values = swept.partition("=")
+    least, of_a_range, rest = values.partition("..")
+    if of_a_range:
+        most = rest.partition(":")[0]
+        return f"{field}={least}..{most}:{int(most) - int(least)}"
+    first, *_, last = values.split(",")
+    return f"{field}={first},{last}"
 
 
 def short_load(load: Mapping[str, Any]) -> dict[str, Any]:
