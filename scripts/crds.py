@@ -85,12 +85,11 @@ def specs() -> Mapping[str, Schema]:
     return {TEST.plural: tests, SCHEDULE.plural: schedules, COMPARISON.plural: comparisons}
 
 
-def texts() -> dict[Path, str]:
-    """Return the text of every CRD."""
+def crds() -> dict[Path, Schema]:
+    """Return every CRD by its file. To write their text takes a second of CPU."""
     of_specs = specs()
     return {
-        CRDS / f"{declared.kind.plural}.yaml": _text(_crd(declared, of_specs[declared.kind.plural]))
-        for declared in _DECLARED
+        CRDS / f"{declared.kind.plural}.yaml": _crd(declared, of_specs[declared.kind.plural]) for declared in _DECLARED
     }
 
 
@@ -166,8 +165,8 @@ class _Dumper(yaml.SafeDumper):
 
 def main() -> None:
     """Write all CRDs."""
-    for path, text in texts().items():
-        path.write_text(text, encoding="utf-8")
+    for path, crd in crds().items():
+        path.write_text(_text(crd), encoding="utf-8")
 
 
 if __name__ == "__main__":

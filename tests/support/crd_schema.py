@@ -21,12 +21,18 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 @cache
+def crd_document(plural: str) -> Mapping[str, Any]:
+    """Return a kind's CRD. Callers do not change it."""
+    text = (CRDS / f"{plural}.yaml").read_text()
+    found: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)  # in Python it takes a second
+    return found
+
+
 def crd_version(plural: str) -> Mapping[str, Any]:
     """Return the one version of a kind's CRD. Callers do not change it."""
-    crd = yaml.load((CRDS / f"{plural}.yaml").read_text(), Loader=yaml.CSafeLoader)  # in Python it takes a second
-    (version,) = crd["spec"]["versions"]
-    found: Mapping[str, Any] = version
-    return found
+    version: Mapping[str, Any]
+    (version,) = crd_document(plural)["spec"]["versions"]
+    return version
 
 
 def status_schema(plural: str = "sshloadtests") -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """The JSON schemas for editors: they take what is valid, and mark what is misspelt while it is written."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,14 @@ from specs.tables import GOOD, WHOLE
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").rglob("*.yaml"))
 
 
+@cache
+def validator(kind: str) -> Draft7Validator:
+    return Draft7Validator(json.loads((SCHEMAS / f"{kind.lower()}.json").read_text(encoding="utf-8")))
+
+
 def faults(document: dict[str, Any]) -> list[str]:
     """Return where a document does not fit the schema of its kind."""
-    schema = json.loads((SCHEMAS / f"{document['kind'].lower()}.json").read_text(encoding="utf-8"))
-    return [error.json_path for error in Draft7Validator(schema).iter_errors(document)]
+    return [error.json_path for error in validator(document["kind"]).iter_errors(document)]
 
 
 def document(spec: Any, kind: str = "SSHLoadTest") -> dict[str, Any]:
