@@ -1,0 +1,22 @@
+"""Rules for all shell scripts of the project that shellcheck does not know."""
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+WAITS_BY_NUMBER = re.compile(r"^\s*wait +[^#\s]", re.MULTILINE)
+
+
+def test_no_script_waits_for_a_process_by_its_number() -> None:
+    """Bash forgets how a child ended once another one has its number, and then `wait` fails with 127.
+
+    Compiling the cluster starts more processes than there are numbers. So a script waits for all of its children, and
+    then repeats what one of them had to do, which does nothing if it is done.
+    """
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    texts = {name: path.read_text(encoding="utf-8", errors="replace")
+             for name in files.split("\0") if name and (path := ROOT / name).is_file()}  # fmt: skip
+    scripts = {name: text for name, text in texts.items() if re.match(r"#!.*sh\b", text) or name.endswith(".sh")}
+    assert len(scripts) > 20
+    assert [name for name, text in scripts.items() if WAITS_BY_NUMBER.search(text)] == []
