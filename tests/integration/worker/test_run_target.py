@@ -69,7 +69,8 @@ def test_a_managed_target_is_asked_what_it_uses_from_the_start_of_the_load_to_it
     assert summary.end is RunEnd.COMPLETED
     assert summary.target_before is not None
     assert summary.target_after is not None
-    assert summary.target_after.accepted == summary.target_before.accepted + len(summary.server_series) + 2
+    asked = summary.target_after.accepted - summary.target_before.accepted
+    assert asked - len(summary.server_series) in {2, 3}  # the end of the load may cut off an answer
     seconds = [point.at_s for point in summary.server_series]
     assert seconds
     assert seconds == sorted(seconds)
