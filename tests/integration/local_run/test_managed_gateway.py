@@ -21,7 +21,7 @@ def before(policy: str, **more: int) -> dict[str, Any]:
 def test_each_policy_serves_all_requests_with_the_logins_that_it_promises(tmp_path: Path, policy: str) -> None:
     load = {"users": {"stages": [{"users": 3, "duration": "3s"}]}}
     ended = measured(write_test(tmp_path, load=load, **before(policy)), "--logs", tmp_path / "logs")
-    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.out + ended.err
     results = ended.status["results"]
     accepted, served = results["target"]["accepted"], _answered(tmp_path / "logs/gateway.log")
     assert served >= results["iterations"] > 0
