@@ -1,8 +1,9 @@
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, monotonic_ns
+from types import MappingProxyType
 from typing import Any
 
 import gevent
@@ -118,12 +119,13 @@ def test_a_session_that_gives_no_sign_of_life_within_the_limit_is_lost(start_ssh
 
 
 class OneHeld:
-    """One session that is held, and what is counted of it."""
+    """One session that is held, and what is counted of it. `changed` are attributes of its connection."""
 
-    def __init__(self, server: SshServer) -> None:
+    def __init__(self, server: SshServer, changed: Mapping[str, object] = MappingProxyType({})) -> None:
         config = holding(server)
         self.recorder = Recorder("test-run", 0)
-        connector = _RememberingConnector(prepare_login(config, resolve_first_hop(config, unexpected)), self.recorder)
+        login = prepare_login(config, resolve_first_hop(config, unexpected))
+        connector = _RememberingConnector(changed, login, self.recorder)
         self.sessions = HeldSessions(connector, config.client.timeouts, self.recorder)
         now_ns = monotonic_ns()
         self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
@@ -137,14 +139,16 @@ class OneHeld:
 
 
 class _RememberingConnector(Connector):
-    """Keeps what it makes."""
+    """Keeps what it makes, with some attributes changed."""
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, changed: Mapping[str, object], *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._changed = changed
         self.made: list[Any] = []
 
     def connect(self, *arguments: Any) -> Any:
         connection = super().connect(*arguments)
+        vars(connection).update(self._changed)
         self.made.append(connection)
         return connection
 
@@ -190,6 +194,17 @@ def test_a_session_that_is_lost_while_it_is_asked_gives_no_sign_of_life(
     assert counted(totals, "held.keepAlive") == {(Window.MEASURED, Outcome.DISCONNECTED): 1}
     assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.DISCONNECTED): 1}
     assert failures(totals) == {("held.keepAlive", Outcome.DISCONNECTED, 1)}
+
+
+def test_a_session_that_the_kernel_does_not_watch_is_a_fault_of_the_generator_and_not_held(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    with (tmp_path / "file").open("wb") as file:  # which epoll refuses
+        one = OneHeld(sshd, {"fileno": file.fileno})
+    assert one.recorder.held == one.recorder.connections == 0
+    totals = one.totals()
+    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.GENERATOR_FAULT): 1}
+    assert failures(totals) == {("held.hold", Outcome.GENERATOR_FAULT, 1)}
 
 
 def test_a_session_whose_sign_of_life_is_still_awaited_was_not_held_to_the_end(

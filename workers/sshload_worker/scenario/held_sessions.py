@@ -82,14 +82,17 @@ class HeldSessions:
         if self._closed:
             self._connector.disconnect(connection)
             return
-        held = self._held[number] = _Held(connection, clock)
+        held = _Held(connection, clock)
+        try:
+            self._add_watch(number, held)
+        except OSError as error:  # the kernel watches no more sockets: a session of which nobody hears is not held
+            failure = classify_error(error)
+            clock.record(_HOLD, held.since_ns, failure.outcome)
+            clock.failed(failure.outcome, failure.message)
+            self._connector.disconnect(connection)
+            return
+        self._held[number] = held
         self._recorder.held += 1
-        if held.socket is None:
-            self._looked_at[number] = held
-        else:
-            self._numbers[held.socket] = number
-            self._sockets = self._sockets or IdleSockets(self._on_change)
-            self._sockets.add(held.socket)
 
     def ask(self, number: int) -> None:
         """Ask the server for a sign of life, if the session is held; without an answer it is lost. Never waits."""
@@ -153,6 +156,15 @@ class HeldSessions:
                 self._end(number, outcome)
             if ended % _ENDS_AT_ONCE == 0:
                 sleep(0)
+
+    def _add_watch(self, number: int, held: _Held) -> None:
+        """Have the socket tell of itself, or the session looked at; raises OSError where the kernel cannot."""
+        if held.socket is None:
+            self._looked_at[number] = held
+            return
+        self._sockets = self._sockets or IdleSockets(self._on_change)
+        self._sockets.add(held.socket)
+        self._numbers[held.socket] = number
 
     def _on_change(self, socket: int, closed: bool) -> None:  # noqa: FBT001 - as IdleSockets calls it
         number = self._numbers[socket]
