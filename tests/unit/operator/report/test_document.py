@@ -17,7 +17,8 @@ import sshload_operator.report
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import summary
-from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.vocabulary import InPath, Outcome, Window
+from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import EncodedHistogram
 from sshload_contract.wire.run_summary import SeriesPoint
 from sshload_operator.api.status.results import Results
@@ -217,6 +218,16 @@ def test_markdown_shows_hostile_texts_as_they_are() -> None:
     text = markdown_text(report_document(finished_runs.a_test(message="| <b>**x** [a](b)\nnext"), "0.1.0"))
     assert r"\| \<b\>\*\*x\*\* \[a\](b) next" in text
     assert "# nightly: Passed (ThresholdsMet)" in text
+
+
+def test_markdown_has_a_table_for_each_program_in_the_path() -> None:
+    use = ProgramUse(ProgramStats(1, 4.0, 0.0, 60_000_000), ProgramStats(1, 24.0, 0.0, 70_000_000))
+    run = finished_runs.a_test(in_path={InPath.PROXY: use, InPath.GATEWAY: use})
+    text = markdown_text(report_document(run, "0.1.0"))
+    tables = {part.partition("\n")[0]: part for part in text.split("## ")}
+    assert "| cpuSeconds | 20 |" in tables["Proxy"]
+    assert "| cpuPerIterationMs | 1.98 |" in tables["Gateway"]
+    assert "| memoryPeakBytes | 70000000 |" in tables["Gateway"]
 
 
 def test_the_libraries_of_others_are_as_they_were_released() -> None:

@@ -345,6 +345,14 @@ def test_a_status_that_somebody_has_taken_reason_and_message_from_is_shown_witho
     assert "Passed (-)" in result_text({"phase": "Finished", "verdict": "Passed"})
 
 
+def test_each_program_in_the_path_has_a_line_of_what_it_used() -> None:
+    used = {"cpuPerIterationMs": 1.25, "memoryPeakBytes": 91_000_000, "cpuThrottledSeconds": 0.5}
+    programs = {"proxy": {"cpuPerLoginMs": 0.5, "memoryPeakBytes": 24_000_000}, "gateway": used}
+    told = lines({**FINISHED, "results": {**RESULTS, **programs}})
+    assert "proxy    0.5 ms CPU per login, 24 MB at most" in told
+    assert "gateway  1.25 ms CPU per iteration, held back by its CPU limit for 0.5 s, 91 MB at most" in told
+
+
 def test_a_kernel_that_does_not_tell_how_long_the_workers_waited_for_a_cpu_is_named() -> None:
     generator = {"workersExpected": 2, "workersConnected": 2, "cpuPercent": 12.0}
     told = {**generator, "runDelayPercent": 1.0}
