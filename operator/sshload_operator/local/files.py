@@ -1,7 +1,6 @@
 """What the processes of a local run are given: ports on loopback, a private folder of files, and their commands."""
 
 import secrets
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
 from sshload_operator.local.gateway import LIBRARIES as GATEWAY_LIBRARIES
 from sshload_operator.local.gateway import GatewayPorts, write_gateway
+from sshload_operator.local.ports import free_ports
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_operator.local.proxy import fitting, installed_proxy
 from sshload_operator.local.sshd import (
@@ -59,8 +59,6 @@ MASTER: Final = "master"
 """The name of the process that adds up what the workers report."""
 
 _LOOPBACK = "127.0.0.1"
-_PORTS = range(10_240, 65_536)
-_OUTGOING_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 LIBRARIES = ("gevent", "locust", "prometheus_client", "ssh2")
 CLIENT_LIBRARIES = {Library.PARAMIKO: ("paramiko",), Library.ASYNCSSH: ("asyncssh",)}
 _SECRET_MODE = 0o600
@@ -116,7 +114,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     spec = plan.spec
     _require_libraries("the workers and the target need", (*LIBRARIES, *CLIENT_LIBRARIES.get(spec.client.library, ())))
     build_notes = ssh2_build_notes(spec, version("ssh2-python"))
-    sshd_port, stats_port, locust_port, master_port, *more_ports = _free_ports(9)
+    sshd_port, stats_port, locust_port, master_port, *more_ports = free_ports(9)
     target: Endpoint | GatewayEndpoint
     in_path: dict[InPath, str] = {}
     if isinstance(spec.target, ManagedTarget):
@@ -280,36 +278,6 @@ def _worker(index: int, locust_port: int) -> LocalProcess:
 
 def _python(module: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", module, *arguments)
-
-
-def _free_ports(count: int) -> tuple[int, ...]:
-    """Return different ports that are free on loopback now, and that no outgoing connection takes in the meantime."""
-    found: list[int] = []
-    candidates = _ports_of_nobody()
-    while len(found) < count:
-        port = secrets.choice(candidates)
-        if port not in found and _is_free(port):
-            found.append(port)
-    return tuple(found)
-
-
-def _ports_of_nobody() -> Sequence[int]:
-    """Return the ports that the kernel does not give to outgoing connections, or all where it gives them all."""
-    try:
-        first, last = (int(word) for word in _OUTGOING_PORTS.read_text(encoding="ascii").split())
-    except OSError:  # a kernel that does not tell
-        return _PORTS
-    return [port for port in _PORTS if not first <= port <= last] or _PORTS
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            one.bind((_LOOPBACK, port))
-        except OSError:
-            return False
-    return True
 
 
 def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from free_ports import FreePorts, free_port
-from sshload_operator.local import files as local_files
+from sshload_operator.local.ports import PORTS
 
 SUPPORT = Path(__file__).parents[2] / "support"
 TAKE_AND_WAIT = """\
@@ -22,7 +22,7 @@ def test_no_outgoing_connection_and_no_local_run_takes_such_a_port() -> None:
     ports = {free_port() for _ in range(90)}
     assert len(ports) == 90
     assert not any(first <= port <= last for port in ports)
-    assert ports.isdisjoint(local_files._PORTS)
+    assert ports.isdisjoint(PORTS)
 
 
 def test_processes_that_run_at_the_same_time_take_different_ports() -> None:

@@ -138,13 +138,6 @@ def test_what_holds_keys_is_for_its_owner_only_and_no_key_is_on_a_command_line(t
     assert not any("PRIVATE" in word for word in words)
 
 
-def test_ports_differ_and_are_none_that_an_outgoing_connection_may_take() -> None:
-    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
-    ports = local_files._free_ports(50)
-    assert len(set(ports)) == 50
-    assert not any(first <= port <= last for port in ports)
-
-
 def test_a_library_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def find_spec(name: str) -> ModuleSpec | None:
         return None if name == "locust" else ModuleSpec(name, None)
