@@ -1,5 +1,6 @@
 """Bad input: each ends within its deadline in a clear condition and an Error, and nothing keeps running."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -66,18 +67,14 @@ def test_a_target_that_never_gets_ready_is_an_error_at_the_start_timeout(cluster
 
 
 def test_a_run_that_takes_longer_than_its_deadline_is_an_error(cluster: LiveCluster) -> None:
-    """It has a minute to begin: else what it exceeds is its start timeout."""
-    steps = [{"exec": {"command": "sleep 120"}}]
-    ends_in_error(
-        cluster,
-        "too-long",
-        "DeadlineExceeded",
-        scenario={"steps": steps},
-        load={"arrivals": {"stages": [{"rate": 2, "duration": "1s"}]}},
-        client={"timeouts": {"step": "110s"}},
-        startTimeout="60s",
-        deadline="61s",
-    )
+    """Its load lasts until then."""
+    load = {"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}
+    cluster.apply(lone_worker_test("too-long", load=load, deadline="1h"))
+    cluster.running("too-long")
+    status = cluster.finished_after("too-long", timedelta(hours=1))
+    assert (status["verdict"], status["reason"]) == ("Error", "DeadlineExceeded"), status["message"]
+    assert condition(status, "Stalled")["status"] == "True"
+    cluster.gone(lambda: cluster.children("too-long"), "children")
 
 
 def test_a_command_that_does_not_exist_fails_every_iteration_by_its_exit_code(cluster: LiveCluster) -> None:
