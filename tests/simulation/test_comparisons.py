@@ -135,7 +135,7 @@ class Comparison(RuleBasedStateMachine):
         world = self.world
         if world.last is None or world.last.create or world.last.delete or world.last.abort:
             return
-        again = deepcopy(world)
+        again = world.twin()
         again.operator_pass()
         if again.created == world.created and again.tests == world.tests:
             settled = again.status

@@ -173,6 +173,15 @@ class SimComparison:
         except Killed:
             return
 
+    def twin(self) -> "SimComparison":
+        """Return the same world once more: what is done in one of them changes nothing in the other.
+
+        They share statuses and metadata, which are replaced as a whole.
+        """
+        tests = {name: {**test, "spec": dict(test["spec"])} for name, test in self.tests.items()}
+        pods = {name: set(of_test) for name, of_test in self.pods.items()}
+        return replace(self, tests=tests, pods=pods, created=list(self.created))
+
     def settle(self) -> None:
         """Pass until there is nothing more to do but to wait."""
         for _ in range(10):
