@@ -74,7 +74,7 @@ def _token_in_the_clear(plan: Plan) -> Iterator[str]:
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
     load = most_load(plan.spec)
     field = "spec.load.burst.connections" if plan.spec.capacity is None else "spec.load.capacity.burst.max"
-    if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG:
+    if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG and not calls_gateway(plan.spec):
         yield (
             f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: those that find it full"
             " are tried again by TCP after 1 s, 3 s and so on, which is in their connect latency, or count for the"

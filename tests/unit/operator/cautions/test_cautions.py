@@ -70,6 +70,15 @@ def test_a_burst_up_to_the_listen_backlog_needs_no_caution() -> None:
     assert cautions(plan(changed(KNOWN_HOST_BURST, "load.burst.connections", LISTEN_BACKLOG))) == ()
 
 
+@pytest.mark.parametrize("in_path", [{}, {"proxy": {"kind": "nginx"}}], ids=["gateway", "nginx-and-gateway"])
+def test_a_burst_of_requests_to_a_gateway_does_not_meet_the_listen_backlog_of_sshd(in_path: Spec) -> None:
+    burst = {"burst": {"connections": LISTEN_BACKLOG + 1, "repeat": 1}}
+    spec = {**steps({"exec": {"command": "true"}}), "load": burst, "thresholds": []}
+    (said,) = cautions(plan(spec))
+    assert "listen backlog" in said
+    assert cautions(plan(changed(spec, "target.managed", {**in_path, "gateway": {"policy": "pool"}}))) == ()
+
+
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
