@@ -174,7 +174,7 @@ class RunningTarget:
     def run(self, *command: str) -> str:
         """Run a command by ssh and return what it prints."""
         done = subprocess.run(self.ssh(*command), capture_output=True, text=True, check=False, timeout=WITHIN_S)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}{self.log()}"
         return done.stdout
 
     def wait_until_ready(self) -> None:
