@@ -223,12 +223,13 @@ class ProxyResult(ProgramResult):
     """
 
     cpu_per_login_ms: Annotated[
-        Amount | None, "CPU time per login that the target accepted. Stated where target.cpuPerLoginMs is."
+        Amount | None,
+        "CPU time per login that the target accepted. Stated where target.cpuPerLoginMs is, but not before a gateway.",
     ] = None
     cpu_per_iteration_ms: Annotated[
         Amount | None,
-        "CPU time per iteration, warm-up included. Stated where sessions are reused, in place of cpuPerLoginMs. Not for"
-        " load.hold.",
+        "CPU time per iteration, warm-up included. Stated where sessions are reused, and before a gateway, in place of"
+        " cpuPerLoginMs. Not for load.hold.",
     ] = None
 
 
@@ -236,9 +237,9 @@ class ProxyResult(ProgramResult):
 class GatewayResult(ProgramResult):
     """What the run's own gateway used between the start and the end of the load, told as results.proxy is."""
 
-    cpu_per_iteration_ms: Annotated[
-        Amount | None, "CPU time per iteration, failed ones and the warm-up included. Not for load.hold."
-    ] = None
+    cpu_per_iteration_ms: Annotated[Amount | None, "CPU time per iteration, failed ones and the warm-up included."] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -273,16 +273,17 @@ def _per_login_ms(plan: Plan, accepted: int | None, cpu_s: float | None) -> floa
 
 
 def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> ProxyResult | None:
-    """Return what the proxy in the path used; None where there was none, or it did not tell."""
+    """Return what the proxy in the path used; None where there was none, or it did not tell.
+
+    Before a gateway no login goes through it, but requests, whichever the policy.
+    """
     use = summary.in_path.get(InPath.PROXY)
     if use is None:
         return None
-    cpu_s = _cpu_s(use)
-    return ProxyResult(
-        **_used(use),
-        cpu_per_login_ms=_per_login_ms(plan, None if target is None else target.accepted, cpu_s),
-        cpu_per_iteration_ms=_per_iteration_ms(plan, summary, cpu_s) if not _logs_in_each_time(plan) else None,
-    )
+    cpu_s, accepted = _cpu_s(use), None if target is None else target.accepted
+    if _logs_in_each_time(plan) and gateway_of(plan.spec) is None:
+        return ProxyResult(**_used(use), cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s))
+    return ProxyResult(**_used(use), cpu_per_iteration_ms=_per_iteration_ms(plan, summary, cpu_s))
 
 
 def _gateway(plan: Plan, summary: RunSummary) -> GatewayResult | None:

@@ -406,6 +406,16 @@ def test_where_sessions_are_kept_the_proxys_cpu_is_told_by_iteration() -> None:
     assert "cpuPerLoginMs" not in proxy
 
 
+@pytest.mark.parametrize("policy", PolicyName)
+def test_the_cpu_of_a_proxy_before_a_gateway_is_told_by_iteration_whichever_the_policy(policy: PolicyName) -> None:
+    through = plan(quickstart(target={"managed": {"proxy": {"kind": "nginx"}, "gateway": {"policy": str(policy)}}}))
+    found = summary(target_after=target_stats(700), in_path=PROXIED)
+    ended = sum(step.count + step.failures for step in found.steps if step.step == "total")
+    assert results_json(through, found)["proxy"] == {
+        "cpuSeconds": 0.7, "cpuPerIterationMs": round(700 / ended, 3), "memoryPeakBytes": 10_000_000
+    }  # fmt: skip
+
+
 def test_a_proxy_that_did_not_tell_is_absent_and_so_is_the_cpu_of_one_that_restarted() -> None:
     assert "proxy" not in results_json(PLAN, summary())
     again = {InPath.PROXY: ProgramUse(ProgramStats(1, 1.5, 0.0, None), ProgramStats(1, 0.2, 2.5, None))}
