@@ -11,3 +11,8 @@ class PolicyName(StrEnum):
     CONNECTION_PER_USER = "connection-per-user"
     CONNECTION_PER_USER_UNLIMITED = "connection-per-user-unlimited"
     POOL = "pool"
+
+    @property
+    def has_one_connection(self) -> bool:
+        """Whether a credential has one connection to a server, whatever the limits say."""
+        return self in {PolicyName.CONNECTION_PER_USER, PolicyName.CONNECTION_PER_USER_UNLIMITED}

@@ -1,11 +1,8 @@
 """How requests share connections: the policies, as numbers that the pool obeys."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from sshload_contract.gateway_policy import PolicyName
-
-_OF_ONE_CONNECTION: Final = (PolicyName.CONNECTION_PER_USER, PolicyName.CONNECTION_PER_USER_UNLIMITED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Limits:
     @property
     def connections_of_one(self) -> int:
         """How many connections one version of a credential may have at the same time."""
-        return 1 if self.policy in _OF_ONE_CONNECTION else self.connections_per_credential
+        return 1 if self.policy.has_one_connection else self.connections_per_credential
 
     @property
     def sessions_of_one(self) -> int:

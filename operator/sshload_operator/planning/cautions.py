@@ -1,10 +1,11 @@
 """What a plan's author should know beforehand, though nothing forbids the run."""
 
 from collections.abc import Iterator
-from math import ceil
+from math import ceil, inf
 
 from sshload_contract.allow_list import is_loopback
 from sshload_contract.client import Library
+from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.judgement.error_rate import tries_needed
 from sshload_contract.load import BurstLoad
 from sshload_contract.percentiles import percentile_key, samples_needed
@@ -53,6 +54,7 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *_any_host_key(plan),
         *_costly_library(plan),
         *_channels_above_max_sessions(plan),
+        *_gateway_beyond_sshd(plan),
         *_home_too_small(plan),
         *_pool_logs_in_at_once(plan),
         *_deleted_and_applied_anew(plan),
@@ -146,7 +148,7 @@ def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
         return
     if target.gateway is not None:  # the pool is of HTTP connections
         return
-    allowed = _MAX_SESSIONS_OF_SSHD if target.sshd.max_sessions is None else target.sshd.max_sessions
+    allowed = _max_sessions(target)
     needed = ceil(at_once / scenario.pool_sessions)
     if needed > allowed:
         yield (
@@ -154,6 +156,45 @@ def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
             f" {needed} channels may be open on each, and spec.target.managed.sshd.maxSessions is {allowed}: those"
             " beyond it end in channelRefused"
         )
+
+
+def _gateway_beyond_sshd(plan: Plan) -> Iterator[str]:
+    """Speak of logins or sessions that the run's gateway may ask for at once, and sshd refuses."""
+    target, at_once = plan.spec.target, most_load(plan.spec).most_at_once
+    if not isinstance(target, ManagedTarget) or target.gateway is None:
+        return
+    gateway, most = target.gateway, inf if at_once is None else at_once
+    connections = 1 if gateway.policy.has_one_connection else gateway.connections_per_credential
+    logins, start = min(gateway.logins_per_host, connections, most), _start_of_max_startups(target)
+    if logins >= start:
+        yield (
+            f"spec.target.managed.gateway makes up to {logins} logins at once, and from {start} unauthenticated"
+            " connections on sshd may drop some (MaxStartups), which the gateway tries again later: lower loginsPerHost"
+            " or raise spec.target.managed.sshd.maxStartups"
+        )
+    allowed = _max_sessions(target)
+    if gateway.policy is PolicyName.CONNECTION_PER_USER_UNLIMITED and most > allowed:
+        yield (
+            f"up to {most} requests share the one connection of spec.target.managed.gateway, and"
+            f" spec.target.managed.sshd.maxSessions is {allowed}: those beyond it end in badGateway"
+        )
+    sessions = min(gateway.sessions_per_connection, most)
+    if gateway.policy in {PolicyName.CONNECTION_PER_USER, PolicyName.POOL} and sessions > allowed:
+        yield (
+            f"spec.target.managed.gateway has up to {sessions} sessions on a connection, and"
+            f" spec.target.managed.sshd.maxSessions is {allowed}: those beyond it are refused until the gateway has"
+            " learned that; lower sessionsPerConnection"
+        )
+
+
+def _max_sessions(target: ManagedTarget) -> int:
+    return _MAX_SESSIONS_OF_SSHD if target.sshd.max_sessions is None else target.sshd.max_sessions
+
+
+def _start_of_max_startups(target: ManagedTarget) -> int:
+    """Return from how many unauthenticated connections on sshd may drop some."""
+    told = target.sshd.max_startups
+    return _START_OF_MAX_STARTUPS if told is None else int(told.split(":")[0])
 
 
 def _home_too_small(plan: Plan) -> Iterator[str]:
@@ -190,9 +231,7 @@ def _pool_logs_in_at_once(plan: Plan) -> Iterator[str]:
     target, scenario = plan.spec.target, plan.spec.scenario
     if scenario.session_reuse is not SessionReuse.POOL or plan.spec.warm_up_s > 0 or calls_gateway(plan.spec):
         return
-    start = _START_OF_MAX_STARTUPS
-    if isinstance(target, ManagedTarget) and target.sshd.max_startups is not None:
-        start = int(target.sshd.max_startups.split(":")[0])
+    start = _start_of_max_startups(target) if isinstance(target, ManagedTarget) else _START_OF_MAX_STARTUPS
     if scenario.pool_sessions >= start:
         yield (
             f"spec.warmUp is 0s, so that the {scenario.pool_sessions} sessions of spec.scenario.poolSize log in nearly"

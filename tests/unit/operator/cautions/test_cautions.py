@@ -23,6 +23,11 @@ def steps(*steps: Spec, **more: Any) -> Spec:
     return {**SMALL, "scenario": {"steps": list(steps), **more}}
 
 
+def through_gateway(**gateway: Any) -> Spec:
+    run = {"scenario": {"steps": [{"exec": {"command": "true"}}]}, "thresholds": [], "load": USERS}
+    return {**SMALL, **run, "target": {"managed": {"gateway": gateway}}}
+
+
 def test_an_ordinary_test_needs_no_caution() -> None:
     assert cautions(plan(SMALL)) == ()
     assert cautions(plan(EXTERNAL_USERS)) == ()
@@ -51,6 +56,14 @@ def test_an_ordinary_test_needs_no_caution() -> None:
         pytest.param(
             {**EXTERNAL_USERS, "scenario": {"steps": [WRITES]}, "thresholds": []},
             id="writes-to-a-server-whose-room-is-not-known",
+        ),
+        pytest.param(
+            through_gateway(policy="connection-per-user", connectionsPerCredential=50, loginsPerHost=50),
+            id="a-gateway-of-one-connection-which-is-one-login",
+        ),
+        pytest.param(
+            through_gateway(policy="login-per-request", sessionsPerConnection=50, connectionsPerCredential=9),
+            id="a-gateway-whose-connections-have-one-session",
         ),
         pytest.param(
             {
@@ -145,6 +158,21 @@ def test_a_burst_of_requests_to_a_gateway_does_not_meet_the_listen_backlog_of_ss
             },
             "20 channels may be open on each, and spec.target.managed.sshd.maxSessions is 10",
             id="more-channels-than-sessions",
+        ),
+        pytest.param(
+            through_gateway(policy="login-per-request", connectionsPerCredential=50, loginsPerHost=12),
+            "spec.target.managed.gateway makes up to 12 logins at once, and from 10 unauthenticated connections on",
+            id="a-gateway-with-more-logins-than-sshd-takes",
+        ),
+        pytest.param(
+            through_gateway(policy="pool", sessionsPerConnection=50),
+            "has up to 50 sessions on a connection, and spec.target.managed.sshd.maxSessions is 10",
+            id="a-gateway-with-more-sessions-than-sshd-takes",
+        ),
+        pytest.param(
+            through_gateway(policy="connection-per-user-unlimited"),
+            "up to 300 requests share the one connection of spec.target.managed.gateway, and",
+            id="a-gateway-without-a-limit-of-sessions",
         ),
         pytest.param(
             {
