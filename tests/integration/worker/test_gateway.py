@@ -56,7 +56,7 @@ def test_the_measured_percentiles_lie_between_those_of_the_wire(tmp_path: Path) 
     So each latency lies between the time that the gateway took, and the time until the user's next request.
     """
     numbers = count(1)
-    with stand_in(lambda _, __: command_reply(b"x", 0.1 if next(numbers) % 5 == 0 else 0.02)) as gateway:
+    with stand_in(lambda _, __: command_reply(b"x", 0.05 if next(numbers) % 5 == 0 else 0.01)) as gateway:
         config = replace(
             config_of(gateway.endpoint(tmp_path)),
             load=one_user(6.0),
@@ -75,7 +75,7 @@ def test_the_measured_percentiles_lie_between_those_of_the_wire(tmp_path: Path) 
         assert percentile(taken, percent) * (1 - _HISTOGRAM_PRECISION) <= seen_s
         assert seen_s <= percentile([*until_next, float("inf")], percent) * (1 + _HISTOGRAM_PRECISION)
         told_s = (measured(summary, "gatewayCommand")[str(percent)] or 0) / 1_000_000
-        wanted_s = 0.02 if percent == 50 else 0.1
+        wanted_s = 0.01 if percent == 50 else 0.05
         assert told_s == pytest.approx(wanted_s, rel=2 * _HISTOGRAM_PRECISION)
 
 
