@@ -20,7 +20,8 @@ ShownDocument = Callable[[Mapping[str, Any]], Page]
 BROWSER_WITHIN_MS = 300_000.0
 """A deadline that only a fault reaches: Playwright's own of 30 s is none on a busy machine."""
 
-_SCREENSHOTS = Path(os.environ.get("SSHLOAD_SCREENSHOTS", Path(__file__).parents[3] / "dist/screenshots"))
+_SCREENSHOTS = os.environ.get("SSHLOAD_SCREENSHOTS", "")
+"""The folder for pictures of the pages: who looks at them names one."""
 
 
 @pytest.fixture(scope="session")
@@ -80,12 +81,16 @@ def shown_document(context: BrowserContext, tmp_path: Path) -> ShownDocument:
 
 
 @pytest.fixture
-def screenshot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
-    """What keeps a picture of a whole page for people to look at."""
-    del request
+def screenshot() -> Callable[[Page, str], None]:
+    """What keeps pictures of a whole page, light and dark, for people who have named a folder for them."""
 
     def keep(page: Page, name: str) -> None:
-        _SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=_SCREENSHOTS / f"report-{name}.png", full_page=True)
+        if not _SCREENSHOTS:
+            return
+        folder = Path(_SCREENSHOTS)
+        folder.mkdir(parents=True, exist_ok=True)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            page.screenshot(path=folder / f"report-{name}-{scheme}.png", full_page=True)
 
     return keep
