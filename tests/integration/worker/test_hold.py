@@ -121,8 +121,10 @@ def test_a_session_that_gives_no_sign_of_life_within_the_limit_is_lost(start_ssh
 class OneHeld:
     """One session that is held, and what is counted of it. `changed` are attributes of its connection."""
 
-    def __init__(self, server: SshServer, changed: Mapping[str, object] = MappingProxyType({})) -> None:
-        config = holding(server)
+    def __init__(
+        self, server: SshServer, changed: Mapping[str, object] = MappingProxyType({}), jump: SshServer | None = None
+    ) -> None:
+        config = replace(holding(server), via=(endpoint(jump),) if jump is not None else ())
         self.recorder = Recorder("test-run", 0)
         login = prepare_login(config, resolve_first_hop(config, unexpected))
         connector = _RememberingConnector(changed, login, self.recorder)
@@ -130,6 +132,13 @@ class OneHeld:
         now_ns = monotonic_ns()
         self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
         (self.connection,) = connector.made
+
+    def wait_until_lost(self) -> None:
+        """Let the loop run until the session is held no more."""
+        deadline_s = monotonic() + 300
+        while self.recorder.held:
+            assert monotonic() < deadline_s
+            gevent.sleep(0.01)
 
     def totals(self) -> Totals:
         """Return what was counted."""
@@ -171,11 +180,21 @@ def test_a_loss_is_noticed_without_a_look_at_the_session(start_sshd: Callable[[s
     server = start_sshd("")
     one = OneHeld(server)
     server.hang_up()
-    deadline_s = monotonic() + 300
-    while one.recorder.held:
-        assert monotonic() < deadline_s
-        gevent.sleep(0.01)
+    one.wait_until_lost()
     assert failures(one.totals()) == {("held.hold", Outcome.DISCONNECTED, 1)}
+
+
+@pytest.mark.parametrize("lost", ["target", "jump"])
+def test_a_loss_behind_a_jump_host_is_noticed_without_a_look_at_the_session(
+    lost: str, tmp_path: Path, keys: Keys
+) -> None:
+    for name in ("target", "jump"):
+        (tmp_path / name).mkdir()
+    with ssh_server(tmp_path / "target", keys) as target, ssh_server(tmp_path / "jump", keys) as jump:
+        one = OneHeld(target, jump=jump)
+        {"target": target, "jump": jump}[lost].hang_up()
+        one.wait_until_lost()
+        assert failures(one.totals()) == {("held.hold", Outcome.DISCONNECTED, 1)}
 
 
 def test_a_session_that_is_lost_while_it_is_asked_gives_no_sign_of_life(
@@ -186,10 +205,7 @@ def test_a_session_that_is_lost_while_it_is_asked_gives_no_sign_of_life(
     server.freeze_sessions()
     one.sessions.ask(0)
     server.hang_up()
-    deadline_s = monotonic() + 300
-    while one.recorder.held:
-        assert monotonic() < deadline_s
-        gevent.sleep(0.01)
+    one.wait_until_lost()
     totals = one.totals()
     assert counted(totals, "held.keepAlive") == {(Window.MEASURED, Outcome.DISCONNECTED): 1}
     assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.DISCONNECTED): 1}
