@@ -1,4 +1,6 @@
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 import gevent
 import pytest
@@ -7,6 +9,7 @@ from played_target import played_target
 from runs import target_stats
 from sshload_contract.wire.target import TargetStats
 from sshload_worker.coordination.settling import Settling
+from sshload_worker.coordination.stats import UnresponsiveError, check_ready
 
 Stats = Callable[[int], TargetStats]
 
@@ -80,6 +83,23 @@ def test_what_stays_on_the_target_is_told_in_the_end() -> None:
         )
 
 
+def test_a_target_that_answers_a_byte_at_a_time_is_given_up_after_the_limit_of_the_whole_answer() -> None:
+    def answer_for_ever(server: socket.socket) -> None:
+        asking, _ = server.accept()
+        with asking, suppress(OSError):
+            asking.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+            while True:
+                asking.sendall(b" ")
+                gevent.sleep(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, gevent.Timeout(300):
+        answering = gevent.spawn(answer_for_ever, server)
+        host, port = server.getsockname()
+        with pytest.raises(UnresponsiveError, match=r"no whole answer within 0\.5 s"):
+            check_ready(f"http://{host}:{port}/stats", timeout_s=0.5)
+        answering.get()
+
+
 def test_an_external_target_cannot_be_asked() -> None:
     settling = Settling("", nobody)
     assert (settling.settle(), settling.stats()) == ("", None)
@@ -116,5 +136,5 @@ def test_a_target_that_is_slow_to_say_that_it_is_ready_is_given_more_time_each_t
 
     with played_target(is_ready=slowly) as url:
         assert Settling(url, told.append).settle() == ""
-    assert "timed out" in told[0]
+    assert "no whole answer within" in told[0]
     assert told[-1] == ""

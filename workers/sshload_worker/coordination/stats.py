@@ -7,6 +7,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from gevent import Timeout
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json
@@ -50,13 +51,17 @@ def _told(urls: Mapping[InPath, str]) -> Iterator[tuple[InPath, ProgramStats]]:
 
 
 def _get(url: str, timeout_s: float) -> str:
-    """Return what is at an http URL. No proxy is asked, and no redirection followed: only the server is to answer."""
+    """Return what is at an http URL, within so much time in all. A limit of each read would bound nothing.
+
+    No proxy is asked, and no redirection followed: only the server is to answer.
+    """
     place = urlsplit(url)
-    connection = HTTPConnection(place.hostname or "", place.port, timeout=timeout_s)
+    connection = HTTPConnection(place.hostname or "", place.port)
     try:
-        connection.request("GET", place.path)
-        answer = connection.getresponse()
-        text = answer.read(_LARGEST_ANSWER_BYTES).decode("utf-8", "replace")
+        with Timeout(timeout_s, TimeoutError(f"no whole answer within {timeout_s:g} s")):
+            connection.request("GET", place.path)
+            answer = connection.getresponse()
+            text = answer.read(_LARGEST_ANSWER_BYTES).decode("utf-8", "replace")
     except (OSError, HTTPException) as error:
         raise UnresponsiveError(f"{url}: {error or type(error).__name__}") from error
     finally:
