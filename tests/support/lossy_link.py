@@ -28,7 +28,8 @@ _SET_TUN = 0x400454CA  # TUNSETIFF of linux/if_tun.h, and its flags
 _TUN_WITHOUT_HEADER = 0x0001 | 0x1000
 _PACKET_BYTES = 65_536
 _TCP = 6
-_RESET = 0x04 | 0x10
+_SYN, _ACK = 0x02, 0x10
+_RESET = 0x04 | _ACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,8 @@ class Line:
             return False
         from_far = came_to == self._far
         connection = _connection(packet, from_far=from_far)
+        if _flags(packet) & (_SYN | _ACK) == _SYN:  # a new connection, perhaps by the port of one that was reset
+            self._said_bytes.pop(connection, None)
         if from_far:
             self._said_bytes[connection] += _payload_bytes(packet)
         return self._said_bytes[connection] > after_bytes
@@ -170,6 +173,10 @@ def _connection(packet: bytes, *, from_far: bool) -> bytes:
 def _payload_bytes(packet: bytes) -> int:
     at = _header_bytes(packet)
     return len(packet) - at - (packet[at + 12] >> 4) * 4  # RFC 9293
+
+
+def _flags(packet: bytes) -> int:
+    return packet[_header_bytes(packet) + 13]  # RFC 9293
 
 
 def _reset_of(packet: bytes) -> bytes:
