@@ -81,9 +81,10 @@ class Compared:
         return [(of[variant, number], of[reference, number]) for number in both]
 
     def problems(self, variant: str) -> str:
-        """Return why tests of a variant have no figures, empty where all have."""
-        found = [one.problem for one in self.trials if one.variant == variant and not one.figures]
-        return f"{len(found)} not measured: {found[-1]}" if found else ""
+        """Return why tests of a variant have no figures, once for each verdict; empty where all have."""
+        without = [one for one in self.trials if one.variant == variant and not one.figures]
+        by_verdict = {one.verdict: one.problem for one in without}
+        return f"{len(without)} not measured: {' / '.join(by_verdict.values())}" if without else ""
 
     def document(self) -> dict[str, Any]:
         """Return all of it, for a file."""
