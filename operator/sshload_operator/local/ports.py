@@ -1,4 +1,4 @@
-"""Ports of loopback for the processes of a run, such that no other run takes one before its process listens."""
+"""Free ports of loopback for the processes of a run, reserved against other runs until those listen."""
 
 import errno
 import secrets

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -40,19 +41,19 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser without a network, and without any past."""
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(BROWSER_WITHIN_MS)
-    yield context
-    context.close()
+    yield from _context(browser, offline=True)
 
 
 @pytest.fixture
 def online(browser: Browser) -> Iterator[BrowserContext]:
     """A browser that takes the operator's own certificate."""
-    context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(BROWSER_WITHIN_MS)
-    yield context
-    context.close()
+    yield from _context(browser, ignore_https_errors=True)
+
+
+def _context(browser: Browser, **options: bool) -> Iterator[BrowserContext]:
+    with closing(browser.new_context(viewport={"width": 1280, "height": 900}, **options)) as context:
+        context.set_default_timeout(BROWSER_WITHIN_MS)
+        yield context
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ PIECES = [bytes([number]) * 65_536 for number in range(192)]  # 12 MiB, which is
 
 @dataclass
 class Clock:
-    """The time, and what is to be done when."""
+    """A clock that a test sets, and the calls that wait for their time."""
 
     now_ns: int = 0
     calls: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Clock:
         self.calls.append((due_ns, call))
 
     def set(self, now_ns: int) -> None:
-        """Let it be that time, and do what is due by then."""
+        """Set the time, and make the calls that are due."""
         self.now_ns = now_ns
         while due := [entry for entry in self.calls if entry[0] <= now_ns]:
             self.calls.remove(due[0])
