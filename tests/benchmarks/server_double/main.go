@@ -67,6 +67,10 @@ func serve(conn net.Conn, config *ssh.ServerConfig) {
 	defer session.Close()
 	go ssh.DiscardRequests(requests)
 	for opening := range channels {
+		if opening.ChannelType() != "session" { // as any server refuses a kind that it does not know
+			_ = opening.Reject(ssh.UnknownChannelType, "unknown channel type")
+			continue
+		}
 		channel, requests, err := opening.Accept()
 		if err != nil {
 			return

@@ -1,4 +1,5 @@
 import signal
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,6 +82,18 @@ def test_without_an_interval_nothing_is_asked(sshd: SshServer) -> None:
     with one_load(holding(sshd, replace(HOLD, keep_alive_s=0.0, duration_s=0.5))) as load:
         totals = load.finish()
     assert counted(totals, "held.keepAlive") == {}
+
+
+def test_few_sessions_are_asked_before_answers_get_their_turn_however_many_are_due(
+    sshd: SshServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: Counter[int] = Counter()
+    monkeypatch.setattr(HeldSessions, "ask", lambda _, __: asked.update([gevent.get_hub().loop.iteration]))
+    hold = HoldLoad(sessions=100, ramp_up_s=60.0, duration_s=1.0, keep_alive_s=0.01, probe_rate=1.0)
+    with one_load(holding(sshd, hold)) as load:
+        load.wait_until(lambda _: asked.total() > 1_000)
+        load.stop()
+    assert max(asked.values()) <= 4
 
 
 @pytest.mark.parametrize("keep_alive_s", [0.0, 0.3], ids=["by looking", "by asking"])

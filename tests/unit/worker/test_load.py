@@ -1,4 +1,5 @@
-from itertools import pairwise
+from collections import Counter
+from itertools import islice, pairwise
 from math import ceil
 
 import pytest
@@ -262,6 +263,27 @@ def test_keep_alives_go_round_all_sessions_evenly_each_once_in_its_interval(load
         own = [at_s for at_s, asked_number in asked if asked_number == number]
         for before, after in pairwise(own):
             assert after - before == pytest.approx(load.keep_alive_s)
+    for turn, (at_s, _) in enumerate(asked, start=1):
+        late_s = at_s - warm_up_s - load.keep_alive_s * turn / load.sessions
+        assert -1e-6 <= late_s <= min(0.025, load.keep_alive_s / 100) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("sessions", "keep_alive_s", "instants"),
+    [
+        pytest.param(10_000, 30.0, 1_200, id="each 25 ms"),
+        pytest.param(10_000, 0.5, 100, id="a hundred times in an interval"),
+        pytest.param(50, 30.0, 50, id="each session by itself"),
+    ],
+)
+def test_sessions_whose_turns_are_close_ask_for_signs_of_life_together(
+    sessions: int, keep_alive_s: float, instants: int
+) -> None:
+    load = HoldLoad(sessions=sessions, ramp_up_s=0.0, duration_s=60.0, keep_alive_s=keep_alive_s, probe_rate=1.0)
+    asked = list(islice(load.keep_alives(0.0), sessions))
+    together = Counter(at_s for at_s, _ in asked)
+    assert len(together) == instants
+    assert max(together.values()) - min(together.values()) <= 1
 
 
 def test_probes_begin_after_the_ramp_and_before_it_only_in_the_warm_up() -> None:

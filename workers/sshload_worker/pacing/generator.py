@@ -26,6 +26,12 @@ _NS_PER_S = 1_000_000_000
 _STARTS_PER_TURN = 16
 """How many overdue iterations begin before those under way get their turn of the loop."""
 
+_SIGNS_PER_TURN = 4
+"""How many signs of life are asked for before the answers get their turn: each more makes them look later."""
+
+_SHORTEST_S = 1e-6
+"""For so long does a greenlet sleep that lets sockets have their turn: after no time at all gevent looks at none."""
+
 
 class Generator:
     """One worker's share of one run, from the instant `start_ns` on. `trace` is what a replay plays."""
@@ -126,10 +132,19 @@ class Generator:
             self._running.add(gevent.spawn(self._held.begin, number, due))
 
     def _keep_alive(self, load: HoldLoad) -> None:
+        asked_in_turn = 0
         for at_s, number in load.keep_alives(self._config.warm_up_s):
-            if self._share.owns(number):
-                _wait_until(self._start_ns + int(at_s * _NS_PER_S))
-                self._held.ask(number)
+            if not self._share.owns(number):
+                continue
+            at_ns = self._start_ns + int(at_s * _NS_PER_S)
+            if at_ns > monotonic_ns():
+                _wait_until(at_ns)
+                asked_in_turn = 0
+            elif asked_in_turn >= _SIGNS_PER_TURN:
+                gevent.sleep(_SHORTEST_S)
+                asked_in_turn = 0
+            asked_in_turn += 1
+            self._held.ask(number)
 
     def _follow_arrivals(self, load: Load) -> None:
         room = self._share.part(load.most_connections) if load.drops_arrivals else None
