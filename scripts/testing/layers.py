@@ -108,17 +108,17 @@ API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_serve
 LINT = "lint"
 LAYERS = (
     Layer(LINT, CORES, 15, 10 * 60, (PACKAGES, ACTIONLINT)),
-    Layer("unit", CORES, 65, 10 * 60, (PACKAGES, SSH_LIBRARY)),
-    Layer("simulation", CORES, 30, 10 * 60),
-    Layer("golden", 1, 5, 5 * 60, (PACKAGES, HELM)),
+    Layer("unit", CORES, 65, 20 * 60, (PACKAGES, SSH_LIBRARY)),
+    Layer("simulation", CORES, 30, 20 * 60),
+    Layer("golden", 1, 5, 10 * 60, (PACKAGES, HELM)),
     Layer(
         "integration",
         6,
         500,
-        40 * 60,
+        60 * 60,
         (PACKAGES, SSH_LIBRARY, MINA_SSHD, HELM, GITOPS_READER, BROWSER, POSTGRESQL, API_SERVER_PROGRAMS),
         (API_SERVER,),
     ),
-    Layer("e2e", 4, 585, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
-    Layer("gitops", 1, 180, 40 * 60, (PACKAGES, REDIS, API_SERVER_PROGRAMS, FLUX, ARGO)),
+    Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
+    Layer("gitops", 1, 180, 60 * 60, (PACKAGES, REDIS, API_SERVER_PROGRAMS, FLUX, ARGO)),
 )
