@@ -92,12 +92,22 @@ def _no_ssh_beside(field: str) -> Rule:
     return Rule(
         f"!{_FIELDS[field]} || (!has(self.via) || self.via.size() == 0) && has(self.scenario.steps)"
         " && !has(self.load.hold) && !(has(self.load.capacity) && has(self.load.capacity.hold))",
-        "takes no via, locustfile and hold: they are for SSH",
-        lambda spec: (
-            _field(spec) != field or (not spec.via and spec.locustfile is None and not spec.load.held_sessions)
-        ),
+        "takes no via, locustfile or hold: they are for SSH",
+        lambda spec: _field(spec) != field or not _ssh_beside(spec),
         at=field,
+        explain=lambda spec: f"takes no {' or '.join(_ssh_beside(spec))}: a gateway's workers speak HTTP, not SSH",
     )
+
+
+def _ssh_beside(spec: LoadTestSpec) -> list[str]:
+    """Return the fields of the spec that a gateway does not take, as its author writes them."""
+    field_of_hold = "load.hold" if spec.capacity is None else "load.capacity.hold"
+    found = {
+        "via": spec.via,
+        "scenario.locustfile": spec.locustfile is not None,
+        field_of_hold: spec.load.held_sessions,
+    }
+    return [field for field, is_there in found.items() if is_there]
 
 
 GATEWAY_RULES: Final = (

@@ -2,6 +2,7 @@
 
 import pytest
 from specs.bad import Bad
+from specs.gateway import MANAGED_GATEWAY
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from specs.tables import BAD, GOOD
@@ -65,3 +66,10 @@ def test_of_endless_problems_the_first_fifty_are_collected(spec: Spec) -> None:
         parse(spec)
     assert len(caught.value.problems) == 50
     assert str(caught.value).endswith("; and 45 more")
+
+
+def test_what_a_gateway_does_not_take_is_named() -> None:
+    held = changed(MANAGED_GATEWAY, "load", {"hold": {"sessions": 5, "rampUp": "1s", "duration": "5s"}})
+    jump_host = {"host": "a", "user": "b", "credentialsSecretRef": {"name": "c"}, "insecureIgnoreHostKey": True}
+    with pytest.raises(SpecError, match=r"target\.managed\.gateway: takes no via or load\.hold: a gateway's workers"):
+        parse(changed(held, "via", [jump_host]))
