@@ -79,7 +79,7 @@ def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
         )
     overflowed = isinstance(load, BurstLoad) and _overflowed(summary)
     logins = _logins(plan, summary, "", summary.load.duration_s, overflowed=overflowed)
-    return (replace(logins, arrivals=_manner(plan, load, logins)),)
+    return (replace(logins, arrivals=_manner(plan, load, summary, logins)),)
 
 
 def _of_held(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins]:
@@ -100,7 +100,7 @@ def _of_probes(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logi
     yield replace(logins, arrivals=_open(plan, ArrivalProcess.CONSTANT, logins))
 
 
-def _manner(plan: Plan, load: Load, logins: Logins) -> Arrivals:
+def _manner(plan: Plan, load: Load, summary: RunSummary, logins: Logins) -> Arrivals:
     match load:
         case ArrivalsLoad() if load.is_steady:
             return _open(plan, load.process, logins)
@@ -110,13 +110,24 @@ def _manner(plan: Plan, load: Load, logins: Logins) -> Arrivals:
             return Users(load.most_users, max(away_s, _SHORTEST_AWAY_S))
         case BurstLoad() if plan.spec.via:
             raise NoFiguresError("behind jump hosts a burst does not come at one instant")
-        case BurstLoad(connections=connections, repeat=repeat):
+        case BurstLoad(connections=connections, repeat=repeat, interval_s=interval_s):
+            longest_s = _longest_login_s(summary)
+            if repeat > 1 and longest_s > interval_s:
+                raise NoFiguresError(
+                    f"a login took up to {longest_s:.3g} s, so that bursts met those who came {interval_s:g} s before"
+                    " them. Take a longer interval"
+                )
             return Burst(connections, repeat)
         case _:
             raise NoFiguresError(
                 "the load has several levels, whose times to log in cannot be told apart: take one stage, or"
                 " load.capacity"
             )
+
+
+def _longest_login_s(summary: RunSummary) -> float:
+    login = find_step(summary, Timing.LOGIN, Window.MEASURED)
+    return 0.0 if login is None else (login.max_us or 0) / _US_PER_S
 
 
 def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | Even:

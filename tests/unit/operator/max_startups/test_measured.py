@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
-from runs import load, summary
+from runs import load, steps, summary
 from searches import failed, passed, search_plan, searched
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import ErrorCount
@@ -66,6 +66,16 @@ def test_users_are_away_for_what_is_left_of_their_round() -> None:
 def test_a_burst_comes_at_one_instant() -> None:
     burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
     assert only(quickstart(load=burst), of(600, 50)).arrivals == Burst(300, 2)
+
+
+def test_bursts_that_meet_logins_of_the_one_before_come_at_no_instant() -> None:
+    burst = {"burst": {"connections": 60, "repeat": 3, "interval": "2s"}}
+    (login,) = (step for step in steps(180, 0) if step.step == "login")
+    slow = replace(of(180, 50), steps=(*logins(180, 50), replace(login, max_us=2_100_000)))
+    with pytest.raises(NoFiguresError, match=r"up to 2\.1 s, so that bursts met those who came 2 s before"):
+        measured_logins(plan(quickstart(load=burst)), slow)
+    once = {"burst": {**burst["burst"], "repeat": 1}}
+    assert only(quickstart(load=once), slow).arrivals == Burst(60, 1)
 
 
 def test_timeouts_are_connections_that_were_open_for_so_long() -> None:
