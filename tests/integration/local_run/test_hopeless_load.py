@@ -6,7 +6,7 @@ from local_cli import measured, write_test
 
 
 def test_a_load_that_can_only_fail_ends_as_failed_with_what_was_measured(tmp_path: Path) -> None:
-    load = {"arrivals": {"stages": [{"rate": 10, "duration": "10m"}]}}
+    load = {"arrivals": {"stages": [{"rate": 3, "duration": "10m"}]}}  # few enough that sshd drops none
     thresholds = [{"errorRate": {"below": "0.01%"}, "abortOnFail": True}]
     scenario = {"steps": [{"exec": {"command": "exit 3"}}]}
     path = write_test(tmp_path, load=load, thresholds=thresholds, scenario=scenario)

@@ -118,7 +118,10 @@ def worst_of(swept: Ended) -> Mapping[str, Any]:
 
 
 def test_a_comparison_that_ran_here_is_saved_and_reported(tmp_path: Path) -> None:
-    test = yaml.safe_load(write_test(tmp_path).read_text())
+    # So slow that the delay of a generator has to be long to spoil what is compared.
+    slow = {"steps": [{"exec": {"command": "sleep 1"}}]}
+    arrivals = {"arrivals": {"rate": 5, "duration": "2s"}}
+    test = yaml.safe_load(write_test(tmp_path, scenario=slow, load=arrivals).read_text())
     spec = {"base": test["spec"], "variants": [{"name": "a"}, {"name": "b"}], "repeats": 1}
     comparison = {**test, "kind": "SSHLoadTestComparison", "metadata": {"name": "cmp"}, "spec": spec}
     (tmp_path / "cmp.yaml").write_text(yaml.safe_dump(comparison))
