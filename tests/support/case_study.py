@@ -9,8 +9,11 @@ FOLDER = Path(__file__).parents[2] / "examples/case-study"
 EXAMPLES = sorted(FOLDER.glob("*.yaml"))
 _CLIENTS = 3
 _DURATION = "2s"
+_INTERVAL = "5s"
+"""Of which a generator may stand still for a tenth without spoiling a burst's rate of errors."""
+
 _VALUES = {
-    "load.arrivals.rate": "10,20",
+    "load.arrivals.rate": "2,4",
     "load.burst.connections": "2,3",
     "client.windowSize": "256Ki,38Mi",
 }
@@ -40,10 +43,10 @@ def short(path: Path) -> dict[str, Any]:
 
 
 def _fewer(value: Any, key: str = "") -> Any:
-    """Return a load, or a part of it, with few clients and for seconds; a rate is one that any machine takes."""
+    """Return a load, or a part of it, with few clients and for seconds; a rate is one that a slow server takes."""
     if isinstance(value, dict):
         return {name: _fewer(part, name) for name, part in value.items()}
     if isinstance(value, list):
         return [_fewer(part) for part in value]
-    shorter = {"duration": _DURATION, "users": _CLIENTS, "connections": _CLIENTS, "interval": _DURATION, "rate": 10}
+    shorter = {"duration": _DURATION, "users": _CLIENTS, "connections": _CLIENTS, "interval": _INTERVAL, "rate": 4}
     return shorter.get(key, value)

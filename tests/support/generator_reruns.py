@@ -44,6 +44,15 @@ def lagged_comparison(status: Mapping[str, Any]) -> Mapping[str, str]:
     return {"verdict": "Invalid", "reason": why, "message": lost[0]["problem"]} if lost else {}
 
 
+def lagged_figures(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the status of a run, as Invalid where the generator's delay spoils its figures: those have no advice."""
+    delay_ms = status.get("results", {}).get("generator", {}).get("latenciesMayIncludeMs")
+    if delay_ms is None:
+        return status
+    message = f"latencies may include {delay_ms} ms of the generator's own delay"
+    return {"verdict": "Invalid", "reason": Invalidity.GENERATOR_SATURATED.value, "message": message}
+
+
 def _record(status: Mapping[str, Any]) -> None:
     path = os.environ.get(RERUNS_FILE)
     if path:
