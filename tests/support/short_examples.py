@@ -21,7 +21,7 @@ from sshload_operator.api.spec import LoadTestSpec
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
-    "01-quickstart": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
+    "01-quickstart": {"arrivals": {"stages": [{"rate": 20, "duration": "17s"}]}},
     "02-users": {
         "users": {
             "stages": [{"users": 4, "duration": "2s"}, {"users": 8, "duration": "14s"}],
@@ -39,14 +39,14 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
         "users": {"stages": [{"users": 8, "duration": "14s"}], "thinkTime": {"min": "250ms", "max": "500ms"}}
     },
     "13-hold": {"hold": {"rampUp": "5s", "duration": "8s", "keepAlive": "2s", "probeRate": 5}},
-    "14-schedule": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
+    "14-schedule": {"arrivals": {"stages": [{"rate": 15, "duration": "22s"}]}},
     "15-max-startups": {"arrivals": {"stages": [{"rate": 250, "duration": "1s"}]}},
     "16-two-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
     "17-post-quantum": {"arrivals": {"stages": [{"rate": 8, "duration": "4s"}]}},
     "18-in-the-path": {"users": {"stages": [{"users": 1, "duration": "12s"}]}},
     "19-capacity": {"capacity": {"arrivals": {"min": 10, "duration": "4s"}}},
-    "20-baseline": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
-    "21-api-sustained": {"arrivals": {"stages": [{"rate": 45, "duration": "8s"}]}},
+    "20-baseline": {"arrivals": {"stages": [{"rate": 20, "duration": "17s"}]}},
+    "21-api-sustained": {"arrivals": {"stages": [{"rate": 30, "duration": "12s"}]}},
     "22-api-burst": {"burst": {"connections": 36, "repeat": 1}},
     "23-replay": {"replay": {"duration": "18s"}},
     "24-rsync": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
