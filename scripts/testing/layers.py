@@ -102,6 +102,10 @@ REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
 BROWSER = Need("browser", ("scripts/debian-packages", "chromium"))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
+COMPILED_TESTS = Need(
+    "compiled tests", ("bash", "-c", ".venv/bin/pytest --collect-only -qq tests/integration > /dev/null || true")
+)
+"""Lanes that begin together would each compile all tests. The lane of a test that cannot be compiled reports it."""
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 
@@ -116,7 +120,17 @@ LAYERS = (
         6,
         500,
         60 * 60,
-        (PACKAGES, SSH_LIBRARY, MINA_SSHD, HELM, GITOPS_READER, BROWSER, POSTGRESQL, API_SERVER_PROGRAMS),
+        (
+            PACKAGES,
+            SSH_LIBRARY,
+            COMPILED_TESTS,
+            MINA_SSHD,
+            HELM,
+            GITOPS_READER,
+            BROWSER,
+            POSTGRESQL,
+            API_SERVER_PROGRAMS,
+        ),
         (API_SERVER,),
     ),
     Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
