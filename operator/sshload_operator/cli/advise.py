@@ -42,7 +42,7 @@ def _of_cluster(name: str, options: dict[str, Any]) -> Mapping[str, Any]:
     # The API client takes half a second to import, and a file has no need of it.
     from sshload_operator.cli.cluster.access import Access, ClusterError, opened  # noqa: PLC0415
     from sshload_operator.cli.cluster.follow import read_object  # noqa: PLC0415
-    from sshload_operator.control.api_server.cluster import ApiError  # noqa: PLC0415
+    from sshload_operator.control.api_server.errors import ApiError  # noqa: PLC0415
 
     async def asked() -> Mapping[str, Any]:
         async with opened(Access.taken_from(options)) as (cluster, namespace):

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,7 +16,7 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.exit_code import ExitCode, complain, failed, failed_on
 from sshload_operator.cli.options import FILE, cluster_options
-from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 from sshload_operator.report.comparison import comparison_document
 from sshload_operator.report.document import report_document
@@ -35,6 +35,9 @@ from sshload_operator.report.saved_run import (
 )
 from sshload_operator.report.schedule import schedule_document
 from sshload_operator.report.sweep import SAVED_SWEEP_VERSION, saved_sweep_of, sweep_document
+
+if TYPE_CHECKING:
+    from sshload_operator.control.api_server.cluster import Cluster
 
 _FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     ".html": html_page,
@@ -140,7 +143,7 @@ async def _read(kind: Kind, name: str, access: Access) -> Found:
         return await _run(cluster, namespace, found)
 
 
-async def _run(cluster: Cluster, namespace: str, test: Mapping[str, Any]) -> SavedRun:
+async def _run(cluster: "Cluster", namespace: str, test: Mapping[str, Any]) -> SavedRun:
     kept = read_fitting(TestStatus, test.get("status")).results_config_map
     config_map = await cluster.read_config_map(namespace, kept) if kept else None
     if config_map is None:
@@ -148,7 +151,7 @@ async def _run(cluster: Cluster, namespace: str, test: Mapping[str, Any]) -> Sav
     return finished_run(test, None if config_map is None else summary_in(config_map))
 
 
-async def _tests_of(cluster: Cluster, schedule: KeptObject) -> list[KeptObject]:
+async def _tests_of(cluster: "Cluster", schedule: KeptObject) -> list[KeptObject]:
     """Return the tests that a schedule has made, but for those that have no status yet."""
     selector = f"{SCHEDULE_LABEL}={label_value(schedule.name)}"
     found = await cluster.list_ours(TEST, schedule.namespace, selector, lambda test: test if "status" in test else None)

@@ -18,7 +18,8 @@ from aiohttp import web
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, VERSION
 from sshload_operator.control.api_server.client import api_client
-from sshload_operator.control.api_server.cluster import ANSWER_LIMIT_S, LIST_PAGE, ApiError, Cluster
+from sshload_operator.control.api_server.cluster import ANSWER_LIMIT_S, LIST_PAGE, Cluster
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.lease import Leases, Terms
 from sshload_operator.control.api_server.watch_session import Listed, watch_session
 from sshload_operator.control.live.kinds import LiveKinds

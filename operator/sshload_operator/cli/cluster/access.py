@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sshload_operator.control.api_server.client import AccessError, api_client, context_namespace
-from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.api_server.errors import AccessError
+
+if TYPE_CHECKING:
+    from sshload_operator.control.api_server.cluster import Cluster
 
 
 class ClusterError(Exception):
@@ -30,10 +32,14 @@ class Access:
 
 
 @asynccontextmanager
-async def opened(access: Access) -> AsyncIterator[tuple[Cluster, str]]:
+async def opened(access: Access) -> AsyncIterator["tuple[Cluster, str]"]:
     """Give a cluster, and the namespace that is meant; raises ClusterError where nothing says how to reach one."""
+    _check_kubeconfig(access.kubeconfig)
+    # The client takes longer to import than all else of a command together.
+    from sshload_operator.control.api_server.client import api_client, context_namespace  # noqa: PLC0415
+    from sshload_operator.control.api_server.cluster import Cluster  # noqa: PLC0415
+
     try:
-        _check_kubeconfig(access.kubeconfig)
         namespace = access.namespace or context_namespace(access.kubeconfig, access.context)
         cluster = Cluster(await api_client(access.kubeconfig, access.context), lambda _verb, _resource: None)
     except AccessError as error:

@@ -20,7 +20,7 @@ from sshload_operator.cli.exit_code import ExitCode, complain, failed_on, worst
 from sshload_operator.cli.options import FILE, cluster_options, output, timeout, verbose
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.page import Check, Page
-from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.api_server.errors import ApiError
 
 _FOLLOWED: Final = {TEST: TESTS, COMPARISON: COMPARISONS}
 _ONE_AFTER_THE_OTHER: Final = ("table", "markdown")

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,8 +21,11 @@ from sshload_operator.cli.view.formats import Row, print_result
 from sshload_operator.cli.view.page import Page
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.cli.view.result import result_page, result_rows
-from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.state import Phase
+
+if TYPE_CHECKING:
+    from sshload_operator.control.api_server.cluster import Cluster
 
 _ASK_EVERY_S: Final = 1.0
 _FINISHED: Final = (Phase.FINISHED, ComparisonPhase.FINISHED)
@@ -131,7 +134,7 @@ def print_ended(ended: Ended, how: How) -> None:
         print_result(how.output, ended.found, ended.page(verbose=how.verbose), ended.rows())
 
 
-async def read_object(cluster: Cluster, kind: Kind, namespace: str, name: str) -> Mapping[str, Any]:
+async def read_object(cluster: "Cluster", kind: Kind, namespace: str, name: str) -> Mapping[str, Any]:
     """Return an object; raises ClusterError where asking again would not help, else ApiError."""
     try:
         found = await cluster.read(kind, namespace, name)

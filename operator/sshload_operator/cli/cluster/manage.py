@@ -20,7 +20,7 @@ from sshload_operator.cli.options import Parsed, cluster_options, object_name, o
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.page import Grid, Page
 from sshload_operator.cli.view.text import ABSENT, milliseconds
-from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Phase
 

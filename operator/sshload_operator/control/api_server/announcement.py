@@ -8,7 +8,8 @@ from datetime import datetime
 
 from sshload_operator.api.kinds import API_VERSION, Kind
 from sshload_operator.api.names import extended
-from sshload_operator.control.api_server.cluster import ApiError, Cluster, collection_path
+from sshload_operator.control.api_server.cluster import Cluster, collection_path
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.state import Announcement, Manifest
 
 _LOG = logging.getLogger(__name__)

@@ -18,6 +18,8 @@ from kubernetes.aio.config import ConfigException, list_kube_config_contexts, lo
 from yaml import YAMLError
 from yarl import URL
 
+from sshload_operator.control.api_server.errors import AccessError
+
 _USER_AGENT: Final = "sshload-operator"
 _DEFAULT_KUBECONFIG: Final = "~/.kube/config"
 _DEFAULT_NAMESPACE: Final = "default"
@@ -28,10 +30,6 @@ _READ_BUFFER_BYTES: Final = 64 * 1024
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 # The client checks hardly anything in a kubeconfig before it uses it.
 _UNUSABLE: Final = (ConfigException, YAMLError, OSError, LookupError, ValueError, TypeError, AttributeError)
-
-
-class AccessError(Exception):
-    """Nothing says how to reach an API server or how to log in, or what says it cannot be used."""
 
 
 async def api_client(kubeconfig: str = "", context: str = "") -> ApiClient:

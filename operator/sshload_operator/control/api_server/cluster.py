@@ -17,7 +17,8 @@ from kubernetes.aio.client.rest import RESTResponse
 
 from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION, Kind
 from sshload_operator.api.names import NAME_CHARACTERS
-from sshload_operator.control.api_server.client import AccessError, authorization
+from sshload_operator.control.api_server.client import authorization
+from sshload_operator.control.api_server.errors import AccessError, ApiError
 from sshload_operator.control.api_server.lean_json import read_json, read_page
 
 FIELD_MANAGER: Final = "sshload"
@@ -54,18 +55,6 @@ T = TypeVar("T")
 
 Object = Mapping[str, Any]
 CountRequest = Callable[[str, str], None]
-
-
-class ApiError(Exception):
-    """The API server refused or did not answer (`status` 0). The text is the server's own, never a request's body.
-
-    `reason` is the server's word for it, such as AlreadyExists, empty where it gives none.
-    """
-
-    def __init__(self, status: int, message: str, reason: str = "") -> None:
-        super().__init__(f"{status or 'no answer'}: {message}")
-        self.status = status
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)

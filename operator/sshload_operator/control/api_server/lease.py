@@ -16,7 +16,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from sshload_operator.api.kinds import LEASE_API_VERSION
-from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object, lease_path
+from sshload_operator.control.api_server.cluster import Cluster, Object, lease_path
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.decision.lease import FoundLease, ObservedLease, Take, lease_step, seen
 
 LEASE_NAME: Final = "sshload-operator"

@@ -23,7 +23,8 @@ import aiohttp
 from kubernetes.aio.client import ApiClient
 from yarl import URL
 
-from sshload_operator.control.api_server.client import AccessError, authorization, refuse_redirects
+from sshload_operator.control.api_server.client import authorization, refuse_redirects
+from sshload_operator.control.api_server.errors import AccessError
 from sshload_operator.control.api_server.lean_json import read_json, read_page
 
 _LOG = logging.getLogger(__name__)

@@ -15,7 +15,8 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from sshload_operator.control.api_server.cluster import ApiError, Object
+from sshload_operator.control.api_server.cluster import Object
+from sshload_operator.control.api_server.errors import ApiError
 
 _LOG = logging.getLogger(__name__)
 # Things change several times within a moment; one pass sees it all.

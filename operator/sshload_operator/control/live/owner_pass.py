@@ -14,7 +14,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.names import label_value
 from sshload_operator.control.api_server.announcement import About, announce
-from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object, object_path
+from sshload_operator.control.api_server.cluster import REFUSED, Cluster, Object, object_path
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live.objects import Next, Rest
 from sshload_operator.control.live.owned_tests import OwnedTests, OwnerKind, is_controlled_by, refresh
 from sshload_operator.decision.life_cycle import decide

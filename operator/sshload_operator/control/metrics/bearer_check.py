@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from aiohttp import web
 
-from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.api_server.errors import ApiError
 
 _LOG = logging.getLogger(__name__)
 ALLOWED_KEEPS_S: Final = 60.0

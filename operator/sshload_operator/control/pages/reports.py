@@ -19,7 +19,8 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
-from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
+from sshload_operator.control.api_server.cluster import Cluster, Object
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.pages.index import Line
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 

@@ -20,7 +20,8 @@ from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.api_server import announcement
-from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object, object_path
+from sshload_operator.control.api_server.cluster import REFUSED, Cluster, Object, object_path
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.run.execute import Status
 from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
 from sshload_operator.control.run.keys import KeysAsked, make_keys

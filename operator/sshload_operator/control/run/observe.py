@@ -16,7 +16,8 @@ from sshload_contract.wire.master_log import MasterLog, Stage
 
 from sshload_operator.api.names import label_value
 from sshload_operator.api.status.load_test import head_of
-from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
+from sshload_operator.control.api_server.cluster import Cluster, Object
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live.objects import version
 from sshload_operator.control.run.baseline import look_for_baseline
 from sshload_operator.control.run.judging import Judging, LogReading

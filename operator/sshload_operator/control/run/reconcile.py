@@ -19,7 +19,8 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.api.status.load_test import TestHead, head_of
-from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object
+from sshload_operator.control.api_server.cluster import REFUSED, Cluster, Object
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live.objects import key_of
 from sshload_operator.control.live.room import Room
 from sshload_operator.control.run.cluster_world import ClusterWorld

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Final
 
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
-from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
+from sshload_operator.control.api_server.cluster import Cluster, Object
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.webhook.sender import Outcome, Sender
 from sshload_operator.decision.notification import NOTIFIED_ANNOTATION, Notification, back_off_s, due
 from sshload_operator.planning.plan import Webhook

@@ -121,6 +121,11 @@ def test_checking_files_draws_nothing() -> None:
     assert imported("import sshload_operator.cli.validate", "rich", "kubernetes", "aiohttp") == []
 
 
+@pytest.mark.parametrize("module", ["report", "cluster.apply", "cluster.manage", "cluster.follow"])
+def test_a_client_of_the_api_server_is_imported_only_once_there_is_one_to_ask(module: str) -> None:
+    assert imported(f"import sshload_operator.cli.{module}", "kubernetes", "aiohttp", "requests", "pydantic") == []
+
+
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     monkeypatch.setattr(sys, "argv", ["sshload", *words])
     with pytest.raises(SystemExit):

@@ -6,20 +6,23 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
 import finished_runs
 import pytest
 from free_ports import free_port
 from sshload_operator.api.kinds import TEST, Kind
-from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.pages.index import Index, Line
 from sshload_operator.control.pages.reports import NoReportError, RenderedReports, Report
 from sshload_operator.control.pages.server import PagesServer
 from sshload_operator.control.pages.streams import MOST_STREAMS
+
+if TYPE_CHECKING:
+    from sshload_operator.control.api_server.cluster import Cluster
 
 RUN = finished_runs.a_test(points=3)
 LOGIN = {"Authorization": "Bearer a-token"}

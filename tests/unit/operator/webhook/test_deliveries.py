@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from running_target import wait_until
 from sshload_operator.api.kinds import TEST, Kind
-from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.webhook.deliveries import Counts, Deliveries
 from sshload_operator.control.webhook.sender import Sender
 from sshload_operator.decision.notification import NOTIFIED_ANNOTATION

@@ -21,8 +21,9 @@ from kubernetes.aio.client import ApiClient
 from kubernetes.aio.config import incluster_config
 from played_api import played_api
 from sshload_operator.control.api_server import client as module
-from sshload_operator.control.api_server.client import AccessError, api_client
-from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.client import api_client
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.api_server.errors import AccessError, ApiError
 from sshload_operator.control.api_server.watch_session import watch_session
 from sshload_operator.control.metrics.self_signed import key_and_certificate
 

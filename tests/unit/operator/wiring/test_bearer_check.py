@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.metrics import bearer_check as module
 from sshload_operator.control.metrics.bearer_check import (
     ALLOWED_KEEPS_S,

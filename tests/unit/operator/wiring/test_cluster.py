@@ -9,7 +9,8 @@ from aiohttp import web
 from played_api import played_api
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.api_server import cluster as cluster_module
-from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.watch_session import Listed, watch_session
 
 PATH = "/api/v1/namespaces/a/secrets/b"

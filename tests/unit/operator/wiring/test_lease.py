@@ -6,7 +6,8 @@ import json
 import pytest
 from aiohttp import web
 from played_api import played_api
-from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.lease import Leases, Terms
 
 

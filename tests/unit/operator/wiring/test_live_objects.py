@@ -7,7 +7,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
-from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live.objects import Key, Live, LiveObjects, Next, Park, Reconciler, Rest, Wait
 from until import until
 

@@ -11,7 +11,8 @@ from aiohttp import web
 from played_api import played_api
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION
-from sshload_operator.control.api_server.cluster import LIST_PAGE, ApiError, Cluster, Object
+from sshload_operator.control.api_server.cluster import LIST_PAGE, Cluster, Object
+from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live import owned_tests
 from sshload_operator.control.live.kinds import ScheduleKind
 from sshload_operator.control.live.owned_tests import OwnedTests

@@ -1,0 +1,17 @@
+"""What goes wrong with the API server. Who tells of it needs no client, which takes long to import."""
+
+
+class AccessError(Exception):
+    """Nothing says how to reach an API server or how to log in, or what says it cannot be used."""
+
+
+class ApiError(Exception):
+    """The API server refused or did not answer (`status` 0). The text is the server's own, never a request's body.
+
+    `reason` is the server's word for it, such as AlreadyExists, empty where it gives none.
+    """
+
+    def __init__(self, status: int, message: str, reason: str = "") -> None:
+        super().__init__(f"{status or 'no answer'}: {message}")
+        self.status = status
+        self.reason = reason
