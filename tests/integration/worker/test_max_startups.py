@@ -99,7 +99,7 @@ def assert_foreseen(logins: Logins) -> None:
     assert logins.dropped > 0
 
 
-@pytest.mark.parametrize("load", [pytest.param(users(30, (20, 60)), id="users"), pytest.param(HALVED, id="a burst")])
+@pytest.mark.parametrize("load", [pytest.param(users(40, (20, 60)), id="users"), pytest.param(HALVED, id="a burst")])
 def test_sshds_default_drops_what_is_foreseen(
     start_sshd: Callable[[str], SshServer], tmp_path: Path, load: dict[str, Any]
 ) -> None:
@@ -116,7 +116,7 @@ def test_sshds_default_drops_what_is_foreseen_of_arrivals_from_far_away(
         assert_foreseen(run_against(target, tmp_path, arrivals(process)))
 
 
-@pytest.mark.parametrize("load", [pytest.param(users(30, (20, 60)), id="users"), pytest.param(BURST, id="a burst")])
+@pytest.mark.parametrize("load", [pytest.param(users(40, (20, 60)), id="users"), pytest.param(BURST, id="a burst")])
 def test_a_wide_setting_and_the_recommended_one_lose_nothing(
     start_sshd: Callable[[str], SshServer], tmp_path: Path, load: dict[str, Any]
 ) -> None:

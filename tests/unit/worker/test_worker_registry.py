@@ -83,17 +83,17 @@ def test_silence_is_a_loss_only_when_it_lasts() -> None:
     look_each_second(worker_registry, 1, int(LOST_AFTER_S))
     assert worker_registry.losses == ()
     worker_registry.note_silence(LOST_AFTER_S + 0.1)
-    assert worker_registry.losses == ("worker 1 was silent for 5.1 s",)
+    assert worker_registry.losses == ("worker 1 was silent for 10.1 s",)
 
 
 def test_a_time_in_which_the_master_itself_stood_still_is_no_silence() -> None:
     worker_registry = started(0, 1)
     look_each_second(worker_registry, 1, 3)
-    worker_registry.note_silence(9.0)
+    worker_registry.note_silence(19.0)
     assert worker_registry.losses == ()
-    worker_registry.note_message("client-0", 9.1)
-    look_each_second(worker_registry, 10, 12)
-    assert worker_registry.losses == ("worker 1 was silent for 6.0 s",)
+    worker_registry.note_message("client-0", 19.1)
+    look_each_second(worker_registry, 20, 25)
+    assert worker_registry.losses == ("worker 1 was silent for 11.0 s",)
 
 
 def test_silence_before_the_start_is_no_loss() -> None:
@@ -153,6 +153,6 @@ def test_where_another_trial_follows_the_final_report_of_the_last_excuses_nobody
     worker_registry.note_message("client-2", 9.0)
     worker_registry.note_silence(9.0)
     assert worker_registry.losses == ("worker 0 left: told to terminate", "worker 1 left: told to terminate")
-    look_each_second(worker_registry, 10, 14)
+    look_each_second(worker_registry, 10, 19)
     worker_registry.note_silence(9.0 + LOST_AFTER_S + 0.1)
-    assert worker_registry.losses[2] == "worker 2 was silent for 5.1 s"
+    assert worker_registry.losses[2] == "worker 2 was silent for 10.1 s"

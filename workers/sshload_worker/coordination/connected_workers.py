@@ -17,7 +17,9 @@ from sshload_contract.wire.report import LoginFailure, Report
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close
 
-LOST_AFTER_S = 5.0
+LOST_AFTER_S = 10.0
+"""So long a worker may be silent: one of three runs that shared half a core was silent for 5.6 s, waiting for it."""
+
 _LOOKED_AT_EVERY_S = 2.0
 """A master that looks less often than this was itself delayed, and has messages yet to read."""
 

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 Refusal = GeneratorFaultError | TargetNotAllowedError | LoginFailure
 """Why a worker can take no part in the load."""
 
-HEARTBEAT_TIMEOUT_S = 5.0
+HEARTBEAT_TIMEOUT_S = 10.0
+"""So long the master may be silent, which may have to wait for a CPU as a worker may (LOST_AFTER_S)."""
+
 _WATCH_INTERVAL_S = 0.5
 _PROBLEM_INTERVAL_S = 1.0
 _PORTS_POLL_S = 0.5
