@@ -49,7 +49,7 @@ def test_the_quickstart_passes_at_a_tenth_of_its_load(tmp_path: Path) -> None:
     document = yaml.safe_load((ROOT / "examples/01-quickstart.yaml").read_text())
     document["spec"]["load"]["arrivals"]["stages"] = [{"rate": 2, "duration": "4s"}]
     document["spec"]["warmUp"] = "1s"
-    document["spec"]["thresholds"][0]["latency"]["percentile"] = 50
+    document["spec"]["thresholds"][0]["latency"] |= {"percentile": 50, "below": "1m"}  # of a slow server too
     document["spec"]["thresholds"][1]["errorRate"]["below"] = "60%"
     path = tmp_path / "quickstart.yaml"
     path.write_text(yaml.safe_dump(document))
