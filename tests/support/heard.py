@@ -9,7 +9,7 @@ class Heard:
     """Every sample of the steps that the recorder has to be told to tell (recording.recorder.Listener)."""
 
     def __init__(self, *steps: Timing) -> None:
-        self.steps = steps
+        self.steps = self.at_once = steps
         self._latencies_us: dict[tuple[str, Outcome], list[int]] = {}
 
     def count(self, step: Timing, outcome: Outcome = Outcome.OK) -> int:

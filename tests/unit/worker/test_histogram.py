@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.percentiles import samples_needed
 from sshload_contract.wire.hdr_encoding import HIGHEST_US, EncodingError, bucket_ceiling
-from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.histogram import LatencyHistogram, record_spans
 
 latencies = st.integers(min_value=1, max_value=HIGHEST_US)
 percentiles = st.sampled_from([50.0, 90.0, 95.0, 99.0, 99.9])
@@ -44,6 +44,14 @@ def test_encoding_loses_nothing(samples: list[int], many: int) -> None:
     histogram = LatencyHistogram(samples)
     histogram.counts[1] = histogram.counts.get(1, 0) + many
     assert LatencyHistogram.decode(histogram.encode()) == histogram
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 2**62) | st.integers(0, 2**22)), max_size=20))
+def test_spans_are_counted_as_their_latencies_are(spans: list[tuple[int, int]]) -> None:
+    histograms = tuple(LatencyHistogram() for _ in spans)
+    record_spans(histograms, tuple(begin for begin, _ in spans), tuple(begin + took for begin, took in spans))
+    assert histograms == tuple(LatencyHistogram([took // 1_000]) for _, took in spans)
+    assert [histogram.overflows for histogram in histograms] == [took // 1_000 > HIGHEST_US for _, took in spans]
 
 
 @pytest.mark.parametrize(

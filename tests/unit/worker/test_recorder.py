@@ -29,6 +29,7 @@ def fails(error: BaseException) -> Callable[[], None]:
 class Notes:
     """A listener that keeps what it hears."""
 
+    at_once: tuple[str, ...] = ("notes",)
     each: list[tuple[str, Outcome, int]] = field(default_factory=list)
     sums: list[tuple[str, Outcome, dict[int, int]]] = field(default_factory=list)
 
@@ -66,6 +67,18 @@ def test_with_each_report_the_listener_hears_what_the_samples_since_the_last_com
     recorder.sample("total", Window.MEASURED, Outcome.REFUSED, 7)
     recorder.take_report(HEALTHY, final=True)
     assert heard.sums == [("total", Outcome.OK, {5: 2, 2_048: 1}), ("total", Outcome.REFUSED, {7: 1})]
+
+
+def test_a_listener_in_whose_place_nobody_waits_for_single_samples_hears_their_sums_only() -> None:
+    heard = Notes(at_once=())
+    recorder = Recorder("run", 0, heard, (Timing.TOTAL,))
+    recorder.sample("total", Window.MEASURED, Outcome.OK, 5)
+    recorder.samples(("total",), Window.MEASURED, (1_000,), (7_000,))
+    heard.at_once = ("now",)
+    recorder.samples(("total",), Window.MEASURED, (1_000,), (8_000,))
+    recorder.take_report(HEALTHY, final=True)
+    assert heard.each == [("total", Outcome.OK, 7)]
+    assert heard.sums == [("total", Outcome.OK, {5: 1, 6: 1, 7: 1})]
 
 
 def test_a_report_takes_the_samples_away() -> None:

@@ -19,6 +19,7 @@ class RequestPerSample:
 
     def __init__(self, environment: Any) -> None:
         self._fire = environment.events.request.fire
+        self.at_once = (self._fire,)
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Fire the event, but of nothing that Locust itself has cut off at its end, as its own users do not either."""
@@ -42,11 +43,11 @@ class SummedRequests:
         if not isinstance(environment.events.request, _RequestHook):
             environment.events.request = _RequestHook()
         self._hook: _RequestHook = environment.events.request
+        self.at_once = self._hook.others
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Fire the event for those who listen, but for Locust's own statistics."""
-        if self._hook.others:
-            self._hook.fire_to_others(**_event(step, outcome, latency_us))
+        self._hook.fire_to_others(**_event(step, outcome, latency_us))
 
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Add the samples to Locust's own statistics."""

@@ -16,6 +16,10 @@ from sshload_contract.wire.hdr_encoding import (
     encode,
 )
 
+_NS_PER_US: Final = 1_000
+_EXACT_BELOW_US: Final = 2**SUB_BUCKET_BITS
+"""Below this, each latency is a bucket of its own."""
+
 _Z_95: Final = 1.96
 """How many standard deviations around its mean hold 95 % of a normal distribution."""
 
@@ -57,13 +61,17 @@ class LatencyHistogram:
 
     def record(self, latency_us: int) -> None:
         """Count one latency."""
+        floor = latency_us if LOWEST_US <= latency_us < _EXACT_BELOW_US else self._floor(latency_us)
+        counts = self.counts
+        counts[floor] = counts.get(floor, 0) + 1
+
+    def _floor(self, latency_us: int) -> int:
+        """Return the lowest value of a latency's bucket, and count it in `overflows` where it is too long."""
         if not LOWEST_US <= latency_us <= HIGHEST_US:
             self.overflows += latency_us > HIGHEST_US
             latency_us = min(max(latency_us, LOWEST_US), HIGHEST_US)
         shift = latency_us.bit_length() - SUB_BUCKET_BITS  # the bits that its bucket does not tell apart
-        floor = latency_us if shift <= 0 else latency_us >> shift << shift
-        counts = self.counts
-        counts[floor] = counts.get(floor, 0) + 1
+        return latency_us if shift <= 0 else latency_us >> shift << shift
 
     def merge(self, other: "LatencyHistogram") -> None:
         """Add the other's counts to these."""
@@ -139,3 +147,16 @@ class LatencyHistogram:
         """Return for each limit how many latencies lie in buckets that end at or below it."""
         ends = [(bucket_ceiling(floor), count) for floor, count in self.counts.items()]
         return tuple(sum(count for end, count in ends if end <= limit) for limit in limits_us)
+
+
+def record_spans(
+    histograms: tuple[LatencyHistogram, ...], begins_ns: tuple[int, ...], ends_ns: tuple[int, ...]
+) -> None:
+    """Count in each histogram the time from its begin to its end: as `record` does, without a call for most of them."""
+    for histogram, begin_ns, end_ns in zip(histograms, begins_ns, ends_ns, strict=True):
+        latency_us = (end_ns - begin_ns) // _NS_PER_US
+        if LOWEST_US <= latency_us < _EXACT_BELOW_US:
+            counts = histogram.counts
+            counts[latency_us] = counts.get(latency_us, 0) + 1
+        else:
+            histogram.record(latency_us)

@@ -1,7 +1,7 @@
 """Recorder: where a worker counts what happened, until its next report takes the counts away."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sized
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -20,7 +20,7 @@ from sshload_contract.wire.report import (
     StageCounts,
 )
 
-from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.histogram import LatencyHistogram, record_spans
 
 _NEVER_NS = 2**63
 _NS_PER_US = 1_000
@@ -63,6 +63,10 @@ class _Counts:
 class Listener(Protocol):
     """Is told of every sample twice: at once, and in a sum with the others of its name and outcome since a report."""
 
+    @property
+    def at_once(self) -> Sized:
+        """Those who want to be told of each sample; while there are none, `on_sample` is not called."""
+
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Handle one sample, which has just been counted."""
 
@@ -71,6 +75,8 @@ class Listener(Protocol):
 
 
 class _NoListener:
+    at_once: Sized = ()
+
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         pass
 
@@ -173,7 +179,7 @@ class Recorder:
         if histogram is None:
             histogram = self._begin_histogram(step, window, outcome, stage)
         histogram.record(latency_us)
-        if step in self._heard:
+        if self._listener.at_once and step in self._heard:
             self._listener.on_sample(step, outcome, latency_us)
 
     def samples(
@@ -181,9 +187,8 @@ class Recorder:
     ) -> None:
         """Count several timed steps that ended well, each with its begin and end."""
         histograms, heard = self._rows.get((steps, window)) or self._begin_row(steps, window)
-        for histogram, begin_ns, end_ns in zip(histograms, begins_ns, ends_ns, strict=True):
-            histogram.record((end_ns - begin_ns) // _NS_PER_US)
-        for place in heard:
+        record_spans(histograms, begins_ns, ends_ns)
+        for place in heard if self._listener.at_once else ():
             self._listener.on_sample(steps[place], Outcome.OK, (ends_ns[place] - begins_ns[place]) // _NS_PER_US)
 
     def _begin_row(self, steps: tuple[str, ...], window: Window) -> _Row:

@@ -1,6 +1,7 @@
 """The step that runs a command, whose parts are counted in one go once it has ended."""
 
 import re
+from functools import cache
 from time import monotonic_ns
 
 from sshload_contract.steps import ExecStep
@@ -16,13 +17,16 @@ from sshload_worker.scenario.steps.transfer import raise_mismatch
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
 
-_PARTS = (Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE)
+
+@cache
+def _parts(name: str) -> Parts:
+    return Parts.of(name, Timing.COMMAND, Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE)
 
 
 def run_command(step: ExecStep, run: StepRun) -> None:
     """Run the command; raises StepFailure where it does not end as expected."""
     stdout, course = Stdout(keep=bool(step.expect_stdout)), Course()
-    parts, opened_ns = Parts.of(step.name, Timing.COMMAND, *_PARTS), 0
+    parts, opened_ns = _parts(step.name), 0
     begin_ns = monotonic_ns()
     try:
         with run.channel_limit() as limit:
