@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from sshload_gateway.store.database import Database
+from sshload_gateway.store.remembered import Remembered
 from sshload_gateway.store.sealing import Seal, Sealed, SealError
 from sshload_gateway.store.tables import CREDENTIALS
 
@@ -78,6 +79,7 @@ class Credentials:
         self._database = database
         self._seal = seal
         self._most = most_of_one_owner
+        self._remembered = Remembered[tuple[str, str], Credential]()
 
     async def put(self, new: NewCredential) -> Credential:
         """Store a credential, as version 1 or as the next version of the one with this name.
@@ -117,8 +119,16 @@ class Credentials:
 
     async def find(self, owner: str, name: str) -> Credential | None:
         """Return the owner's credential of this name, None where there is none; raises DatabaseUnavailableError."""
+        version = self._database.version()
+        known = self._remembered.find((owner, name), version)
+        if known is not None:
+            return known
         row = await self._database.row(_BY_NAME, {"owner": owner, "name": name})
-        return None if row is None else _credential(row)
+        if row is None:
+            return None
+        found = _credential(row)
+        self._remembered.keep((owner, name), found, version)
+        return found
 
     async def of_owner(self, owner: str) -> list[Credential]:
         """Return the owner's credentials by name; raises DatabaseUnavailableError."""

@@ -1,10 +1,12 @@
 """The database: SQLite in a file, or PostgreSQL by its URL."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
+from threading import Lock
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -30,7 +32,8 @@ class Database:
     def __init__(self, url: sa.URL, answer_s: float) -> None:
         self.engine = _engine(url, answer_s)
         self._answer_s = answer_s
-        self._reader = _sqlite_reader(url, answer_s) if self.is_sqlite else None
+        self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._reader = _SqliteReader(url, answer_s) if self.is_sqlite else None
         self._threads = ThreadPoolExecutor(_READERS, "sqlite")
 
     @property
@@ -50,14 +53,22 @@ class Database:
     async def row(self, statement: sa.Select[Any], values: Mapping[str, str]) -> sa.RowMapping | None:
         """Return the one row that a statement selects, None where there is none; raises DatabaseUnavailableError.
 
-        SQLite is read in one turn of a thread: each of the seven that a transaction takes costs as much.
+        SQLite is read in one turn of a thread: each of the seven that a transaction takes costs as much. PostgreSQL is
+        asked without a transaction, whose begin and end are two more messages.
         """
         if self._reader is not None:
-            read = partial(_row, self._reader, statement, values)
+            read = partial(self._reader.row, statement, values)
             async with self._answering():
                 return await asyncio.get_running_loop().run_in_executor(self._threads, read)
-        async with self.transaction() as connection:
+        async with self._answering(), self._at_once.connect() as connection:
             return (await connection.execute(statement, values)).mappings().one_or_none()
+
+    def version(self) -> int | None:
+        """Return a number that is another one after each write of anybody, None where only a query tells.
+
+        It is called with each request, and takes microseconds.
+        """
+        return None if self._reader is None else self._reader.version()
 
     async def check(self) -> None:
         """Ask the database for an answer; raises DatabaseUnavailableError."""
@@ -69,7 +80,7 @@ class Database:
         await self.engine.dispose()
         self._threads.shutdown(wait=False)
         if self._reader is not None:
-            self._reader.dispose()
+            self._reader.close()
 
     @asynccontextmanager
     async def _answering(self) -> AsyncIterator[None]:
@@ -101,22 +112,55 @@ def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:
     )
 
 
-def _sqlite_reader(url: sa.URL, answer_s: float) -> sa.Engine:
-    engine = sa.create_engine(
-        url.set(drivername="sqlite+pysqlite"),
-        pool_size=_READERS,
-        max_overflow=0,
-        pool_timeout=answer_s,
-        hide_parameters=True,
-        isolation_level="AUTOCOMMIT",
-    )
-    sa.event.listen(engine, "connect", partial(_set_up_sqlite, answer_s))
-    return engine
+class _SqliteReader:
+    """Reads SQLite: rows in threads, which a disk may hold up, and its version in the event loop.
 
+    SQLite counts the commits of all processes in memory that they share. One connection asks for that count alone: it
+    waits for no lock, and reads a page of the file only after a commit.
+    """
 
-def _row(engine: sa.Engine, statement: sa.Select[Any], values: Mapping[str, str]) -> sa.RowMapping | None:
-    with engine.connect() as connection:
-        return connection.execute(statement, values).mappings().one_or_none()
+    def __init__(self, url: sa.URL, answer_s: float) -> None:
+        self._engine = sa.create_engine(
+            url.set(drivername="sqlite+pysqlite"),
+            pool_size=_READERS,
+            max_overflow=0,
+            pool_timeout=answer_s,
+            hide_parameters=True,
+            isolation_level="AUTOCOMMIT",
+        )
+        sa.event.listen(self._engine, "connect", partial(_set_up_sqlite, answer_s))
+        self._opening = Lock()
+        self._counting: sqlite3.Connection | None = None
+
+    def row(self, statement: sa.Select[Any], values: Mapping[str, str]) -> sa.RowMapping | None:
+        with self._opening:
+            if self._counting is None:
+                self._counting = self._without_waits()
+        with self._engine.connect() as connection:
+            return connection.execute(statement, values).mappings().one_or_none()
+
+    def version(self) -> int | None:
+        """Return the count of commits, None before the first row was read, and where SQLite does not tell at once."""
+        if self._counting is None:
+            return None
+        try:
+            count: int = self._counting.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error:
+            return None
+        return count
+
+    def close(self) -> None:
+        if self._counting is not None:
+            self._counting.close()
+        self._engine.dispose()
+
+    def _without_waits(self) -> sqlite3.Connection:
+        pooled = self._engine.raw_connection()
+        connection = pooled.driver_connection
+        pooled.detach()
+        assert isinstance(connection, sqlite3.Connection)  # noqa: S101 - tells mypy what pysqlite makes
+        connection.execute("PRAGMA busy_timeout=0")
+        return connection
 
 
 def _set_up_sqlite(answer_s: float, connection: Any, _record: object) -> None:

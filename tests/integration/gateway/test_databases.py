@@ -1,8 +1,10 @@
 import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -103,6 +105,61 @@ def test_a_caller_has_no_more_than_it_may_and_may_replace_each(url: str) -> None
         await credentials.put(_new("bob", "another", b"secret"))
 
     _with(url, many)
+
+
+def test_a_write_of_another_gateway_is_seen_at_once(url: str) -> None:
+    async def seen() -> None:
+        async with _database(url) as database, _database(url) as other:
+            here, there = (Credentials(one, _seal("first"), _MOST) for one in (database, other))
+            await there.put(_new("ada", "one", b"secret"))
+            for version in range(1, 4):
+                found = [await here.find("ada", "one") for _ in range(3)]
+                assert [one and one.version for one in found] == [version] * 3
+                await there.put(_new("ada", "one", b"other"))
+            assert await there.delete("ada", "one") is not None
+            assert await here.find("ada", "one") is None
+
+    asyncio.run(seen())
+
+
+def test_a_credential_in_sqlite_is_read_again_only_after_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = []
+    read = Database.row
+
+    async def counted(database: Database, *arguments: Any) -> Any:
+        reads.append(arguments)
+        return await read(database, *arguments)
+
+    async def found(credentials: Credentials) -> None:
+        await credentials.put(_new("ada", "one", b"secret"))
+        await credentials.find("ada", "one")
+        await credentials.find("ada", "one")
+        reads.clear()
+        for _ in range(10):
+            assert await credentials.find("ada", "one") is not None
+        assert reads == []
+        await credentials.put(_new("bob", "one", b"secret"))
+        await credentials.find("ada", "one")
+        assert len(reads) == 1
+
+    monkeypatch.setattr(Database, "row", counted)
+    _with(f"sqlite:///{tmp_path / 'gateway.db'}", found)
+
+
+def test_sqlite_tells_its_version_while_somebody_writes(tmp_path: Path) -> None:
+    async def told(credentials: Credentials) -> None:
+        await credentials.put(_new("ada", "one", b"secret"))
+        found = await credentials.find("ada", "one")
+        with closing(sqlite3.connect(tmp_path / "gateway.db", isolation_level=None)) as writer:
+            writer.execute("BEGIN EXCLUSIVE")
+            writer.execute("DELETE FROM credentials")
+            assert await credentials.find("ada", "one") == found
+            writer.execute("COMMIT")
+        assert await credentials.find("ada", "one") is None
+
+    _with(f"sqlite:///{tmp_path / 'gateway.db'}", told)
 
 
 def test_what_an_older_key_sealed_is_sealed_again_by_the_active_one(url: str) -> None:
