@@ -10,6 +10,7 @@ from typing import Final
 import asyncssh
 
 from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
+from sshload_gateway.ssh.lean import lean_channel
 
 _GRACE_S: Final = 1.0
 """How long a command has between SIGTERM and SIGKILL, and its channel to close after that."""
@@ -123,6 +124,7 @@ class _Running(asyncssh.SSHClientSession[bytes]):
 
     def connection_made(self, chan: "asyncssh.SSHClientChannel[bytes]") -> None:
         self.channel = chan
+        lean_channel(chan)
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         kept = self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout

@@ -4,21 +4,20 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import asyncssh
-from asyncssh.constants import MSG_IGNORE
 from sshload_contract.addresses import Address
 
 from sshload_gateway.ssh.destinations import Destinations
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
 from sshload_gateway.ssh.keys import load_private_key
+from sshload_gateway.ssh.lean import lean_connection
 
 _KEEPALIVE_S: Final = 15
 _LONGEST_REASON: Final = 200
 _CIPHERS: Final = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 """First those that take one call of OpenSSL for each packet: asyncssh's first choice takes six."""
-_AUTHENTICATED: Final = ("aes128-gcm@", "aes256-gcm@", "chacha20-poly1305@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ async def _connect(
     where = f"{account.host} port {account.port}"
     host_keys = [asyncssh.import_public_key(line) for line in secrets.host_keys]
     try:
-        return _without_empty_packets(
+        return lean_connection(
             await asyncssh.connect(
                 str(address),
                 account.port,
@@ -135,23 +134,6 @@ async def _connect(
     except OSError as error:
         what = f"{where} cannot be reached: {_one_line(error)}"
         raise _UnreachableError(LoginFailure.UNREACHABLE, what) from None
-
-
-def _without_empty_packets(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConnection:
-    """Let a connection send only packets that say something, where its cipher authenticates each of them.
-
-    asyncssh sends an empty one before each, as a defence of CBC. It costs both sides as much as the packet itself.
-    """
-    if not str(ssh.get_extra_info("send_cipher")).startswith(_AUTHENTICATED):
-        return ssh
-    send = ssh.send_packet
-
-    def send_packet(pkttype: int, *args: bytes, handler: Any = None) -> None:
-        if pkttype != MSG_IGNORE:
-            send(pkttype, *args, handler=handler)
-
-    ssh.send_packet = send_packet  # type: ignore[method-assign]  # asyncssh has no option for it
-    return ssh
 
 
 def _one_line(error: BaseException) -> str:

@@ -1,11 +1,13 @@
 """What packets a connection of the gateway sends, as a real sshd tells of those that it gets."""
 
 import asyncio
+import logging
 
 import pytest
 from account_server import Place, account_server
 from ssh_server import SshServer
 from sshload_contract.allow_list import AllowedTarget
+from sshload_gateway.ssh.command import Command, Execution
 from sshload_gateway.ssh.destinations import destinations
 from sshload_gateway.ssh.login import Account, Secrets, SshLogin
 
@@ -13,14 +15,14 @@ _PATIENCE_S = 300.0
 _HOST = "127.0.0.1"
 
 
-async def command(server: SshServer) -> str:
+async def command(server: SshServer, line: str = "echo here") -> str:
     """Log in, and return what a command says on the connection."""
     login = SshLogin(destinations([AllowedTarget(_HOST, (server.port,))], ()), _PATIENCE_S)
     host_key = server.keys.host.with_suffix(".pub").read_text()
     secrets = Secrets(server.keys.user.read_bytes(), (host_key,))
     account = Account(_HOST, server.port, server.user, "ada", 1)
     async with await login(account, lambda: secrets, lambda: None) as ssh:
-        return str((await ssh.run("echo here")).stdout)
+        return (await Execution(Command(line, b"", _PATIENCE_S, 2**24)).run(ssh)).stdout.decode()
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,20 @@ def test_no_empty_packets_are_sent_after_a_login_where_the_cipher_authenticates_
         before, _, after = server.log.partition("Accepted publickey for ")
         assert "Received SSH2_MSG_IGNORE" in before  # sshd tells of them
         assert min(after.count("Received SSH2_MSG_IGNORE"), 1) == told
+
+
+def test_what_runs_is_in_no_log_however_much_asyncssh_says(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "asyncssh")
+    with account_server(place, "talkative") as server:
+        assert asyncio.run(command(server, "echo of-nobodys-business")) == "of-nobodys-business\n"
+
+    assert "Auth for user" in caplog.text  # it does log
+    assert "nobodys" not in caplog.text
+
+
+@pytest.mark.parametrize("cipher", ["aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes128-ctr"])
+def test_a_command_goes_on_while_keys_are_exchanged_again(place: Place, cipher: str) -> None:
+    directives = f"Ciphers {cipher}\nRekeyLimit 100K\nLogLevel DEBUG3"
+    with account_server(place, f"rekeying-{cipher}", directives) as server:
+        assert len(asyncio.run(command(server, "head -c 1000000 /dev/zero"))) == 1_000_000
+        assert server.log.count("SSH2_MSG_NEWKEYS received") > 2
