@@ -17,6 +17,7 @@ from sshload_gateway.api.app import make_app
 from sshload_gateway.api.given_credentials import read_given, store_given
 from sshload_gateway.api.guard import Guard, RequestMetrics
 from sshload_gateway.api.management import Readiness, make_management
+from sshload_gateway.api.protocol import HttpProtocol
 from sshload_gateway.api.state import Gateway, Loads
 from sshload_gateway.cluster.load_tests import ApiServer, LoadTests
 from sshload_gateway.config import Config, ConfigError, Listen, LoadConfig
@@ -148,6 +149,7 @@ def _listen(section: str, where: Listen) -> socket.socket:
 def _uvicorn(app: ASGIApp, shutdown_s: float) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=HttpProtocol,
         log_config=None,
         access_log=False,
         lifespan="off",

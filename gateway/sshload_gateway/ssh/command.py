@@ -55,7 +55,7 @@ class Execution:
 
     def __init__(self, command: Command) -> None:
         self._command = command
-        self._running = _Running(command.output_bytes)
+        self._running = _Running(command.stdin, command.output_bytes)
         self._is_begun = False
 
     @property
@@ -91,9 +91,7 @@ class Execution:
     async def _open(self, ssh: asyncssh.SSHClientConnection) -> None:
         self._is_begun = True
         try:
-            channel, _ = await ssh.create_session(
-                lambda: self._running, self._command.line, encoding=None, request_pty=False
-            )
+            await ssh.create_session(lambda: self._running, self._command.line, encoding=None, request_pty=False)
         except asyncssh.ChannelOpenError as error:
             self._is_begun = False
             if error.code == asyncssh.OPEN_REQUEST_SESSION_FAILED:
@@ -101,15 +99,13 @@ class Execution:
             raise SessionRefusedError from None
         except (asyncssh.DisconnectError, OSError):
             return  # the connection ended after the command was sent, which may run
-        with suppress(OSError):  # it has ended already, or reads nothing
-            channel.write(self._command.stdin)
-            channel.write_eof()
 
 
 @dataclass(slots=True, eq=False)
 class _Running(asyncssh.SSHClientSession[bytes]):
-    """Hears what the channel says, and keeps no more than the limit of it."""
+    """Sends stdin behind the command, hears what the channel says, and keeps no more than the limit of it."""
 
+    stdin: bytes
     limit: int
     channel: "asyncssh.SSHClientChannel[bytes] | None" = None
     """The channel once the server has opened it, before the server says whether it runs the command."""
@@ -125,6 +121,13 @@ class _Running(asyncssh.SSHClientSession[bytes]):
     def connection_made(self, chan: "asyncssh.SSHClientChannel[bytes]") -> None:
         self.channel = chan
         lean_channel(chan)
+        asyncio.get_running_loop().call_soon(self._send_stdin)  # after the command, which asyncssh sends next
+
+    def _send_stdin(self) -> None:
+        if self.channel is not None:
+            with suppress(OSError):  # it has ended already, or reads nothing
+                self.channel.write(self.stdin)
+                self.channel.write_eof()
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         kept = self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout

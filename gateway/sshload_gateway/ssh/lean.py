@@ -13,6 +13,8 @@ from asyncssh.logging import SSHLogger
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from sshload_gateway.gathering import GatheringTransport
+
 _AUTHENTICATED: Final = ("aes128-gcm@", "aes256-gcm@", "chacha20-poly1305@")
 _TAG_BYTES: Final = 16
 
@@ -21,6 +23,8 @@ def lean_connection(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConn
     """Make a connection that is logged in lean, until it agrees on new keys; return it."""
     _without_empty_packets(ssh)
     _without_logs(ssh)
+    if ssh._transport is not None:  # noqa: SLF001 - see above
+        ssh._transport = GatheringTransport(ssh._transport)  # noqa: SLF001 - see above
     for encryption in (ssh._send_encryption, ssh._recv_encryption):  # noqa: SLF001 - see above
         if isinstance(encryption, GCMEncryption):
             encryption._cipher = _OneKey(encryption._cipher)  # noqa: SLF001 - see above

@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncssh
 import pytest
-from bare_ssh_server import CHANNEL_REQUEST, string
+from bare_ssh_server import CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS, string
 from hostile_ssh_server import HostileServer, hostile_server
 from sshload_contract.allow_list import AllowedTarget
 from sshload_gateway.ssh.command import Command, Execution, Outcome, Result
@@ -15,10 +15,11 @@ from sshload_gateway.ssh.destinations import destinations
 from sshload_gateway.ssh.failures import ServerError
 from sshload_gateway.ssh.listing import Listing, Page, Request
 from sshload_gateway.ssh.login import Account, Secrets, SshLogin
-from staged_ssh_server import Fields, StagedServer
+from staged_ssh_server import CHANNEL_EOF, Fields, StagedServer
 
 _PATIENCE_S = 300.0
 _SIGNALS_OF_AN_END = 2
+_CHANNEL_FAILURE = 100  # RFC 4254 section 9
 _SFTP_STATUS, _SFTP_HANDLE, _SFTP_NAME = 101, 102, 104  # draft-ietf-secsh-filexfer-02 section 3
 
 
@@ -29,6 +30,7 @@ def test_a_command_that_the_server_has_not_confirmed_is_ended_too() -> None:
     def serve(server: StagedServer) -> None:
         server.open_channel()
         server.hear_start()
+        server.hear(CHANNEL_EOF)
         begun.set()
         while len(signals) < _SIGNALS_OF_AN_END:
             asked = Fields(server.hear(CHANNEL_REQUEST)[5:])
@@ -42,6 +44,35 @@ def test_a_command_that_the_server_has_not_confirmed_is_ended_too() -> None:
     assert begun.is_set()
     assert signals == [(b"signal", b"TERM"), (b"signal", b"KILL")]
     assert (result.outcome, result.has_ended) == (Outcome.TIMEOUT, False)
+
+
+def test_stdin_follows_a_command_before_the_server_has_confirmed_it() -> None:
+    def serve(server: StagedServer) -> None:
+        server.open_channel()
+        server.hear_start()
+        read = Fields(server.hear(CHANNEL_DATA)[5:]).string()
+        server.hear(CHANNEL_EOF)
+        server.about_channel(CHANNEL_SUCCESS)
+        server.say(read)
+        server.exit(0)
+        server.close_channel()
+        server.await_end()
+
+    with hostile_server(serve) as running:
+        result = _play(running, lambda ssh: _run(ssh, stdin=b"read this"))
+
+    assert (result.outcome, result.exit_code, result.stdout) == (Outcome.EXITED, 0, b"read this")
+
+
+def test_a_command_that_the_server_refuses_is_told_as_refused_whatever_it_was_to_read() -> None:
+    def serve(server: StagedServer) -> None:
+        server.open_channel()
+        server.hear_start()
+        server.about_channel(_CHANNEL_FAILURE)
+        server.await_end()
+
+    with hostile_server(serve) as running, pytest.raises(ServerError, match="refused to run a command"):
+        _play(running, lambda ssh: _run(ssh, stdin=b"read this"))
 
 
 def test_a_connection_that_is_lost_before_the_server_confirms_a_command_is_told_as_lost() -> None:
@@ -116,8 +147,8 @@ async def _list(ssh: asyncssh.SSHClientConnection) -> Page:
     return await Listing(Request(".", b"", 100, 100, _PATIENCE_S)).run(ssh)
 
 
-async def _run(ssh: asyncssh.SSHClientConnection, timeout_s: float = _PATIENCE_S) -> Result:
-    return await Execution(Command("true", b"", timeout_s, 1_024)).run(ssh)
+async def _run(ssh: asyncssh.SSHClientConnection, timeout_s: float = _PATIENCE_S, stdin: bytes = b"") -> Result:
+    return await Execution(Command("true", stdin, timeout_s, 1_024)).run(ssh)
 
 
 def _play(server: HostileServer, work: Any) -> Any:

@@ -1,0 +1,97 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from sshload_gateway.api.protocol import HttpProtocol
+from sshload_gateway.gathering import GatheringTransport
+from starlette.responses import PlainTextResponse
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+
+class _Wire(asyncio.Transport):
+    """Keeps what is written, as it is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: Any) -> None:
+        self.writes.append(bytes(data))
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def abort(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def resume_reading(self) -> None:
+        """Go on."""
+
+
+def _after_a_turn(write: Callable[[GatheringTransport], None]) -> tuple[list[bytes], _Wire]:
+    """Return what was sent at once, and the wire after a turn of the event loop."""
+
+    async def turn() -> tuple[list[bytes], _Wire]:
+        wire = _Wire()
+        write(GatheringTransport(wire))
+        at_once = list(wire.writes)
+        await asyncio.sleep(0)
+        return at_once, wire
+
+    return asyncio.run(turn())
+
+
+def test_what_is_written_in_a_turn_is_sent_once_at_its_end() -> None:
+    def write(transport: GatheringTransport) -> None:
+        for piece in (b"one ", bytearray(b"two "), memoryview(b"three")):
+            transport.write(piece)
+
+    at_once, wire = _after_a_turn(write)
+    assert (at_once, wire.writes) == ([], [b"one two three"])
+
+
+def test_what_is_written_before_a_close_is_sent() -> None:
+    def write(transport: GatheringTransport) -> None:
+        transport.write(b"goodbye")
+        transport.close()
+
+    at_once, wire = _after_a_turn(write)
+    assert (at_once, wire.writes, wire.is_closed) == ([b"goodbye"], [b"goodbye"], True)
+
+
+def test_what_is_written_before_an_abort_is_lost() -> None:
+    def write(transport: GatheringTransport) -> None:
+        transport.write(b"goodbye")
+        transport.abort()
+
+    _, wire = _after_a_turn(write)
+    assert (wire.writes, wire.is_closed) == ([], True)
+
+
+def test_an_answer_is_sent_at_once_in_one_write() -> None:
+    sent: list[list[bytes]] = []
+
+    async def answer() -> None:
+        wire = _Wire()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await PlainTextResponse("the body")(scope, receive, send)
+            sent.append(list(wire.writes))
+
+        config = Config(app, log_config=None, lifespan="off")
+        config.load()
+        protocol = HttpProtocol(config, ServerState(), {})
+        protocol.connection_made(wire)
+        protocol.data_received(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+        await asyncio.gather(*protocol.tasks)
+        protocol.connection_lost(None)
+
+    asyncio.run(answer())
+    ((whole,),) = sent
+    assert whole.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert whole.endswith(b"\r\n\r\nthe body")
