@@ -2,10 +2,15 @@
 
 import base64
 import binascii
-from typing import Annotated, Final, Literal
+import re
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
 
 from sshload_gateway.api.callers import TOKEN, Caller, ClientGoneError, while_connected
 from sshload_gateway.api.problems import documented
@@ -25,11 +30,47 @@ from sshload_gateway.ssh.listing import Entry, Listing
 from sshload_gateway.ssh.listing import Request as PageRequest
 
 ROUTES: Final = APIRouter(prefix="/sshapi/v2", dependencies=[TOKEN], tags=["commands"])
+_NAME: Final = re.compile(NAME_PATTERN)
 _LONGEST_CURSOR: Final = 1_400
 """In base64, of a name with 1,024 bytes: no file system has longer ones."""
 
 
-@ROUTES.post(
+class _CommandRoute(APIRoute):
+    """Reads a request that is as most are, and leaves others to FastAPI, which finds out what is wrong with them.
+
+    What FastAPI does for each request, whatever its parameters are, takes as long as all that the gateway does.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        by_fastapi = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            credential: str = request.path_params["credential"]
+            body = await _plain(request)
+            if body is None or not _NAME.fullmatch(credential):
+                return await by_fastapi(request)
+            answer = await run(body, request, request.state.caller, credential)
+            return Response(answer.model_dump_json(by_alias=True), media_type="application/json")
+
+        return handle
+
+
+async def _plain(request: Request) -> CommandRequest | None:
+    """Return what a body in plain JSON asks for, None where it is not that, or asks for what cannot be."""
+    if request.headers.get("content-type") != "application/json":
+        return None
+    try:
+        return CommandRequest.model_validate_json(await request.body())
+    except ValidationError:
+        return None
+    except ClientDisconnect:
+        raise ClientGoneError from None
+
+
+_COMMANDS: Final = APIRouter(route_class=_CommandRoute)
+
+
+@_COMMANDS.post(
     "/{credential}",
     responses=documented(403, 404, 413, 422, 502, 504),
     summary="Run a command",
@@ -59,6 +100,9 @@ async def run(
         raise
     gateway.commands.labels(result.outcome).inc()
     return _answer(result, served, body.encoding)
+
+
+ROUTES.include_router(_COMMANDS)
 
 
 @ROUTES.get(
