@@ -6,10 +6,12 @@ The phases, condition types and reasons of a test are spelled here, once; those 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sshload_contract.vocabulary import Invalidity
-from sshload_contract.wire.master_log import MasterLog
+
+if TYPE_CHECKING:
+    from sshload_contract.wire.master_log import MasterLog
 
 Manifest = Mapping[str, Any]
 WAITS_TO_BE_MADE = frozenset({"ContainerCreating", "PodInitializing"})
@@ -209,7 +211,7 @@ class Observed:
     """
 
     pods: tuple[PodFacts, ...]
-    log: MasterLog | None
+    log: "MasterLog | None"
     rejected_message: str
     baseline: ObservedBaseline | None = None
     queued: int = 0

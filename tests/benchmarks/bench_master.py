@@ -14,7 +14,7 @@ from typing import Any
 
 from record import add_folder, keep, machine, table
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.wire.report import MOST_WORKERS, report_interval_s
+from sshload_contract.wire.reporting import MOST_WORKERS, report_interval_s
 from whole_run import WholeRun
 
 _HERE = Path(__file__).parent

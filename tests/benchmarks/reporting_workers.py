@@ -22,7 +22,8 @@ from locust.rpc.zmqrpc import Client  # noqa: E402
 from run_configs import TOKEN  # noqa: E402
 from sshload_contract.vocabulary import Outcome, Window  # noqa: E402
 from sshload_contract.wire.codec import to_json  # noqa: E402
-from sshload_contract.wire.report import Negotiated, Report, first_report_s, report_interval_s  # noqa: E402  # noqa: E402
+from sshload_contract.wire.report import Negotiated, Report  # noqa: E402
+from sshload_contract.wire.reporting import first_report_s, report_interval_s  # noqa: E402
 from sshload_worker.coordination import messages  # noqa: E402
 from sshload_worker.coordination.messages import encrypt_lines  # noqa: E402
 from sshload_worker.recording.health import HealthMonitor  # noqa: E402

@@ -1,14 +1,12 @@
 """The error rate: how many attempts failed, what that proves, and how many may fail without a threshold.
 
-A count of failures proves something of their share by exact binomial tests (Clopper and Pearson 1934). The tests take
-failures for independent. Failures that come together prove less than the tests say. Limits are above 0. A failure that
-the generator's own delay may have made proves nothing.
+A failure that the generator's own delay may have made proves nothing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, exp, lgamma, log, log1p
 
+from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, shortfall, total_step
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.load import BurstLoad, Load
@@ -18,10 +16,6 @@ from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
 from sshload_contract.wire.run_summary import RunSummary
 
 _HELD_TO_THE_END = measured_step("held", Timing.HOLD)
-
-_SIGNIFICANCE = 0.05
-_NEGLIGIBLE = 1e-12
-_MOST_TIMES_MORE = 10_000
 
 BURST_SHARE_OF_MEDIAN = 0.25
 SHARE_OF_WINDOW = 0.1
@@ -87,64 +81,6 @@ def held_sessions(load: Load, summary: RunSummary) -> Attempts:
         step.count for step in summary.steps if step.step == _HELD_TO_THE_END and step.window is Window.MEASURED
     )
     return Attempts(asked, max(0, asked - to_the_end))
-
-
-def is_below(failed: int, tried: int, limit: float) -> bool:
-    """Tell whether so few failures prove, with 95 % confidence, that their share is below the limit."""
-    if limit >= 1:
-        return failed < tried
-    if failed >= tried * limit:
-        return False  # the median is never further from the mean
-    return _tail_chance(failed, tried, limit, step=-1) <= _SIGNIFICANCE
-
-
-def is_not_below(failed: int, tried: int, limit: float) -> bool:
-    """Tell whether so many failures prove, with 95 % confidence, that their share is not below the limit."""
-    if limit >= 1:
-        return failed >= tried
-    if failed <= tried * limit:
-        return False
-    return _tail_chance(failed, tried, limit, step=1) <= _SIGNIFICANCE
-
-
-def tries_needed(failed: int, tried: int, limit: float) -> int | None:
-    """Return how many tries with the same share of failures would prove on which side of the limit it lies.
-
-    None where no reasonable number would.
-    """
-    if not failed:
-        return ceil(log(_SIGNIFICANCE) / log1p(-limit)) if limit < 1 else 1
-    low, high = 1.0, 1.0
-    while not _decides(failed, tried, limit, high):
-        low, high = high, high * 2
-        if high > _MOST_TIMES_MORE:
-            return None
-    while high - low > 0.01 * low:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _decides(failed, tried, limit, middle) else (middle, high)
-    return ceil(high * tried)
-
-
-def _decides(failed: int, tried: int, limit: float, times: float) -> bool:
-    more_failed, more_tried = round(failed * times), round(tried * times)
-    return is_below(more_failed, more_tried, limit) or is_not_below(more_failed, more_tried, limit)
-
-
-def _tail_chance(failed: int, tried: int, share: float, step: int) -> float:
-    """Return the chance of so many failures or fewer (step -1), or more (step 1), away from the mean."""
-    chance = exp(
-        lgamma(tried + 1)
-        - lgamma(failed + 1)
-        - lgamma(tried - failed + 1)
-        + failed * log(share)
-        + (tried - failed) * log1p(-share)
-    )
-    odds, total, at = share / (1 - share), 0.0, failed
-    while 0 <= at <= tried and chance > _NEGLIGIBLE * total:
-        total += chance
-        chance *= (tried - at) / (at + 1) * odds if step > 0 else at / ((tried - at + 1) * odds)
-        at += step
-    return total
 
 
 def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSummary) -> Judged:

@@ -12,11 +12,9 @@ from uuid import UUID
 import click
 from sshload_contract.allow_list import AllowList
 
-from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.load_test import NOT_ITS_OWN_BASELINE, parse
 from sshload_operator.api.load_test_file import Document, NoObjectsError, files_in, read_objects
-from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.exit_code import ExitCode, complain, failed_on
@@ -104,8 +102,12 @@ def _check_object(label: str, document: Document) -> bool:
 def _tests(document: Document) -> Iterator[tuple[str, LoadTestSpec]]:
     """Yield the spec of each test that would be run, with the words that name it; raises SpecError."""
     if document.kind is SCHEDULE:
+        from sshload_operator.api.schedule.spec import parse_schedule  # noqa: PLC0415 - most objects are tests
+
         yield "", parse(parse_schedule(document.spec).template.spec)
     elif document.kind is COMPARISON:
+        from sshload_operator.api.comparison.spec import parse_comparison  # noqa: PLC0415 - likewise
+
         for variant in parse_comparison(document.spec).variants:
             yield f": variant {variant.name}", variant.spec
     else:

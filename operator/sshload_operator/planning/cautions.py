@@ -6,7 +6,7 @@ from math import ceil, inf
 from sshload_contract.allow_list import is_loopback
 from sshload_contract.client import Library
 from sshload_contract.gateway_policy import PolicyName
-from sshload_contract.judgement.error_rate import tries_needed
+from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.load import BurstLoad
 from sshload_contract.percentiles import percentile_key, samples_needed
 from sshload_contract.quantities import resource_amount

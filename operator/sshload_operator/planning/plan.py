@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum, unique
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.quantities import resource_amount
@@ -13,10 +13,13 @@ from sshload_contract.quantities import resource_amount
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
-from sshload_operator.api.status.head import ObjectStatus, RunStatus
-from sshload_operator.api.status.load_test import InstalledResources, TestHead
+from sshload_operator.api.status.installed import InstalledResources
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.state import Role
+
+if TYPE_CHECKING:
+    from sshload_operator.api.status.head import ObjectStatus, RunStatus
+    from sshload_operator.api.status.load_test import TestHead
 
 EVERYTHING_PERMITTED = frozenset(permission.name for permission in PERMISSIONS)
 """The names of all permissions, for where no installer says which tests have."""
@@ -208,7 +211,7 @@ def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation
     )
 
 
-def as_begun(plan: Plan, status: TestHead) -> Plan:
+def as_begun(plan: Plan, status: "TestHead") -> Plan:
     """Return the plan of a run that goes on with the resources that its status says it was begun with."""
     return replace(plan, installed=status.installed)
 
@@ -256,7 +259,7 @@ def spec_hash(spec: LoadTestSpec) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
 
 
-def is_same_spec(spec_hash: str, generation: int | None, status: RunStatus) -> bool:
+def is_same_spec(spec_hash: str, generation: int | None, status: "RunStatus") -> bool:
     """Whether a status speaks of what this spec of this generation measures; not where it names no hash.
 
     It does if it was written for this generation, which changes with every edit, even where an operator of another
@@ -266,7 +269,7 @@ def is_same_spec(spec_hash: str, generation: int | None, status: RunStatus) -> b
     return bool(named) and (named == spec_hash or is_of_generation(generation, status))
 
 
-def is_of_generation(generation: int | None, status: ObjectStatus) -> bool:
+def is_of_generation(generation: int | None, status: "ObjectStatus") -> bool:
     """Whether a status was written for this generation of its object."""
     return generation is not None and status.observed_generation == generation
 

@@ -20,7 +20,7 @@ from sshload_contract.steps import (
     ScpWriteStep,
     SftpWriteStep,
 )
-from sshload_contract.wire.report import MOST_WORKERS
+from sshload_contract.wire.reporting import MOST_WORKERS
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec

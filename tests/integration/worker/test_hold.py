@@ -16,7 +16,8 @@ from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import HoldLoad
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_contract.wire.report import Health, oldest_report_s
+from sshload_contract.wire.report import Health
+from sshload_contract.wire.reporting import oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.recorder import Recorder

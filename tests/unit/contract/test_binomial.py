@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from sshload_contract.judgement.error_rate import is_below, is_not_below, tries_needed
+from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 
 LIMITS = ("0.0001", "0.01", "0.1", "0.5", "0.99")
 

@@ -1,7 +1,7 @@
 """How often workers report: rarely enough for the master, and often enough for live figures."""
 
 import pytest
-from sshload_contract.wire.report import MOST_WORKERS, first_report_s, report_interval_s
+from sshload_contract.wire.reporting import MOST_WORKERS, first_report_s, report_interval_s
 
 CROWDS = [1, 2, 10, 100, 101, 200, MOST_WORKERS]
 

@@ -8,7 +8,8 @@ from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.thresholds import Capacity, ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.master_log import Stage
-from sshload_contract.wire.report import Health, Report, first_report_s, report_interval_s
+from sshload_contract.wire.report import Health, Report
+from sshload_contract.wire.reporting import first_report_s, report_interval_s
 from sshload_contract.wire.run_summary import EarlyEnd
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, inf
 
-from sshload_contract.judgement.error_rate import is_not_below
+from sshload_contract.judgement.binomial import is_not_below
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import Load, UsersLoad
 from sshload_contract.percentiles import percentile_key

@@ -10,7 +10,8 @@ from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import in_words
 from sshload_contract.vocabulary import InPath, RunEnd
 from sshload_contract.wire.program import ProgramStats, ProgramUse
-from sshload_contract.wire.report import Report, oldest_report_s
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.reporting import oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, EarlyEnd, RunSummary, ServerPoint
 from sshload_contract.wire.target import TargetStats

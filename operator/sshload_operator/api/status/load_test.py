@@ -19,11 +19,10 @@ from sshload_operator.api.status.figures import (
     Time,
 )
 from sshload_operator.api.status.head import Column, Condition, RunStatus
+from sshload_operator.api.status.installed import InstalledResources
 from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.state import ConditionType, Phase
-
-_Resources = Annotated[str | None, Text(1_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +71,6 @@ class BaselineStatus:
     uid: Annotated[str, Text(64), Absent(""), "Its uid. Another test of the same name has another one."] = ""
     verdict: Annotated[Verdict | None, "Its verdict."] = None
     completion_time: Annotated[Time | None, "When its run was finished."] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstalledResources:
-    """Resources that the installation gave the pods of the run, by role, of the roles whose resources the spec omits.
-
-    A test on pods with other ones is no baseline.
-    """
-
-    worker: Annotated[_Resources, "Those of the worker pods: requests cpu 1, memory 1Gi; limits memory 1Gi."] = None
-    master: Annotated[_Resources, "Those of the master's pod."] = None
-    target: Annotated[_Resources, "Those of the target's pod."] = None
-    proxy: Annotated[_Resources, "Those of the proxy's pod."] = None
-    gateway: Annotated[_Resources, "Those of the gateway's pod."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from sshload_contract.load import ReplayLoad
 from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.status.load_test import InstalledResources
+from sshload_operator.api.status.installed import InstalledResources
 from sshload_operator.api.target import ExternalTarget, GatewayTarget
 
 

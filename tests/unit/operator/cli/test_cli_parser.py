@@ -117,8 +117,12 @@ def test_help_and_version_import_no_command() -> None:
     assert imported("import sshload_operator.cli.commands", "click", *heavy) == ["click"]
 
 
-def test_checking_files_draws_nothing() -> None:
-    assert imported("import sshload_operator.cli.validate", "rich", "kubernetes", "aiohttp") == []
+def test_checking_a_test_draws_nothing_and_knows_neither_results_nor_other_kinds() -> None:
+    drawing = ("rich", "kubernetes", "aiohttp", "asyncio")
+    summary = ("sshload_contract.wire.run_summary", "sshload_contract.wire.report")
+    status = ("sshload_operator.api.status.results", "sshload_operator.api.status.load_test")
+    other_kinds = ("sshload_operator.api.comparison", "sshload_operator.api.schedule", "cronsim")
+    assert imported("import sshload_operator.cli.validate", *drawing, *summary, *status, *other_kinds) == []
 
 
 @pytest.mark.parametrize("module", ["report", "cluster.apply", "cluster.manage", "cluster.follow"])

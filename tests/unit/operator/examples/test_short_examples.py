@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 from short_examples import EXAMPLES, SHORT_LOADS, least_iterations, short_example
-from sshload_contract.judgement.error_rate import tries_needed
+from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.percentiles import samples_needed
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
 from sshload_operator.api.load_test import parse

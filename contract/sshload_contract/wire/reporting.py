@@ -1,0 +1,33 @@
+"""How often workers report, and how many of them one master can take the reports of.
+
+A master is one process of Python, and works on one CPU. Each report costs it about a millisecond of CPU, and each
+worker something for its heartbeats (docs/measurements/master.md). So many workers report less often than few, up to an
+interval that still tells a run's figures as they are. More workers than that are refused before the run.
+"""
+
+from typing import Final
+
+_REPORTS_PER_S: Final = 200
+_SHORTEST_INTERVAL_S: Final = 0.5
+_LONGEST_INTERVAL_S: Final = 2.5
+_OLDEST_REPORT_INTERVALS: Final = 2
+MOST_WORKERS: Final = round(_REPORTS_PER_S * _LONGEST_INTERVAL_S)
+"""The workers of a run, all processes of all pods together, of which one master can take the reports."""
+
+
+def report_interval_s(workers: int) -> float:
+    """Return the time that one report of each of so many workers covers."""
+    return max(_SHORTEST_INTERVAL_S, workers / _REPORTS_PER_S)
+
+
+def oldest_report_s(workers: int) -> float:
+    """Return how old the last report of each of so many workers may be when the master looks at it."""
+    return _OLDEST_REPORT_INTERVALS * report_interval_s(workers)
+
+
+def first_report_s(index: int, workers: int) -> float:
+    """Return when a worker of this index reports first: the workers take turns within the interval.
+
+    So in each second about as much of the load is reported as was made in one, even where the interval is longer.
+    """
+    return report_interval_s(workers) * (index % workers + 1) / workers
