@@ -137,8 +137,7 @@ class Generator:
             if not self._share.owns(number):
                 continue
             at_ns = self._start_ns + int(at_s * _NS_PER_S)
-            if at_ns > monotonic_ns():
-                _wait_until(at_ns)
+            if _wait_until(at_ns):
                 asked_in_turn = 0
             elif asked_in_turn >= _SIGNS_PER_TURN:
                 gevent.sleep(_SHORTEST_S)
@@ -151,8 +150,7 @@ class Generator:
         begun_in_turn = 0
         for offset_s in self._share.take(due_offsets(self._config, self.trace)):
             due = self._due(offset_s)
-            if due.at_ns > monotonic_ns():
-                _wait_until(due.at_ns)
+            if _wait_until(due.at_ns):
                 begun_in_turn = 0
             elif begun_in_turn >= _STARTS_PER_TURN:
                 gevent.sleep(0)
@@ -211,7 +209,13 @@ class Generator:
         return Due(at_ns, window, end_ns, stage + 1, stage_end_ns)
 
 
-def _wait_until(instant_ns: int) -> None:
-    """Wait, while other greenlets run, until the instant; the loop may wake a little too early, so look again."""
+def _wait_until(instant_ns: int) -> bool:
+    """Wait, while other greenlets run, until the instant, and return whether it was yet to come.
+
+    The loop may wake a little too early, so look again.
+    """
+    waited = False
     while (remaining_ns := instant_ns - monotonic_ns()) > 0:
         gevent.sleep(remaining_ns / _NS_PER_S)
+        waited = True
+    return waited
