@@ -15,7 +15,9 @@ from sshload_operator.local.files import LocalProcess, last_words_path
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.state import Observed, PodFacts, Role
 
-_READY_TIMEOUT_S = 0.5
+_ANSWER_TIMEOUT_S = 5.0
+"""Whoever does not listen yet refuses at once; whoever listens may have to wait for a CPU before it answers."""
+
 _STATS_EVERY_S = 2.0
 _TAIL_BYTES = 65_536
 _TERMINATION_MESSAGE_BYTES = 2_048
@@ -119,7 +121,7 @@ def _answers_ready(port: int) -> bool:
 
 def _answer(port: int, path: str) -> str | None:
     """Return what a process answers on loopback, None where it does not answer with OK."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_READY_TIMEOUT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_ANSWER_TIMEOUT_S)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

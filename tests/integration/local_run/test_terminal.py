@@ -65,7 +65,7 @@ class Terminal:
 def test_ctrl_c_takes_the_live_view_away_and_prints_what_was_measured(tmp_path: Path) -> None:
     said = f"echo {uuid4().hex}"
     steps = [{"exec": {"command": said}}]
-    load = {"arrivals": {"rate": 10, "duration": "5m"}}
+    load = {"arrivals": {"rate": 2, "duration": "5m"}}
     terminal = Terminal(SSHLOAD, "run", write_test(tmp_path, scenario={"steps": steps}, load=load))
     terminal.read_until("Running measuring")
     terminal.read_until("cores used")

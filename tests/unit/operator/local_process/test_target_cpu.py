@@ -2,6 +2,7 @@
 
 import http.server
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
@@ -17,9 +18,11 @@ class Target(http.server.BaseHTTPRequestHandler):
     """Answers with one text after the other."""
 
     answers: ClassVar[list[str]] = []
+    after_s: ClassVar[float] = 0.0
 
     def do_GET(self) -> None:
         """Answer with the next text."""
+        time.sleep(self.after_s)
         body = self.answers.pop(0).encode()
         self.send_response(200)
         self.end_headers()
@@ -47,11 +50,16 @@ def stats(at_s: float, cpu_s: float) -> str:
 
 @pytest.fixture(autouse=True)
 def without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And with time enough for each answer, however busy the machine is."""
     monkeypatch.setattr(observe, "_STATS_EVERY_S", 0.0)
-    monkeypatch.setattr(observe, "_READY_TIMEOUT_S", 300.0)
 
 
+@pytest.fixture
+def with_time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each answer, however busy the machine is."""
+    monkeypatch.setattr(observe, "_ANSWER_TIMEOUT_S", 300.0)
+
+
+@pytest.mark.usefixtures("with_time_enough")
 def test_it_is_the_growth_of_cpu_time_by_the_targets_own_clock() -> None:
     with target(stats(100.0, 5.0), stats(104.0, 7.0)) as port:
         cpu = TargetCpu(port)
@@ -59,10 +67,18 @@ def test_it_is_the_growth_of_cpu_time_by_the_targets_own_clock() -> None:
         assert cpu.cores() == 0.5
 
 
+@pytest.mark.usefixtures("with_time_enough")
 def test_an_answer_that_is_none_changes_nothing() -> None:
     with target(stats(100.0, 5.0), "<html>", stats(102.0, 6.0), stats(102.0, 9.0)) as port:
         cpu = TargetCpu(port)
         assert [cpu.cores() for _ in range(4)] == [None, None, 0.5, 0.5]
+
+
+def test_a_target_that_waits_for_a_cpu_before_it_answers_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Target, "after_s", 0.8)
+    with target(stats(100.0, 5.0), stats(104.0, 7.0)) as port:
+        cpu = TargetCpu(port)
+        assert [cpu.cores(), cpu.cores()] == [None, 0.5]
 
 
 def test_a_target_that_does_not_answer_has_no_figure() -> None:
@@ -71,6 +87,7 @@ def test_a_target_that_does_not_answer_has_no_figure() -> None:
     assert TargetCpu(port).cores() is None
 
 
+@pytest.mark.usefixtures("with_time_enough")
 def test_it_is_not_asked_more_often_than_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observe, "_STATS_EVERY_S", 3_600.0)
     with target(stats(100.0, 5.0)) as port:
