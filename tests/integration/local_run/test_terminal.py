@@ -69,6 +69,7 @@ def test_ctrl_c_takes_the_live_view_away_and_prints_what_was_measured(tmp_path: 
     terminal = Terminal(SSHLOAD, "run", write_test(tmp_path, scenario={"steps": steps}, load=load))
     terminal.read_until("Running measuring")
     terminal.read_until("cores used")
+    terminal.read_until(" %)")  # of failures, which is not there before an iteration has ended
     terminal.type(CTRL_C)
     assert terminal.wait() == 5, terminal.shown
     live, _, result = ESCAPES.sub("", terminal.shown).rpartition("Aborted (AbortRequested)")
