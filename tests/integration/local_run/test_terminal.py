@@ -39,7 +39,7 @@ class Terminal:
         deadline = time.monotonic() + ENDS_WITHIN_S
         while words not in self.shown:
             assert time.monotonic() < deadline, f"no {words!r} in {self.shown!r}"
-            self._read()
+            assert self._read(), f"ended without {words!r}: {self.shown!r}"
 
     def type(self, keys: bytes) -> None:
         """Type on the terminal."""
