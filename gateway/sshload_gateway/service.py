@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 import uvicorn
-from alembic.util import CommandError
 from prometheus_client import CollectorRegistry, ProcessCollector
 from starlette.types import ASGIApp
 
@@ -32,7 +31,7 @@ from sshload_gateway.ssh.login import SshLogin
 from sshload_gateway.ssh.pool import Pool
 from sshload_gateway.store.credentials import Credentials, NewCredential, TooManyCredentialsError
 from sshload_gateway.store.database import Database, DatabaseUnavailableError
-from sshload_gateway.store.migrate import migrate
+from sshload_gateway.store.migrate import MigrationError, migrate
 from sshload_gateway.store.sealing import SealError, read_seal
 
 _LOG: Final = logging.getLogger(__name__)
@@ -122,7 +121,7 @@ async def _prepare(
         except DatabaseUnavailableError as error:
             _LOG.warning("%s; trying again", error)
             await asyncio.sleep(_DATABASE_PAUSE_S)
-        except CommandError as error:
+        except MigrationError as error:
             _LOG.error("the database cannot be migrated: %s", error)
             return
         except TooManyCredentialsError as error:

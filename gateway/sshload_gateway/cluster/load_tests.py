@@ -5,10 +5,12 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import aiohttp
+if TYPE_CHECKING:
+    import aiohttp
 
 _ANSWER_S: Final = 10.0
 _LARGEST_ANSWER: Final = 4 * 1024 * 1024
@@ -46,6 +48,9 @@ class LoadTests:
 
     server: ApiServer
 
+    def __post_init__(self) -> None:
+        import_module("aiohttp")  # not while a request waits, and not in a gateway that creates no tests
+
     async def create(self, namespace: str, spec: Mapping[str, Any], requested_by: str) -> str:
         """Create a test with a name that the API server makes up; return the name.
 
@@ -59,8 +64,8 @@ class LoadTests:
         }
         try:
             status, answer = await self._post(namespace, test)
-        except (OSError, ValueError, aiohttp.ClientError) as error:  # TimeoutError is an OSError
-            raise ClusterUnavailableError(f"the API server does not answer: {type(error).__name__}") from error
+        except (OSError, ValueError) as error:  # TimeoutError is an OSError
+            raise _unavailable(error) from error
         said = answer if isinstance(answer, dict) else {}
         if status in _REFUSALS:
             raise RefusedError(status, _one_line(said.get("message")))
@@ -70,27 +75,40 @@ class LoadTests:
         return name
 
     async def _post(self, namespace: str, test: Mapping[str, Any]) -> tuple[int, Any]:
+        import aiohttp  # noqa: PLC0415
+
         server = self.server
         path = f"/apis/sshload.dev/v1alpha1/namespaces/{namespace}/sshloadtests"
         token = server.token_file.read_text(encoding="utf-8").strip()
         tls = ssl.create_default_context(cafile=server.ca_file)
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_ANSWER_S)) as session,
-            session.post(
-                f"{server.url}{path}",
-                params={"fieldValidation": "Strict"},
-                json=test,
-                headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
-                ssl=tls,
-                allow_redirects=False,
-            ) as answer,
-        ):
-            content = bytearray()
-            async for piece in answer.content.iter_chunked(_LARGEST_ANSWER):
-                content += piece
-                if len(content) > _LARGEST_ANSWER:
-                    raise ValueError("the answer is too large")
-            return answer.status, json.loads(content)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_ANSWER_S)) as session,
+                session.post(
+                    f"{server.url}{path}",
+                    params={"fieldValidation": "Strict"},
+                    json=test,
+                    headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+                    ssl=tls,
+                    allow_redirects=False,
+                ) as answer,
+            ):
+                return answer.status, json.loads(await _content(answer))
+        except aiohttp.ClientError as error:
+            raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> ClusterUnavailableError:
+    return ClusterUnavailableError(f"the API server does not answer: {type(error).__name__}")
+
+
+async def _content(answer: "aiohttp.ClientResponse") -> bytes:
+    content = bytearray()
+    async for piece in answer.content.iter_chunked(_LARGEST_ANSWER):
+        content += piece
+        if len(content) > _LARGEST_ANSWER:
+            raise ValueError("the answer is too large")
+    return bytes(content)
 
 
 def _one_line(message: object) -> str:

@@ -6,10 +6,12 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import aiohttp
 import jwt
+
+if TYPE_CHECKING:
+    import aiohttp
 
 _LOG: Final = logging.getLogger(__name__)
 _LARGEST_BYTES: Final = 256 * 1024
@@ -19,6 +21,7 @@ _AT_MOST_EVERY_S: Final = 5.0
 """Tokens with made-up key ids let the set be read no more often than this."""
 
 Source = Callable[[], Awaitable[bytes]]
+"""Reads a JWKS; raises OSError, or ValueError where what it reads cannot be one."""
 
 
 class KeySetUnavailableError(Exception):
@@ -63,8 +66,8 @@ class JwksKeys:
         try:
             self._keys = parse_key_set(await self._source())
             self._fresh_until_s = self._clock() + _OLD_S
-        except (OSError, aiohttp.ClientError, ValueError, jwt.PyJWTError) as error:
-            _LOG.warning("the issuer's key set cannot be read: %s", type(error).__name__)
+        except (OSError, ValueError, jwt.PyJWTError) as error:
+            _LOG.warning("the issuer's key set cannot be read: %s", type(error.__cause__ or error).__name__)
         self._tried_at_s = self._clock()
 
     async def close(self) -> None:
@@ -85,23 +88,32 @@ def from_file(path: Path) -> Source:
 
 def from_url(url: str) -> Source:
     """Return what fetches a JWKS from a URL. Redirects are not followed."""
+    import aiohttp  # noqa: PLC0415
+
+    limits = aiohttp.ClientTimeout(total=_FETCH_S)
 
     async def fetch() -> bytes:
-        limits = aiohttp.ClientTimeout(total=_FETCH_S)
-        async with (
-            aiohttp.ClientSession(timeout=limits) as session,
-            session.get(url, allow_redirects=False) as answer,
-        ):
-            if answer.status != 200:  # noqa: PLR2004 - OK
-                raise ValueError(f"the answer is {answer.status}")
-            content = bytearray()
-            async for piece in answer.content.iter_chunked(_LARGEST_BYTES):
-                content += piece
-                if len(content) > _LARGEST_BYTES:
-                    raise ValueError("the key set is too large")
-            return bytes(content)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=limits) as session,
+                session.get(url, allow_redirects=False) as answer,
+            ):
+                return await _content(answer)
+        except aiohttp.ClientError as error:
+            raise OSError("the issuer does not answer") from error
 
     return fetch
+
+
+async def _content(answer: "aiohttp.ClientResponse") -> bytes:
+    if answer.status != 200:  # noqa: PLR2004 - OK
+        raise ValueError(f"the answer is {answer.status}")
+    content = bytearray()
+    async for piece in answer.content.iter_chunked(_LARGEST_BYTES):
+        content += piece
+        if len(content) > _LARGEST_BYTES:
+            raise ValueError("the key set is too large")
+    return bytes(content)
 
 
 def _bounded(path: Path) -> bytes:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from sshload_gateway.store.database import Database
 from sshload_gateway.store.remembered import Remembered
@@ -99,9 +98,8 @@ class Credentials:
             "updated_at": now,
         }
         identity = {"id": str(uuid.uuid4()), "owner": new.owner, "name": new.name, "version": 1, "created_at": now}
-        insert = sqlite.insert if self._database.is_sqlite else postgresql.insert
         statement = (
-            insert(CREDENTIALS)
+            self._database.insert(CREDENTIALS)
             .values(**identity, **values)
             .on_conflict_do_update(
                 index_elements=("owner", "name"), set_={**values, "version": CREDENTIALS.c.version + 1}

@@ -7,19 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
-from asyncpg.exceptions import InterfaceError, PostgresError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+
 _CONNECTIONS: Final = 10
 _READERS: Final = 4
 """Threads that read SQLite. Each read takes some 0.1 ms, unless the disk hangs."""
-_UNAVAILABLE: Final = (DBAPIError, PoolTimeoutError, OSError, PostgresError, InterfaceError)
-"""TimeoutError is an OSError. SQLAlchemy wraps no error of a connection that is being made."""
+_UNAVAILABLE: Final = (DBAPIError, PoolTimeoutError, OSError)
+"""TimeoutError is an OSError."""
 
 
 class DatabaseUnavailableError(Exception):
@@ -32,6 +34,9 @@ class Database:
     def __init__(self, url: sa.URL, answer_s: float) -> None:
         self.engine = _engine(url, answer_s)
         self._answer_s = answer_s
+        self._unavailable: tuple[type[Exception], ...] = _UNAVAILABLE
+        if not self.is_sqlite:
+            self._unavailable += _errors_of_postgres()
         self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._reader = _SqliteReader(url, answer_s) if self.is_sqlite else None
         self._threads = ThreadPoolExecutor(_READERS, "sqlite")
@@ -49,6 +54,16 @@ class Database:
         """
         async with self._answering(), self.engine.begin() as connection:
             yield connection
+
+    def insert(self, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":
+        """Return the start of an INSERT that may have ON CONFLICT."""
+        if self.is_sqlite:
+            from sqlalchemy.dialects.sqlite import insert  # noqa: PLC0415
+
+            return insert(table)
+        from sqlalchemy.dialects.postgresql import insert as insert_in_postgres  # noqa: PLC0415
+
+        return insert_in_postgres(table)
 
     async def row(self, statement: sa.Select[Any], values: Mapping[str, str]) -> sa.RowMapping | None:
         """Return the one row that a statement selects, None where there is none; raises DatabaseUnavailableError.
@@ -88,7 +103,7 @@ class Database:
         try:
             async with asyncio.timeout(self._answer_s):
                 yield
-        except _UNAVAILABLE as error:
+        except self._unavailable as error:
             if isinstance(error, sa.exc.IntegrityError):
                 raise
             raise DatabaseUnavailableError(f"the database does not answer: {type(error).__name__}") from error
@@ -110,6 +125,13 @@ def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:
         pool_pre_ping=True,  # replaces connections that a restart of the server has closed
         connect_args={"timeout": answer_s, "command_timeout": answer_s},
     )
+
+
+def _errors_of_postgres() -> tuple[type[Exception], ...]:
+    """Return the driver's own errors: SQLAlchemy wraps none of a connection that is being made."""
+    from asyncpg.exceptions import InterfaceError, PostgresError  # noqa: PLC0415
+
+    return PostgresError, InterfaceError
 
 
 class _SqliteReader:

@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sshload_gateway.store.credentials import Credentials, NewCredential, TooManyCredentialsError
 from sshload_gateway.store.database import Database
-from sshload_gateway.store.migrate import migrate
+from sshload_gateway.store.migrate import MigrationError, apply_migrations, migrate
 from sshload_gateway.store.sealing import Seal, SealError
 from sshload_gateway.store.tables import METADATA
 
@@ -38,6 +38,57 @@ def test_migrations_make_the_tables_that_the_code_uses(url: str) -> None:
             return await connection.run_sync(lambda sync: compare_metadata(MigrationContext.configure(sync), METADATA))
 
     assert asyncio.run(differences()) == []
+
+
+def test_a_new_database_is_as_the_migrations_make_it(url: str) -> None:
+    def shape(connection: sa.Connection) -> dict[str, Any]:
+        found = sa.inspect(connection)
+        rows = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars().all()
+        tables = {
+            name: (
+                [str({**column, "type": str(column["type"])}) for column in found.get_columns(name)],
+                found.get_pk_constraint(name),
+                found.get_unique_constraints(name),
+                found.get_indexes(name),
+            )
+            for name in sorted(found.get_table_names())
+        }
+        return {"versions": rows, **tables}
+
+    async def shapes() -> tuple[dict[str, Any], dict[str, Any]]:
+        async with _database(url) as database, database.transaction() as connection:
+            new = await connection.run_sync(shape)
+            for name in ("credentials", "alembic_version"):
+                await connection.execute(sa.text(f"DROP TABLE {name}"))
+            await connection.run_sync(apply_migrations)
+            return new, await connection.run_sync(shape)
+
+    new, migrated = asyncio.run(shapes())
+    assert new == migrated
+    assert set(new) == {"versions", "credentials", "alembic_version"}
+
+
+def test_a_database_that_lacks_migrations_gets_them(url: str) -> None:
+    async def migrated() -> None:
+        async with _database(url) as database:
+            async with database.transaction() as connection:
+                await connection.execute(sa.text("DELETE FROM alembic_version"))
+                await connection.execute(sa.text("DROP TABLE credentials"))
+            await migrate(database)
+            assert await Credentials(database, _seal("first"), _MOST).of_owner("ada") == []
+
+    asyncio.run(migrated())
+
+
+def test_a_database_that_a_newer_gateway_has_migrated_is_refused(url: str) -> None:
+    async def refused() -> None:
+        async with _database(url) as database:
+            async with database.transaction() as connection:
+                await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+            with pytest.raises(MigrationError, match="9999"):
+                await migrate(database)
+
+    asyncio.run(refused())
 
 
 def test_gateways_that_start_at_the_same_time_migrate_once(url: str) -> None:
