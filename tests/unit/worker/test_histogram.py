@@ -46,6 +46,24 @@ def test_encoding_loses_nothing(samples: list[int], many: int) -> None:
     assert LatencyHistogram.decode(histogram.encode()) == histogram
 
 
+@pytest.mark.parametrize(
+    ("latency_us", "floor_us", "overflows"),
+    [
+        (-1, 1, 0),
+        (0, 1, 0),
+        (1, 1, 0),
+        (2_047, 2_047, 0),
+        (2_048, 2_048, 0),
+        (2_049, 2_048, 0),
+        (HIGHEST_US, HIGHEST_US >> 28 << 28, 0),
+        (HIGHEST_US + 1, HIGHEST_US >> 28 << 28, 1),
+    ],
+)
+def test_a_latency_is_counted_by_the_lowest_of_its_bucket(latency_us: int, floor_us: int, overflows: int) -> None:
+    histogram = LatencyHistogram([latency_us])
+    assert (histogram.counts, histogram.overflows) == ({floor_us: 1}, overflows)
+
+
 @given(st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 2**62) | st.integers(0, 2**22)), max_size=20))
 def test_spans_are_counted_as_their_latencies_are(spans: list[tuple[int, int]]) -> None:
     histograms = tuple(LatencyHistogram() for _ in spans)

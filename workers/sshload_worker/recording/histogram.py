@@ -61,17 +61,17 @@ class LatencyHistogram:
 
     def record(self, latency_us: int) -> None:
         """Count one latency."""
-        floor = latency_us if LOWEST_US <= latency_us < _EXACT_BELOW_US else self._floor(latency_us)
+        floor = latency_us
+        if latency_us >= _EXACT_BELOW_US:
+            if latency_us > HIGHEST_US:
+                self.overflows += 1
+                latency_us = HIGHEST_US
+            shift = latency_us.bit_length() - SUB_BUCKET_BITS  # the bits that its bucket does not tell apart
+            floor = latency_us >> shift << shift
+        elif latency_us < LOWEST_US:
+            floor = LOWEST_US
         counts = self.counts
         counts[floor] = counts.get(floor, 0) + 1
-
-    def _floor(self, latency_us: int) -> int:
-        """Return the lowest value of a latency's bucket, and count it in `overflows` where it is too long."""
-        if not LOWEST_US <= latency_us <= HIGHEST_US:
-            self.overflows += latency_us > HIGHEST_US
-            latency_us = min(max(latency_us, LOWEST_US), HIGHEST_US)
-        shift = latency_us.bit_length() - SUB_BUCKET_BITS  # the bits that its bucket does not tell apart
-        return latency_us if shift <= 0 else latency_us >> shift << shift
 
     def merge(self, other: "LatencyHistogram") -> None:
         """Add the other's counts to these."""
