@@ -23,7 +23,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the first of all runs printed. It had no baseline."""
     folder = tmp_path_factory.mktemp("before")
     ended = measured(write_test(folder, **HELD))
-    assert (ended.code, ended.status["reason"]) == (2, "NoBaseline"), ended.err
+    assert (ended.code, ended.status["reason"]) == (2, "NoBaseline"), ended.status["message"]
     assert "--baseline" in ended.status["message"]
     file = folder / "before.json"
     file.write_text(ended.out)
