@@ -16,7 +16,7 @@ from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
+from sshload_worker.coordination.connected_workers import LOST_AFTER_S, WorkerLine, WorkerRegistry
 from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.stats import stats_in_path
 from sshload_worker.pacing.share import TrialOrder
@@ -27,7 +27,9 @@ from sshload_worker.summary.totals import Totals
 from sshload_worker.summary.trial_course import TrialCourse
 
 SNAPSHOT_INTERVAL_S = 1.0
-_FINAL_REPORTS_TIMEOUT_S = 5.0
+_STOP_TIMEOUT_S = 5.0
+"""So long workers that were told to stop may take for their final reports: a pod that ends has 30 s for all it does."""
+
 _PORTS_TIMEOUT_S = TIME_WAIT_S + 15.0
 _PROBLEM_LASTS_S = 10.0
 """How long a problem of the target may go without being told again before it is over: longer than an attempt takes."""
@@ -274,16 +276,16 @@ class Master:
     def _await_end(self, trial: TrialCourse) -> None:
         """Wait for all final reports; after an early end, or when they are overdue, only for a short while."""
         overdue_s = monotonic() + self.config.start_lead_s + trial.planned_s + self.config.drain_s
-        deadline_s = overdue_s + _FINAL_REPORTS_TIMEOUT_S
+        deadline_s = overdue_s + LOST_AFTER_S
         stopping = False
         while not self.worker_registry.all_done and monotonic() < deadline_s:
             if self._early is not None and not stopping:
                 stopping = True
                 self._line.send(messages.STOP)
-                deadline_s = monotonic() + _FINAL_REPORTS_TIMEOUT_S
+                deadline_s = monotonic() + _STOP_TIMEOUT_S
             elif not stopping and trial.end_if_hopeless(monotonic()):
                 self._line.send(messages.FINISH)
-                deadline_s = monotonic() + self.config.drain_s + _FINAL_REPORTS_TIMEOUT_S
+                deadline_s = monotonic() + self.config.drain_s + LOST_AFTER_S
             self._wait(min(SNAPSHOT_INTERVAL_S, max(deadline_s - monotonic(), 0)))
             self._note_losses()
         if not self.worker_registry.all_done:
