@@ -67,15 +67,6 @@ async def _plain(request: Request) -> CommandRequest | None:
         raise ClientGoneError from None
 
 
-_COMMANDS: Final = APIRouter(route_class=_CommandRoute)
-
-
-@_COMMANDS.post(
-    "/{credential}",
-    responses=documented(403, 404, 413, 422, 502, 504),
-    summary="Run a command",
-    operation_id="runCommand",
-)
 async def run(
     body: CommandRequest, request: Request, caller: Caller, credential: str = Path(pattern=NAME_PATTERN)
 ) -> CommandAnswer:
@@ -102,7 +93,15 @@ async def run(
     return _answer(result, served, body.encoding)
 
 
-ROUTES.include_router(_COMMANDS)
+ROUTES.add_api_route(
+    "/{credential}",
+    run,
+    methods=["POST"],
+    responses=documented(403, 404, 413, 422, 502, 504),
+    summary="Run a command",
+    operation_id="runCommand",
+    route_class_override=_CommandRoute,
+)
 
 
 @ROUTES.get(
