@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 _CONNECTIONS: Final = 10
 _READERS: Final = 4
 """Threads that read SQLite. Each read takes some 0.1 ms, unless the disk hangs."""
-_UNAVAILABLE: Final = (DBAPIError, PoolTimeoutError, OSError)
-"""TimeoutError is an OSError."""
+_UNAVAILABLE: Final[tuple[type[Exception], ...]] = (DBAPIError, PoolTimeoutError, OSError)
+"""What every driver raises, beside its own errors, which SQLAlchemy wraps none of where a connection is being made.
+
+TimeoutError is an OSError.
+"""
 
 
 class DatabaseUnavailableError(Exception):
@@ -34,9 +37,7 @@ class Database:
     def __init__(self, url: sa.URL, answer_s: float) -> None:
         self.engine = _engine(url, answer_s)
         self._answer_s = answer_s
-        self._unavailable: tuple[type[Exception], ...] = _UNAVAILABLE
-        if not self.is_sqlite:
-            self._unavailable += _errors_of_postgres()
+        self._unavailable = _UNAVAILABLE + ((sqlite3.Error,) if self.is_sqlite else _errors_of_postgres())
         self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._reader = _SqliteReader(url, answer_s) if self.is_sqlite else None
         self._threads = ThreadPoolExecutor(_READERS, "sqlite")
@@ -128,7 +129,7 @@ def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:
 
 
 def _errors_of_postgres() -> tuple[type[Exception], ...]:
-    """Return the driver's own errors: SQLAlchemy wraps none of a connection that is being made."""
+    """Return the driver's own errors."""
     from asyncpg.exceptions import InterfaceError, PostgresError  # noqa: PLC0415
 
     return PostgresError, InterfaceError
