@@ -93,9 +93,10 @@ class Execution:
         try:
             await ssh.create_session(lambda: self._running, self._command.line, encoding=None, request_pty=False)
         except asyncssh.ChannelOpenError as error:
-            self._is_begun = False
             if error.code == asyncssh.OPEN_REQUEST_SESSION_FAILED:
+                await _within(self._running.closed, _GRACE_S)  # it stays open while the server takes no stdin
                 raise ServerError("the server opened a session and refused to run a command in it") from None
+            self._is_begun = False
             raise SessionRefusedError from None
         except (asyncssh.DisconnectError, OSError):
             return  # the connection ended after the command was sent, which may run

@@ -15,7 +15,7 @@ from sshload_gateway.ssh.destinations import destinations
 from sshload_gateway.ssh.failures import ServerError
 from sshload_gateway.ssh.listing import Listing, Page, Request
 from sshload_gateway.ssh.login import Account, Secrets, SshLogin
-from staged_ssh_server import CHANNEL_EOF, Fields, StagedServer
+from staged_ssh_server import CHANNEL_EOF, DISCONNECT, Fields, StagedServer
 
 _PATIENCE_S = 300.0
 _SIGNALS_OF_AN_END = 2
@@ -73,6 +73,26 @@ def test_a_command_that_the_server_refuses_is_told_as_refused_whatever_it_was_to
 
     with hostile_server(serve) as running, pytest.raises(ServerError, match="refused to run a command"):
         _play(running, lambda ssh: _run(ssh, stdin=b"read this"))
+
+
+@pytest.mark.parametrize(("stdin", "is_sound"), [(b"", True), (b"nobody takes this", False)])
+def test_a_connection_whose_channel_stays_open_after_a_refusal_gets_no_other_command(
+    stdin: bytes, *, is_sound: bool
+) -> None:
+    def serve(server: StagedServer) -> None:
+        server.open_shut_channel()
+        server.hear_start()
+        server.about_channel(_CHANNEL_FAILURE)
+        server.hear(DISCONNECT)
+
+    async def refused(ssh: asyncssh.SSHClientConnection) -> bool:
+        execution = Execution(Command("true", stdin, _PATIENCE_S, 1_024))
+        with pytest.raises(ServerError, match="refused to run a command"):
+            await execution.run(ssh)
+        return execution.is_sound
+
+    with hostile_server(serve) as running:
+        assert _play(running, refused) == is_sound
 
 
 def test_a_connection_that_is_lost_before_the_server_confirms_a_command_is_told_as_lost() -> None:
