@@ -20,10 +20,11 @@ class GatheringTransport(asyncio.Transport):
         self._pending.append(bytes(data))
 
     def flush(self) -> None:
-        """Send what was written."""
+        """Send what was written, unless the connection ended in this turn: uvloop's transport then raises an error."""
         if self._pending:
             pending, self._pending = self._pending, []
-            self._inner.write(b"".join(pending))
+            if not self._inner.is_closing():
+                self._inner.write(b"".join(pending))
 
     def close(self) -> None:
         """Send what was written, and close."""

@@ -73,6 +73,15 @@ def test_what_is_written_before_an_abort_is_lost() -> None:
     assert (wire.writes, wire.is_closed) == ([], True)
 
 
+def test_what_is_written_in_the_turn_in_which_the_connection_ends_is_lost() -> None:
+    def write(transport: GatheringTransport) -> None:
+        transport.write(b"too late")
+        transport._inner.close()
+
+    _, wire = _after_a_turn(write)
+    assert (wire.writes, wire.is_closed) == ([], True)
+
+
 def test_an_answer_is_sent_at_once_in_one_write() -> None:
     sent: list[list[bytes]] = []
 
