@@ -107,10 +107,10 @@ class StagedServer(BareServer):
         asked.string()
         self._client_channel, self.window_bytes = asked.number(), asked.number()
 
-    def open_channel(self, window_bytes: int = WINDOW_BYTES) -> None:
-        """Give the channel that the client asks for, with so much room for what it sends."""
+    def open_channel(self, window_bytes: int = WINDOW_BYTES, packet_bytes: int = PACKET_BYTES) -> None:
+        """Give the channel that the client asks for, with so much room for what it sends, and in each packet."""
         self.hear_channel()
-        self.about_channel(CHANNEL_CONFIRMATION, struct.pack(">III", 0, window_bytes, PACKET_BYTES))
+        self.about_channel(CHANNEL_CONFIRMATION, struct.pack(">III", 0, window_bytes, packet_bytes))
 
     def open_shut_channel(self) -> None:
         """Give the channel without any room for what the client sends."""

@@ -13,6 +13,7 @@ from sshload_gateway.ssh.destinations import Destinations
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
 from sshload_gateway.ssh.keys import load_private_key
 from sshload_gateway.ssh.lean import lean_connection
+from sshload_gateway.ssh.packet_size import refuse_small_packets
 
 _KEEPALIVE_S: Final = 15
 _LONGEST_REASON: Final = 200
@@ -101,24 +102,23 @@ async def _connect(
     where = f"{account.host} port {account.port}"
     host_keys = [asyncssh.import_public_key(line) for line in secrets.host_keys]
     try:
-        return lean_connection(
-            await asyncssh.connect(
-                str(address),
-                account.port,
-                config=None,  # no file of this machine's user decides anything
-                known_hosts=(host_keys, [], []),
-                username=account.user,
-                client_keys=[load_private_key(secrets.private_key)],
-                client_factory=lambda: _Client(on_lost),
-                agent_path=None,
-                gss_host=None,
-                preferred_auth=("publickey",),
-                disable_trivial_auth=True,
-                keepalive_interval=_KEEPALIVE_S,
-                compression_algs=None,
-                encryption_algs=_CIPHERS,
-            )
+        ssh = await asyncssh.connect(
+            str(address),
+            account.port,
+            config=None,  # no file of this machine's user decides anything
+            known_hosts=(host_keys, [], []),
+            username=account.user,
+            client_keys=[load_private_key(secrets.private_key)],
+            client_factory=lambda: _Client(on_lost),
+            agent_path=None,
+            gss_host=None,
+            preferred_auth=("publickey",),
+            disable_trivial_auth=True,
+            keepalive_interval=_KEEPALIVE_S,
+            compression_algs=None,
+            encryption_algs=_CIPHERS,
         )
+        return refuse_small_packets(lean_connection(ssh))
     except asyncssh.HostKeyNotVerifiable:
         what = f"{where} shows a host key that is not the credential's: compare hostKeys with the server's"
         raise LoginError(LoginFailure.HOST_KEY, what) from None

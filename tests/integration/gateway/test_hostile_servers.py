@@ -12,7 +12,7 @@ from hostile_ssh_server import HostileServer, hostile_server
 from sshload_contract.allow_list import AllowedTarget
 from sshload_gateway.ssh.command import Command, Execution, Outcome, Result
 from sshload_gateway.ssh.destinations import destinations
-from sshload_gateway.ssh.failures import ServerError
+from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
 from sshload_gateway.ssh.listing import Listing, Page, Request
 from sshload_gateway.ssh.login import Account, Secrets, SshLogin
 from staged_ssh_server import CHANNEL_EOF, DISCONNECT, Fields, StagedServer
@@ -93,6 +93,18 @@ def test_a_connection_whose_channel_stays_open_after_a_refusal_gets_no_other_com
 
     with hostile_server(serve) as running:
         assert _play(running, refused) == is_sound
+
+
+def test_a_server_that_takes_stdin_by_the_byte_gets_none() -> None:
+    data: list[bytes] = []
+
+    def serve(server: StagedServer) -> None:
+        server.open_channel(packet_bytes=1)
+        data.append(server.hear(CHANNEL_DATA, DISCONNECT))
+
+    with hostile_server(serve) as running, pytest.raises(SessionRefusedError):
+        _play(running, lambda ssh: _run(ssh, timeout_s=2, stdin=b"read this"))
+    assert [message[0] for message in data] in ([], [DISCONNECT])
 
 
 def test_a_connection_that_is_lost_before_the_server_confirms_a_command_is_told_as_lost() -> None:
