@@ -13,7 +13,7 @@ _CONNECTIONS = 6
 
 _DURATION = "2s"
 _INTERVAL = "5s"
-"""Of which a generator may stand still for a tenth without spoiling a burst's rate of errors."""
+"""The error rate of a burst can be judged while the generator stands still for at most a tenth of this."""
 
 _VALUES = {
     "load.arrivals.rate": "2,4",

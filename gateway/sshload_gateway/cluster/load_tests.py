@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import aiohttp
+from sshload_gateway.bounded import joined
 
 _ANSWER_S: Final = 10.0
 _LARGEST_ANSWER: Final = 4 * 1024 * 1024
@@ -93,22 +92,14 @@ class LoadTests:
                     allow_redirects=False,
                 ) as answer,
             ):
-                return answer.status, json.loads(await _content(answer))
+                pieces = answer.content.iter_chunked(_LARGEST_ANSWER)
+                return answer.status, json.loads(await joined(pieces, _LARGEST_ANSWER, "the answer"))
         except aiohttp.ClientError as error:
             raise _unavailable(error) from error
 
 
 def _unavailable(error: Exception) -> ClusterUnavailableError:
     return ClusterUnavailableError(f"the API server does not answer: {type(error).__name__}")
-
-
-async def _content(answer: "aiohttp.ClientResponse") -> bytes:
-    content = bytearray()
-    async for piece in answer.content.iter_chunked(_LARGEST_ANSWER):
-        content += piece
-        if len(content) > _LARGEST_ANSWER:
-            raise ValueError("the answer is too large")
-    return bytes(content)
 
 
 def _one_line(message: object) -> str:

@@ -6,12 +6,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import jwt
 
-if TYPE_CHECKING:
-    import aiohttp
+from sshload_gateway.bounded import joined
 
 _LOG: Final = logging.getLogger(__name__)
 _LARGEST_BYTES: Final = 256 * 1024
@@ -98,22 +97,13 @@ def from_url(url: str) -> Source:
                 aiohttp.ClientSession(timeout=limits) as session,
                 session.get(url, allow_redirects=False) as answer,
             ):
-                return await _content(answer)
+                if answer.status != 200:  # noqa: PLR2004 - OK
+                    raise ValueError(f"the answer is {answer.status}")
+                return await joined(answer.content.iter_chunked(_LARGEST_BYTES), _LARGEST_BYTES, "the key set")
         except aiohttp.ClientError as error:
             raise OSError("the issuer does not answer") from error
 
     return fetch
-
-
-async def _content(answer: "aiohttp.ClientResponse") -> bytes:
-    if answer.status != 200:  # noqa: PLR2004 - OK
-        raise ValueError(f"the answer is {answer.status}")
-    content = bytearray()
-    async for piece in answer.content.iter_chunked(_LARGEST_BYTES):
-        content += piece
-        if len(content) > _LARGEST_BYTES:
-            raise ValueError("the key set is too large")
-    return bytes(content)
 
 
 def _bounded(path: Path) -> bytes:

@@ -1,4 +1,5 @@
-from sshload_worker.coordination.connected_workers import LOST_AFTER_S, WorkerRegistry
+from sshload_worker.coordination.connected_workers import WorkerRegistry
+from sshload_worker.coordination.messages import LOST_AFTER_S
 
 
 def started(*indexes: int) -> WorkerRegistry:

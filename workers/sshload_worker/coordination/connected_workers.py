@@ -17,9 +17,6 @@ from sshload_contract.wire.report import LoginFailure, Report
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close
 
-LOST_AFTER_S = 10.0
-"""So long a worker may be silent: one of three runs that shared half a core was silent for 5.6 s, waiting for it."""
-
 _LOOKED_AT_EVERY_S = 2.0
 """A master that looks less often than this was itself delayed, and has messages yet to read."""
 
@@ -116,7 +113,7 @@ class WorkerRegistry:
         for index, member in self._members.items():
             member.seen_s = min(member.seen_s + unheard_s, now_s)
             silent_s = now_s - member.seen_s
-            if self._started and not member.final and not member.lost and silent_s > LOST_AFTER_S:
+            if self._started and not member.final and not member.lost and silent_s > messages.LOST_AFTER_S:
                 member.lost = f"worker {index} was silent for {silent_s:.1f} s"
 
     @property

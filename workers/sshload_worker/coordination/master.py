@@ -16,7 +16,7 @@ from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.connected_workers import LOST_AFTER_S, WorkerLine, WorkerRegistry
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.stats import stats_in_path
 from sshload_worker.pacing.share import TrialOrder
@@ -276,7 +276,7 @@ class Master:
     def _await_end(self, trial: TrialCourse) -> None:
         """Wait for all final reports; after an early end, or when they are overdue, only for a short while."""
         overdue_s = monotonic() + self.config.start_lead_s + trial.planned_s + self.config.drain_s
-        deadline_s = overdue_s + LOST_AFTER_S
+        deadline_s = overdue_s + messages.LOST_AFTER_S
         stopping = False
         while not self.worker_registry.all_done and monotonic() < deadline_s:
             if self._early is not None and not stopping:
@@ -285,7 +285,7 @@ class Master:
                 deadline_s = monotonic() + _STOP_TIMEOUT_S
             elif not stopping and trial.end_if_hopeless(monotonic()):
                 self._line.send(messages.FINISH)
-                deadline_s = monotonic() + self.config.drain_s + LOST_AFTER_S
+                deadline_s = monotonic() + self.config.drain_s + messages.LOST_AFTER_S
             self._wait(min(SNAPSHOT_INTERVAL_S, max(deadline_s - monotonic(), 0)))
             self._note_losses()
         if not self.worker_registry.all_done:

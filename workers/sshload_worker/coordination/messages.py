@@ -21,6 +21,9 @@ from sshload_contract.wire.bounds import Amount
 from zmq.utils import z85
 
 _PLAIN_SOCKET: Any = zmqrpc.BaseSocket.__init__
+LOST_AFTER_S = 10.0
+"""How long a worker or the master may be silent. Where three runs shared half a core, one waited 5.6 s for a CPU."""
+
 _TOKEN = re.compile(r"[0-9a-f]{64}")
 
 HELLO = "sshloadHello"

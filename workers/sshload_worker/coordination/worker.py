@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 Refusal = GeneratorFaultError | TargetNotAllowedError | LoginFailure
 """Why a worker can take no part in the load."""
 
-HEARTBEAT_TIMEOUT_S = 10.0
-"""So long the master may be silent, which may have to wait for a CPU as a worker may (LOST_AFTER_S)."""
-
 _WATCH_INTERVAL_S = 0.5
 _PROBLEM_INTERVAL_S = 1.0
 _PORTS_POLL_S = 0.5
@@ -333,6 +330,6 @@ class Worker:
             before_s = monotonic()
             gevent.sleep(_WATCH_INTERVAL_S)
             self._heartbeat_s += max(monotonic() - before_s - 2 * _WATCH_INTERVAL_S, 0)
-            if monotonic() - self._heartbeat_s > HEARTBEAT_TIMEOUT_S:
-                self.leave(f"the master was silent for {HEARTBEAT_TIMEOUT_S:g} s")
+            if monotonic() - self._heartbeat_s > messages.LOST_AFTER_S:
+                self.leave(f"the master was silent for {messages.LOST_AFTER_S:g} s")
                 return
