@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import asyncssh
 from sshload_contract.addresses import Address
@@ -13,10 +13,12 @@ from sshload_gateway.ssh.destinations import Destinations
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
 from sshload_gateway.ssh.keys import load_private_key
 from sshload_gateway.ssh.lean import lean_connection
-from sshload_gateway.ssh.packet_size import refuse_small_packets
 
 _KEEPALIVE_S: Final = 15
 _LONGEST_REASON: Final = 200
+_LEAST_PACKET_BYTES: Final = 256
+"""OpenSSH takes 32,768."""
+
 _CIPHERS: Final = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 """First those that take one call of OpenSSL for each packet: asyncssh's first choice takes six."""
 
@@ -118,7 +120,7 @@ async def _connect(
             compression_algs=None,
             encryption_algs=_CIPHERS,
         )
-        return refuse_small_packets(lean_connection(ssh))
+        return _refuse_small_packets(lean_connection(ssh))
     except asyncssh.HostKeyNotVerifiable:
         what = f"{where} shows a host key that is not the credential's: compare hostKeys with the server's"
         raise LoginError(LoginFailure.HOST_KEY, what) from None
@@ -134,6 +136,29 @@ async def _connect(
     except OSError as error:
         what = f"{where} cannot be reached: {_one_line(error)}"
         raise _UnreachableError(LoginFailure.UNREACHABLE, what) from None
+
+
+def _refuse_small_packets(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConnection:
+    """Let a connection end where the server opens a channel whose packets may hold next to nothing; return it.
+
+    asyncssh sends what the window has room for at one go, whatever the size of its packets. At a byte each, a megabyte
+    of stdin takes it ten seconds, in which the gateway serves nobody.
+    """
+    add = ssh.add_channel
+
+    def add_channel(channel: Any) -> int:
+        confirm = channel.process_open_confirmation
+
+        def confirmed(number: int, window: int, packet_bytes: int, packet: Any) -> None:
+            if packet_bytes < _LEAST_PACKET_BYTES:
+                raise asyncssh.ProtocolError(f"packets of {packet_bytes} bytes are too small")
+            confirm(number, window, packet_bytes, packet)
+
+        channel.process_open_confirmation = confirmed
+        return add(channel)
+
+    ssh.add_channel = add_channel  # type: ignore[method-assign, assignment]  # no option does it
+    return ssh
 
 
 def _one_line(error: BaseException) -> str:
