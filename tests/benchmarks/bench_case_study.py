@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from record import add_folder, keep, machine
-from study_figures import Scale, figure_1, figure_2, outlier, windows
+from study_figures import Scale, figure_1, listing, outlier, uptime, windows, within_two_seconds
 from study_gateway import gateway, policies
 from study_runs import Study
 
@@ -24,7 +24,9 @@ _PARTS: Final[Mapping[str, tuple[str, Callable[[Study, Scale], Iterator[str]]]]]
     "figure-1": ("figure 1, response time by rate", figure_1),
     "outlier": ("figure 1, its outlier", outlier),
     "windows": ("windows at 20 ms of round trip", windows),
-    "figure-2": ("figure 2, many clients at one instant", figure_2),
+    "figure-2-uptime": ("figure 2, many clients at one instant with `uptime`", uptime),
+    "figure-2-ls": ("figure 2, many clients at one instant with `ls`", listing),
+    "figure-2-spread": ("figure 2, as many clients within two seconds", within_two_seconds),
 }
 
 
