@@ -3,6 +3,7 @@
 import gevent
 import pytest
 from gevent import monkey
+from own_children import OwnChildrenLoop
 
 _TURN_S = 0.1
 
@@ -16,6 +17,7 @@ def patch_for_gevent(config: pytest.Config) -> None:
     if config.getoption("dist", "no") != "no" and not is_lane:
         return
     # Processes are started as ever: gevent's own fork is none for a process with threads.
+    gevent.config.loop = OwnChildrenLoop
     monkey.patch_all(subprocess=False, os=False, signal=False)
     if is_lane:
         gevent.spawn(_keep_the_loop_running)

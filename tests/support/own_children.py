@@ -1,0 +1,52 @@
+"""An event loop of gevent's that waits for the children that it is told of, and for no others.
+
+libev's own waits for all children of its process once it waits for one. Whoever else waits for a child then learns that
+it has ended, and not how: `subprocess` takes that for the exit code 0. In a worker nobody else does, because gevent has
+replaced `subprocess`; a process of tests starts its programs with the real one.
+"""
+
+import os
+from collections.abc import Callable
+
+from gevent.core import loop as libev_loop  # type: ignore[import-not-found]  # types-gevent leaves it out
+
+_READABLE = 1
+
+
+class OwnChild:
+    """A watcher as `loop.child` gives them: `rstatus` is how the process ended, as wait(2) tells it."""
+
+    def __init__(self, loop: "OwnChildrenLoop", pid: int) -> None:
+        self.pid = pid
+        self.rstatus = 0
+        self._descriptor = os.pidfd_open(pid)
+        self._end = loop.io(self._descriptor, _READABLE)
+
+    def start(self, callback: Callable[[], object]) -> None:
+        """Call `callback` once the process has ended."""
+        self._end.start(self._note_end, callback)
+
+    def stop(self) -> None:
+        """Call nobody any more."""
+        self._end.stop()
+
+    def close(self) -> None:
+        """Give up what it holds, once it is stopped."""
+        self._end.close()
+        os.close(self._descriptor)
+
+    def _note_end(self, callback: Callable[[], object]) -> None:
+        self._end.stop()
+        _, self.rstatus = os.waitpid(self.pid, 0)
+        callback()
+
+
+class OwnChildrenLoop(libev_loop):  # type: ignore[misc]  # likewise
+    """gevent's loop but for its children. To be named to gevent before its first hub is there."""
+
+    def install_sigchld(self) -> None:
+        """Leave SIGCHLD alone."""
+
+    def child(self, pid: int) -> OwnChild:
+        """Return what waits for the end of one child."""
+        return OwnChild(self, pid)
