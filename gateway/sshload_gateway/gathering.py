@@ -1,7 +1,10 @@
 """What is written in one turn of the event loop, as one: a write to a socket costs as much as parsing a request."""
 
 import asyncio
-from typing import Any
+from typing import Any, Final
+
+_AT_MOST_BYTES: Final = 65_536
+"""What is more than this is sent at once: whoever writes it is to hear soon that the other side takes no more."""
 
 
 class GatheringTransport(asyncio.Transport):
@@ -12,17 +15,21 @@ class GatheringTransport(asyncio.Transport):
         self._inner = inner
         self._loop = asyncio.get_running_loop()
         self._pending: list[bytes] = []
+        self._pending_bytes = 0
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Send data at the end of this turn."""
+        """Send data at the end of this turn, or at once where it has become much."""
         if not self._pending:
             self._loop.call_soon(self.flush)
         self._pending.append(bytes(data))
+        self._pending_bytes += len(data)
+        if self._pending_bytes >= _AT_MOST_BYTES:
+            self.flush()
 
     def flush(self) -> None:
         """Send what was written, unless the connection ended in this turn: uvloop's transport then raises an error."""
         if self._pending:
-            pending, self._pending = self._pending, []
+            pending, self._pending, self._pending_bytes = self._pending, [], 0
             if not self._inner.is_closing():
                 self._inner.write(b"".join(pending))
 
@@ -33,7 +40,7 @@ class GatheringTransport(asyncio.Transport):
 
     def abort(self) -> None:
         """Close at once: what was written in this turn is lost."""
-        self._pending = []
+        self._pending, self._pending_bytes = [], 0
         self._inner.abort()
 
     def write_eof(self) -> None:
@@ -83,4 +90,4 @@ class GatheringTransport(asyncio.Transport):
 
     def get_write_buffer_size(self) -> int:
         """Return how many bytes are not sent yet."""
-        return sum(map(len, self._pending)) + self._inner.get_write_buffer_size()
+        return self._pending_bytes + self._inner.get_write_buffer_size()

@@ -149,6 +149,7 @@ def _uvicorn(app: ASGIApp, shutdown_s: float) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=HttpProtocol,
+        ws="none",
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -23,6 +23,7 @@ _LOG: Final = logging.getLogger(__name__)
 PUBLIC: Final = ("/sshapi/v2/", "/openapi.json")
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _METHODS: Final = ("DELETE", "GET", "POST")
+_PIECE_BYTES: Final = 65_536
 
 
 class RequestMetrics:
@@ -70,7 +71,9 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-            await send(message)
+                await send(message)
+            else:
+                await _in_pieces(message, send)
 
         try:
             await self._admit(scope, receive, counted)
@@ -126,6 +129,20 @@ class Guard:
         fields = {"method": method, "route": route, "status": status, "seconds": round(duration_s, 6)}
         caller = scope.get("state", {}).get("caller")
         _LOG.info("request", extra=fields if caller is None else {**fields, "caller": caller})
+
+
+async def _in_pieces(message: Message, send: Send) -> None:
+    """Send a part of a body so that the client has taken nearly all of it before the request is over.
+
+    A server waits for the client only before it sends something more.
+    """
+    body = message.get("body", b"")
+    begin = 0
+    while len(body) - begin > _PIECE_BYTES:
+        piece = body[begin : begin + _PIECE_BYTES]
+        await send({"type": message["type"], "body": piece, "more_body": True})
+        begin += _PIECE_BYTES
+    await send({**message, "body": body[begin:]} if begin else message)
 
 
 def _bearer(scope: Scope) -> str:

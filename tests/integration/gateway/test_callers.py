@@ -92,6 +92,32 @@ def test_a_caller_runs_no_more_commands_at_a_time_than_it_may(place: Place, sshd
         assert caller.run("server", "true").status_code == 200
 
 
+def test_a_request_is_under_way_until_its_answer_was_taken(place: Place, sshd: SshServer) -> None:
+    folder = place.folder / "gateway-of-answers-that-nobody-takes"
+    folder.mkdir()
+    with gateway_process(folder, [sshd.port], limits={"underWay": 1}) as gateway, socket.socket() as client:
+        caller = gateway.caller()
+        caller.store("server", sshd).raise_for_status()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.connect(("127.0.0.1", int(gateway.url.rpartition(":")[2])))
+        body = json.dumps({"command": "head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2"}).encode()
+        head = (
+            "POST /sshapi/v2/server HTTP/1.1",
+            "Host: gateway.example.com",
+            f"Authorization: Bearer {caller.token}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+            "Connection: close",
+        )
+        client.sendall("\r\n".join((*head, "", "")).encode() + body)
+        wait_until(lambda: gateway.metric("sshload_gateway_commands_total", outcome="exited") > 0, "the command ends")
+
+        assert caller.run("server", "true").status_code == 429
+        answer = b"".join(iter(lambda: client.recv(1_000_000), b""))
+        assert answer.count(b"\\u0000") == 2_000_000
+        wait_until(lambda: caller.run("server", "true").status_code == 200, "the request is over")
+
+
 def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(limited: GatewayProcess) -> None:
     caller = limited.caller("large")
     body = b"{" + b" " * 4_096

@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sshload_gateway.api.protocol import HttpProtocol
 from sshload_gateway.gathering import GatheringTransport
 from starlette.responses import PlainTextResponse
@@ -32,6 +33,26 @@ class _Wire(asyncio.Transport):
     def resume_reading(self) -> None:
         """Go on."""
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Tell of all that is not sent yet."""
+        assert (high, low) == (0, None)
+
+
+async def _nobody(scope: Any, receive: Any, send: Any) -> None:
+    raise AssertionError((scope, receive, send))
+
+
+def _protocol(app: Any, wire: _Wire) -> HttpProtocol:
+    """Return a connection of a client, whose requests go to an app."""
+    config = Config(app, log_config=None, lifespan="off")
+    config.load()
+    protocol = HttpProtocol(config, ServerState(), {})
+    protocol.connection_made(wire)
+    return protocol
+
 
 def _after_a_turn(write: Callable[[GatheringTransport], None]) -> tuple[list[bytes], _Wire]:
     """Return what was sent at once, and the wire after a turn of the event loop."""
@@ -53,6 +74,19 @@ def test_what_is_written_in_a_turn_is_sent_once_at_its_end() -> None:
 
     at_once, wire = _after_a_turn(write)
     assert (at_once, wire.writes) == ([], [b"one two three"])
+
+
+def test_much_is_sent_at_once() -> None:
+    much = bytes(65_536)
+
+    def write(transport: GatheringTransport) -> None:
+        transport.write(b"little")
+        transport.write(much)
+        assert transport.get_write_buffer_size() == 0
+        transport.write(b"little")
+
+    at_once, wire = _after_a_turn(write)
+    assert (at_once, wire.writes) == ([b"little" + much], [b"little" + much, b"little"])
 
 
 def test_what_is_written_before_a_close_is_sent() -> None:
@@ -82,6 +116,22 @@ def test_what_is_written_in_the_turn_in_which_the_connection_ends_is_lost() -> N
     assert (wire.writes, wire.is_closed) == ([], True)
 
 
+def test_a_client_that_takes_no_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sshload_gateway.api.protocol._TAKEN_WITHIN_S", 0)
+
+    async def claim(*, takes: bool) -> bool:
+        wire = _Wire()
+        protocol = _protocol(_nobody, wire)
+        protocol.pause_writing()
+        if takes:
+            protocol.resume_writing()
+        await asyncio.sleep(0.01)
+        return wire.is_closed
+
+    assert asyncio.run(claim(takes=False))
+    assert not asyncio.run(claim(takes=True))
+
+
 def test_an_answer_is_sent_at_once_in_one_write() -> None:
     sent: list[list[bytes]] = []
 
@@ -92,10 +142,7 @@ def test_an_answer_is_sent_at_once_in_one_write() -> None:
             await PlainTextResponse("the body")(scope, receive, send)
             sent.append(list(wire.writes))
 
-        config = Config(app, log_config=None, lifespan="off")
-        config.load()
-        protocol = HttpProtocol(config, ServerState(), {})
-        protocol.connection_made(wire)
+        protocol = _protocol(app, wire)
         protocol.data_received(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
         await asyncio.gather(*protocol.tasks)
         protocol.connection_lost(None)
