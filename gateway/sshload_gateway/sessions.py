@@ -1,5 +1,6 @@
 """From a caller's credential to work on a session: the store, the seal and the pool together."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from sshload_gateway.ssh.failures import (
     SupersededError,
 )
 from sshload_gateway.ssh.login import Account, Secrets
+from sshload_gateway.ssh.pauses import pause_s
 from sshload_gateway.ssh.pool import Pool, Session
 from sshload_gateway.store.credentials import Credential, Credentials
 from sshload_gateway.store.sealing import Seal, SealError
@@ -79,6 +81,7 @@ class Sessions:
     async def _do(
         self, credential: Credential, attempt: Callable[[], Attempt[_Answer]], deadline_s: float
     ) -> tuple[_Answer, Served]:
+        refusals = 0
         while True:
             session = await self.pool.acquire(_account(credential), lambda: self._secrets(credential), deadline_s)
             work = attempt()
@@ -87,6 +90,9 @@ class Sessions:
             except SessionRefusedError:
                 if not self.pool.refused(session):
                     raise
+                refusals += 1
+                if refusals > 1:  # it may go on like that
+                    await asyncio.sleep(pause_s(refusals))
                 continue
             except BaseException:
                 self._give_back(session, is_sound=work.is_sound)

@@ -88,6 +88,9 @@ class Lane:
     failure: LoginError | None = None
     """Why the last login did not come about, until one does."""
     refused_until_s: float = 0.0
+    pause_until_s: float = 0.0
+    """Until when it logs in no more because connections ended on which nothing had been done."""
+    losses_in_a_row: int = 0
     is_superseded: bool = False
 
     def with_room(self) -> Connection | None:
@@ -99,9 +102,14 @@ class Lane:
         expected = self.opening * sessions_of_one
         return len(self.waiters) > expected and len(self.connections) + self.opening + self.closing < connections
 
+    def has_served(self) -> None:
+        """Hear that something was done on a connection, so that the next one may be opened at once."""
+        self.losses_in_a_row, self.pause_until_s = 0, 0.0
+
     def is_unused(self, now_s: float) -> bool:
         """Tell whether there is nothing to remember."""
-        return not (self.connections or self.waiters or self.opening or self.closing or now_s < self.refused_until_s)
+        has_some = self.connections or self.waiters or self.opening or self.closing
+        return not (has_some or now_s < max(self.refused_until_s, self.pause_until_s))
 
     def drain(self) -> list[Connection]:
         """Let no session begin any more; return the connections that can be closed at once."""

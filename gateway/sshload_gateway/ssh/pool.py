@@ -6,7 +6,6 @@ before its login begins until it has been closed.
 
 import asyncio
 import math
-import random
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -20,11 +19,10 @@ from sshload_gateway.ssh.destinations import canonical_host
 from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, SupersededError
 from sshload_gateway.ssh.lane import Connection, Host, Lane
 from sshload_gateway.ssh.login import Account, Login, Secrets
+from sshload_gateway.ssh.pauses import LONGEST_PAUSE_S, pause_s
 from sshload_gateway.ssh.policy import Limits
 
 _CLOSE_S: Final = 2.0
-_FIRST_PAUSE_S: Final = 0.1
-_LONGEST_PAUSE_S: Final = 2.0
 _SWEEP_S: Final = 1.0
 
 
@@ -92,14 +90,14 @@ class Pool:
         """
         began_s = self._clock()
         lane = self._lane(account, secrets)
-        self._admit(lane, began_s)
+        self._admit(lane, began_s, deadline_s)
         waiter: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
         lane.waiters.append(waiter)
         self._waiting[account] = lane
         self._waiters += 1
         self._serve()
         try:
-            async with asyncio.timeout(max(0.0, deadline_s - self._clock())):
+            async with asyncio.timeout(deadline_s - began_s):
                 connection = await waiter
         except BaseException as error:
             self._give_up(lane, waiter)
@@ -119,6 +117,7 @@ class Pool:
     def release(self, session: Session) -> None:
         """Take a session back that has ended as it should."""
         session.connection.has_served = True
+        session.connection.lane.has_served()
         self._end_session(session.connection)
         self._serve()
 
@@ -178,13 +177,15 @@ class Pool:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _admit(self, lane: Lane, now_s: float) -> None:
+    def _admit(self, lane: Lane, now_s: float, deadline_s: float) -> None:
         if self._is_closed:
             raise BusyError("the gateway is shutting down", 1)
         if lane.is_superseded:
             raise SupersededError
         if lane.failure is not None and now_s < lane.refused_until_s:
             raise lane.failure
+        if now_s >= deadline_s:
+            raise self._busy(lane)
         if self._waiters >= self._limits.waiting:
             raise BusyError(f"{self._waiters} requests wait for a session already", self._retry_after_s())
 
@@ -234,9 +235,9 @@ class Pool:
     def _may_log_in(self, lane: Lane) -> bool:
         limits, host = self._limits, self._host(lane.account)
         sessions = host.sessions_of_one(limits, self._clock())
-        if self._clock() < lane.refused_until_s or not lane.wants_connection(sessions, limits.connections_of_one):
+        if not lane.wants_connection(sessions, limits.connections_of_one) or host.logins >= limits.logins_per_host:
             return False
-        if host.logins >= limits.logins_per_host or self._clock() < host.pause_until_s:
+        if self._clock() < max(lane.refused_until_s, lane.pause_until_s, host.pause_until_s):
             return False
         if host.connections >= limits.connections_per_host:
             self._make_room(lane, host)
@@ -325,10 +326,7 @@ class Pool:
         now_s = self._clock()
         if failure.may_pass:
             host.drops_in_a_row += 1
-            longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(host.drops_in_a_row, 10))
-            pause_s = random.uniform(longest / 2, longest)  # noqa: S311 - spreads logins, guards nothing
-            host.pause_until_s = now_s + pause_s
-            asyncio.get_running_loop().call_later(pause_s, self._serve)
+            host.pause_until_s = now_s + self._serve_after_pause(host.drops_in_a_row)
             return
         if failure.is_refusal:  # others may log in to this host meanwhile
             lane.refused_until_s = now_s + self._limits.refusal_pause_s
@@ -337,8 +335,8 @@ class Pool:
         elif failure.is_refusal:
             asyncio.get_running_loop().call_later(self._limits.refusal_pause_s, self._serve)
         else:
-            host.pause_until_s = now_s + _LONGEST_PAUSE_S
-            asyncio.get_running_loop().call_later(_LONGEST_PAUSE_S, self._serve)
+            host.pause_until_s = now_s + LONGEST_PAUSE_S
+            asyncio.get_running_loop().call_later(LONGEST_PAUSE_S, self._serve)
 
     def _fail(self, lane: Lane, error: Exception) -> None:
         while lane.waiters:
@@ -405,7 +403,25 @@ class Pool:
         connection.is_lost = True
         connection.lane.connections.remove(connection)
         self._metrics.closed.labels("lost").inc()
+        if not connection.has_served:
+            self._served_nothing(connection.lane)
         self._gone(connection)
+
+    def _served_nothing(self, lane: Lane) -> None:
+        """Let a credential wait whose connection ended before anything was done on it: the next one may end so too.
+
+        Others of the host go on: what one user does may end that user's connections.
+        """
+        lane.losses_in_a_row += 1
+        where = f"{lane.account.host} port {lane.account.port}"
+        lane.failure = LoginError(LoginFailure.DROPPED, f"{where} ended a connection on which nothing was done yet")
+        lane.pause_until_s = self._clock() + self._serve_after_pause(lane.losses_in_a_row)
+
+    def _serve_after_pause(self, failures_in_a_row: int) -> float:
+        """Return how long to pause after so many failures, after which requests are served again."""
+        time_s = pause_s(failures_in_a_row)
+        asyncio.get_running_loop().call_later(time_s, self._serve)
+        return time_s
 
     def _gone(self, connection: Connection) -> None:
         self._uncount(connection.host)
@@ -442,6 +458,6 @@ class Pool:
                         self._close_all([connection], "expired")
                 self._forget_unused(lane)
             for place, host in list(self._hosts.items()):
-                if host.connections == 0 and now_s >= host.pause_until_s + _LONGEST_PAUSE_S:
+                if host.connections == 0 and now_s >= host.pause_until_s + LONGEST_PAUSE_S:
                     del self._hosts[place]
             self._serve()

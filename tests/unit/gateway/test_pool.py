@@ -44,6 +44,11 @@ class _Connection:
         self.is_closed = True
         asyncio.get_running_loop().call_soon(self.on_lost)
 
+    def lose(self) -> None:
+        """End as where the server hangs up."""
+        self.is_closed = True
+        self.on_lost()
+
     async def wait_closed(self) -> None:
         await asyncio.sleep(0)
 
@@ -314,6 +319,44 @@ def test_a_dropped_login_is_tried_again() -> None:
         servers.failures = [LoginFailure.DROPPED, LoginFailure.DROPPED]
         pool.release(await pool.acquire(ADA, _secrets, pool.deadline_s()))
         assert servers.failures == []
+
+    _play(claim)
+
+
+def test_connections_that_end_before_they_served_are_not_replaced_at_once_and_delay_no_other_credential() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        ada = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        servers.opened[0].lose()
+        pool.refused(ada)
+        wait = asyncio.ensure_future(pool.acquire(ADA, _secrets, pool.deadline_s()))
+        bob = await pool.acquire(BOB, _secrets, pool.deadline_s())
+        await _settle()
+        assert not wait.done()
+        assert len(servers.opened) == 2
+        pool.release(bob)
+        pool.release(await wait)
+
+    _play(claim)
+
+
+def test_a_connection_that_ends_with_a_session_that_was_served_is_replaced_at_once() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        ada = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        servers.opened[0].lose()
+        pool.release(ada)
+        again = asyncio.ensure_future(pool.acquire(ADA, _secrets, pool.deadline_s()))
+        await _settle()
+        assert again.done()
+        pool.release(await again)
+
+    _play(claim)
+
+
+def test_a_wait_that_begins_too_late_is_busy_although_a_session_is_free() -> None:
+    async def claim(pool: Pool, _servers: _Servers) -> None:
+        pool.release(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+        with pytest.raises(BusyError):
+            await pool.acquire(ADA, _secrets, asyncio.get_running_loop().time())
 
     _play(claim)
 

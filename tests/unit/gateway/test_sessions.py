@@ -1,0 +1,106 @@
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from sshload_contract.gateway_policy import PolicyName
+from sshload_gateway.metrics import PoolMetrics
+from sshload_gateway.sessions import Sessions
+from sshload_gateway.ssh.failures import BusyError, SessionRefusedError
+from sshload_gateway.ssh.login import Account, Secrets
+from sshload_gateway.ssh.policy import Limits
+from sshload_gateway.ssh.pool import Pool
+from sshload_gateway.store.credentials import Credential
+from sshload_gateway.store.sealing import Sealed
+
+_LIMITS = Limits(
+    policy=PolicyName.POOL,
+    connections=4,
+    connections_per_host=4,
+    connections_per_credential=4,
+    sessions=4,
+    sessions_per_connection=4,
+    logins_per_host=4,
+    waiting=4,
+    wait_s=0.5,
+    idle_s=1_000,
+    age_s=1_000,
+    refusal_pause_s=0,
+)
+_STORED = Credential("1", "ada", "server", 1, "host", 22, "load", (), "", Sealed("first", b""), 0, 0)
+_TRIES_AT_MOST = 10
+"""Of pauses that grow from a tenth of a second, no more fit into the time that a request may wait."""
+
+
+class _Stored:
+    async def find(self, owner: str, name: str) -> Credential:
+        assert (owner, name) == (_STORED.owner, _STORED.name)
+        return _STORED
+
+
+class _Opened:
+    def open(self, sealed: Sealed, about: tuple[str, str]) -> bytes:
+        raise AssertionError(f"nobody needs {sealed} of {about}")
+
+
+@dataclass(eq=False)
+class _Connection:
+    on_lost: Callable[[], None]
+
+    def close(self) -> None:
+        """End."""
+
+    async def wait_closed(self) -> None:
+        """Have ended."""
+
+
+@dataclass
+class _Attempts:
+    """Work that is done once, and then refused again and again."""
+
+    tries: int = 0
+    ends_connections: bool = False
+    is_sound: bool = True
+    opened: list[_Connection] = field(default_factory=list)
+
+    async def login(self, account: Account, secrets: Callable[[], Secrets], on_lost: Callable[[], None]) -> Any:
+        assert account.host == _STORED.host
+        assert callable(secrets)
+        self.opened.append(_Connection(on_lost))
+        return self.opened[-1]
+
+    async def run(self, ssh: Any) -> str:
+        self.tries += 1
+        await asyncio.sleep(0)
+        if self.tries == 1 and not self.ends_connections:
+            return "done"
+        if self.ends_connections:
+            ssh.on_lost()
+        raise SessionRefusedError
+
+
+def _play(attempts: _Attempts) -> None:
+    async def play() -> None:
+        pool = Pool(_LIMITS, attempts.login, PoolMetrics(CollectorRegistry()), asyncio.get_running_loop().time)
+        sessions = Sessions(_Stored(), _Opened(), pool)  # type: ignore[arg-type]
+        if not attempts.ends_connections:
+            await sessions.do("ada", "server", lambda: attempts)
+        with pytest.raises(BusyError):
+            await sessions.do("ada", "server", lambda: attempts)
+        await pool.close(0)
+
+    asyncio.run(play())
+
+
+def test_a_server_that_served_and_then_opens_no_session_is_asked_a_few_times_until_the_request_has_waited() -> None:
+    attempts = _Attempts()
+    _play(attempts)
+    assert 2 < attempts.tries <= _TRIES_AT_MOST
+
+
+def test_a_server_that_ends_each_connection_is_logged_in_to_a_few_times_until_the_request_has_waited() -> None:
+    attempts = _Attempts(ends_connections=True)
+    _play(attempts)
+    assert 1 < len(attempts.opened) <= _TRIES_AT_MOST
