@@ -70,7 +70,7 @@ class Execution:
         that left this group lives on, and OpenSSH signals nothing that runs as root.
 
         Raises SessionRefusedError where nothing ran because the server opened no session, and ServerError where it
-        opened one and refused the command.
+        opened none in time, or opened one and refused the command.
         """
         began_s = time.monotonic()
         deadline = asyncio.get_running_loop().time() + self._command.timeout_s
@@ -79,6 +79,9 @@ class Execution:
                 await self._open(ssh)
                 outcome = await _ended(self._running)
         except TimeoutError:
+            if self._running.channel is None:
+                what = f"the server opened no session within {self._command.timeout_s:g} s, and nothing ran"
+                raise ServerError(what) from None
             outcome = Outcome.TIMEOUT
         except asyncio.CancelledError:
             await asyncio.shield(_end(self._running))

@@ -13,11 +13,17 @@ from sshload_gateway.ssh.destinations import Destinations
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
 from sshload_gateway.ssh.keys import load_private_key
 from sshload_gateway.ssh.lean import lean_connection
+from sshload_gateway.ssh.turns import read_in_turns
 
 _KEEPALIVE_S: Final = 15
 _LONGEST_REASON: Final = 200
 _LEAST_PACKET_BYTES: Final = 256
 """OpenSSH takes 32,768."""
+
+_KEX: Final = "-diffie-hellman-group-exchange-*"
+"""None in which the server chooses the group: OpenSSL looks for minutes whether a large number is prime, and nothing
+else runs meanwhile.
+"""
 
 _CIPHERS: Final = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 """First those that take one call of OpenSSL for each packet: asyncssh's first choice takes six."""
@@ -78,6 +84,10 @@ class _Client(asyncssh.SSHClient):
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
 
+    def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
+        """Let no server keep others from their turn."""
+        read_in_turns(conn)
+
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncssh's signature
         """Tell the pool."""
         self._on_lost()
@@ -119,6 +129,7 @@ async def _connect(
             keepalive_interval=_KEEPALIVE_S,
             compression_algs=None,
             encryption_algs=_CIPHERS,
+            kex_algs=_KEX,
         )
         return _refuse_small_packets(lean_connection(ssh))
     except asyncssh.HostKeyNotVerifiable:

@@ -107,6 +107,25 @@ def test_a_server_that_takes_stdin_by_the_byte_gets_none() -> None:
     assert [message[0] for message in data] in ([], [DISCONNECT])
 
 
+def test_no_key_exchange_is_offered_in_which_the_server_chooses_a_group() -> None:
+    async def offered(ssh: asyncssh.SSHClientConnection) -> bytes:
+        return ssh._client_kexinit
+
+    with hostile_server(StagedServer.await_end) as running:
+        offer = _play(running, offered)
+    assert b"curve25519-sha256" in offer
+    assert b"group-exchange" not in offer
+
+
+def test_a_command_of_which_no_session_is_opened_in_time_has_not_run() -> None:
+    def serve(server: StagedServer) -> None:
+        server.hear_channel()
+        server.hear(DISCONNECT)
+
+    with hostile_server(serve) as running, pytest.raises(ServerError, match="nothing ran"):
+        _play(running, lambda ssh: _run(ssh, timeout_s=0.1))
+
+
 def test_a_connection_that_is_lost_before_the_server_confirms_a_command_is_told_as_lost() -> None:
     def serve(server: StagedServer) -> None:
         server.open_channel()

@@ -1,0 +1,93 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from sshload_gateway.ssh.turns import ReadInTurns
+
+_MUCH = 100_000
+_OF_A_TURN = 8_192
+
+
+class _Transport(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_paused = False
+        self.is_closed = False
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_paused = False
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+
+class _Heard(asyncio.Protocol):
+    """Keeps what it is given, with the end as the last of it."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def data_received(self, data: bytes) -> None:
+        self.parts.append(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        assert exc is None
+        self.parts.append(b"end")
+
+
+def _play(claim: Callable[[ReadInTurns, _Transport, _Heard], Any]) -> None:
+    async def play() -> None:
+        transport, heard = _Transport(), _Heard()
+        await claim(ReadInTurns(heard, transport), transport, heard)
+
+    asyncio.run(play())
+
+
+def test_much_is_given_in_parts_of_which_each_has_its_turn_and_nothing_is_read_meanwhile() -> None:
+    async def claim(reader: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        data = bytes(range(250)) * (_MUCH // 250)
+        reader.data_received(data)
+        turns = 1
+        while transport.is_paused:
+            assert len(heard.parts) <= turns
+            await asyncio.sleep(0)
+            turns += 1
+        assert max(map(len, heard.parts)) == _OF_A_TURN
+        assert b"".join(heard.parts) == data
+
+    _play(claim)
+
+
+def test_little_is_given_at_once() -> None:
+    async def claim(reader: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        reader.data_received(b"little")
+        assert (heard.parts, transport.is_paused) == ([b"little"], False)
+
+    _play(claim)
+
+
+def test_an_end_comes_behind_all_that_came_before() -> None:
+    async def claim(reader: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        reader.data_received(bytes(_MUCH))
+        transport.is_closed = True
+        reader.connection_lost(None)
+        await asyncio.sleep(0)
+        assert heard.parts.pop() == b"end"
+        assert sum(map(len, heard.parts)) == _MUCH
+
+    _play(claim)
+
+
+def test_nothing_is_given_any_more_once_the_connection_closes() -> None:
+    async def claim(reader: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        reader.data_received(bytes(_MUCH))
+        transport.is_closed = True
+        await asyncio.sleep(0)
+        given = len(heard.parts)
+        await asyncio.sleep(0)
+        assert len(heard.parts) == given
+
+    _play(claim)
