@@ -23,6 +23,7 @@ def lean_connection(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConn
     """Make a connection that is logged in lean, until it agrees on new keys; return it."""
     _without_empty_packets(ssh)
     _without_logs(ssh)
+    _without_timer_of_each_packet(ssh)
     if ssh._transport is not None:  # noqa: SLF001 - see above
         ssh._transport = GatheringTransport(ssh._transport)  # noqa: SLF001 - see above
     for encryption in (ssh._send_encryption, ssh._recv_encryption):  # noqa: SLF001 - see above
@@ -55,6 +56,12 @@ def _without_empty_packets(ssh: asyncssh.SSHClientConnection) -> None:
 def _without_logs(ssh: asyncssh.SSHClientConnection) -> None:
     ssh._logger = _Silent()  # noqa: SLF001 - see above
     ssh.log_sent_packet = ssh.log_received_packet = _nothing  # type: ignore[method-assign]
+
+
+def _without_timer_of_each_packet(ssh: asyncssh.SSHClientConnection) -> None:
+    """Let a connection ask the server for a sign of life at even times, and not that long after each packet."""
+    ssh._reset_keepalive_timer()  # noqa: SLF001 - see above
+    ssh._reset_keepalive_timer = _nothing  # type: ignore[method-assign]  # noqa: SLF001 - see above
 
 
 def _nothing(*_arguments: Any, **_options: Any) -> None:
