@@ -32,7 +32,7 @@ NAMESPACED = os.environ.get("SSHLOAD_BENCH_NAMESPACED") == "1"
 SYSTEM = NAMESPACE if NAMESPACED else "sshload-system"
 AT_REST_CPU_S = 0.05
 ASK_EVERY_S = 0.02
-LIMIT_S = 120.0
+LIMIT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def main() -> None:
              "--set", f"namespaced={str(NAMESPACED).lower()}")  # fmt: skip
         asyncio.run(measure(options))
     finally:
-        kubectl("delete", "namespace", NAMESPACE, "--wait=true", "--timeout=180s")
+        kubectl("delete", "namespace", NAMESPACE, "--wait=true", "--timeout=280s")
 
 
 async def measure(options: argparse.Namespace) -> None:
@@ -146,7 +146,7 @@ async def measure_reason(cluster: Cluster, what: str, reason: str, **spec: Any) 
 async def fill(cluster: Cluster, finished: Object, count: int) -> None:
     """Make copies of a finished test while the operator is away, then start the operator."""
     kubectl("scale", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--replicas=0")
-    kubectl("wait", "pod", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator", "--for=delete", "--timeout=60s")
+    kubectl("wait", "pod", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator", "--for=delete", "--timeout=280s")
     at_a_time = asyncio.Semaphore(8)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     status = {**finished["status"], "completionTime": now}
@@ -162,7 +162,7 @@ async def fill(cluster: Cluster, finished: Object, count: int) -> None:
 
     await asyncio.gather(*(copy(number) for number in range(count)))
     kubectl("scale", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--replicas=1")
-    kubectl("rollout", "status", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--timeout=60s")
+    kubectl("rollout", "status", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--timeout=280s")
 
 
 SMALL: Mapping[str, Any] = {"load": {"arrivals": {"stages": [{"rate": 1, "duration": "30s"}]}}}

@@ -20,22 +20,18 @@ from chart_release import (
 from live_cluster import LiveCluster
 
 LONGEST_FIRST = (
+    "test_comparison_examples",
+    "test_comparison",
     "test_schedule",
     "test_operator_lost",
     "test_uninstall",
     "test_hold",
-    "test_comparison_examples",
     "test_external_target",
     "test_benchmark",
     "test_bad_input",
     "test_examples",
-    "test_capacity",
 )
-"""The files whose tests take the longest, so that no lane begins with one of them when the others are done.
-
-Of those with a core for each, the logins of a thousand sessions come first, beside loads of one user. The search for
-the capacity of half a core comes later.
-"""
+"""The files whose tests take the longest, so that no lane begins with one of them when the others are done."""
 
 LAST = "test_rights"
 """The file about what all others have done. Without an audit log, as clusters of others have none, it is left out."""

@@ -13,8 +13,22 @@ from sshload_contract.wire.run_summary import RunSummary
 
 pytestmark = pytest.mark.own_core
 
-EXAMPLE = short_test("19-capacity")
 WITHIN_S = 720
+
+
+def example() -> dict[str, Any]:
+    """Return the example with a server that gets all of its CPU however busy the machine is, and on medians.
+
+    The least amount is one that a slow machine serves with that, in trials whose few samples tell a median.
+    """
+    test = short_test("19-capacity")
+    test["spec"]["target"]["managed"]["resources"]["limits"]["cpu"] = "250m"
+    (latency,) = (one["latency"] for one in test["spec"]["thresholds"] if "latency" in one)
+    latency |= {"percentile": 50, "below": "2s"}
+    return test
+
+
+EXAMPLE = example()
 
 
 @pytest.fixture(name="status", scope="module")
@@ -54,7 +68,8 @@ def test_the_bounds_follow_from_the_trials(status: dict[str, Any]) -> None:
 def test_the_results_are_those_of_the_trial_that_is_named(status: dict[str, Any]) -> None:
     reported = status["capacity"]["trials"][status["capacity"]["reportedTrial"] - 1]
     assert (reported["amount"], reported["state"]) == (status["capacity"]["value"], "passed")
-    assert status["results"]["offeredRate"] == pytest.approx(reported["amount"], rel=0.05)
+    results = status["results"]
+    assert abs(results["offeredRate"] - reported["amount"]) * results["durationSeconds"] <= 1
     assert status["results"]["completedRate"] == reported["completedRate"]
     target = status["results"]["target"]
     assert 0 <= target["accepted"] - target["clientLogins"] <= status["results"]["failures"]

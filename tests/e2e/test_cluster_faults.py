@@ -12,7 +12,7 @@ pytestmark = pytest.mark.alone
 
 def test_a_run_goes_on_while_etcd_stands_still(cluster: LiveCluster) -> None:
     def stand_still() -> None:
-        cluster.running("without-etcd")
+        cluster.load_begun("without-etcd")
         with paused("etcd"):
             time.sleep(6)
 

@@ -1,4 +1,7 @@
-"""A comparison with its statistics: what differs, by how much, and how sure that is."""
+"""A comparison with its statistics: what differs, by how much, and how sure that is.
+
+Each login takes sshd so long that its default of MaxStartups drops some of them however fast or busy the machine is.
+"""
 
 from itertools import pairwise
 from typing import Any
@@ -7,19 +10,23 @@ import pytest
 from followed_comparison import Comparison, compared
 from live_cluster import LiveCluster
 from short_examples import short_example
+from slow_logins import slow_logins
 from statuses import steps_of
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.xdist_group("a comparison")
 
 ROUNDS = 3
-LOGINS = 250
+LOGINS = 90
+SECONDS = 0.5
 LESS = 0.999  # figures are rounded
 
 
 @pytest.fixture(scope="module")
 def comparison(module_cluster: LiveCluster) -> Comparison:
     """The example that compares two settings of MaxStartups."""
-    return compared(module_cluster, short_example("15-max-startups"))
+    objects = short_example("15-max-startups")
+    objects[0]["spec"]["base"]["target"]["managed"]["sshd"]["extraConfig"] = slow_logins(SECONDS)
+    return compared(module_cluster, objects)
 
 
 def test_every_round_has_every_variant_each_time_another_one_first(comparison: Comparison) -> None:
@@ -67,12 +74,11 @@ def test_the_verdict_stands_first_and_the_table_shows_both_variants(comparison: 
 
 def test_a_tuned_max_startups_drops_none_where_the_default_drops_many(comparison: Comparison) -> None:
     errors = comparison.figures("tuned")["errorPercent"]
-    # How many the default drops differs from burst to burst, so three rounds do not always tell: the interval decides.
+    # How many the default drops differs from round to round, so three do not always tell: the interval decides.
     assert errors["difference"] == ("lower" if errors["high"] < 0 else "none"), errors
     assert (errors["difference"] == "lower") == ("errorPercent" in comparison.status["message"])
-    assert errors["value"] < comparison.figures("default")["errorPercent"]["value"]
     for test in comparison.of("default"):
-        assert test["results"]["errors"][0]["outcome"] == "throttled", test["results"]["errors"]
+        assert "throttled" in {error["outcome"] for error in test["results"]["errors"]}
         assert test["results"]["target"]["dropped"]["maxStartups"] > 0
     for test in comparison.of("tuned"):
         assert "throttled" not in {error["outcome"] for error in test["results"].get("errors", [])}

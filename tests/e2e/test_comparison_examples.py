@@ -60,12 +60,12 @@ def test_each_value_of_a_sweep_is_offered(cluster: LiveCluster) -> None:
 
 
 GATEWAYS = {
-    "gateway-login-8": range(8, 100_000),
-    "gateway-user-8": range(1, 2),
-    "gateway-pool-8": range(1, 5),
-    "nginx-gateway-8": range(1, 5),
+    "gateway-login-8": None,
+    "gateway-user-8": 1,
+    "gateway-pool-8": 4,
+    "nginx-gateway-8": 4,
 }
-"""What of the example's gateways is tried, and how many logins the server can see of each."""
+"""What of the example's gateways is tried, and how many logins the server sees at most; None: one of each command."""
 
 
 def key(folder: Path, name: str) -> Path:
@@ -99,7 +99,17 @@ def bastion(cluster: LiveCluster, target_image: str, tmp_path: Path) -> list[dic
     return objects
 
 
-@pytest.mark.own_core
+def tells_what_it_adds(found: Comparison, variant: str, reference: str) -> bool:
+    """Tell whether a variant has a difference in milliseconds where both have a median, and one that fits its ratio.
+
+    A closed load makes so few iterations on a slow server that there may be none.
+    """
+    ours, theirs = (found.figures(one).get("total.p50Ms") for one in (variant, reference))
+    if ours is None or theirs is None:
+        return True
+    return "differenceMs" in ours and (ours["ratio"] - 1) * ours["differenceMs"] >= 0
+
+
 def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
     cluster: LiveCluster, bastion: list[dict[str, Any]]
 ) -> None:
@@ -114,12 +124,9 @@ def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
         **dict.fromkeys(GATEWAYS, "direct-8"),
         "nginx-gateway-8": "gateway-pool-8",
     }
+    ways = {name: one.get("reference", "direct-1") for name, one in results.items() if not name.startswith("direct")}
+    assert [name for name, reference in ways.items() if not tells_what_it_adds(found, name, reference)] == []
     for users in (1, 8):
-        added = found.figures(f"jump-host-{users}")["total.p50Ms"]
-        # Which way is faster in a few seconds depends on the machine: the ratio and the difference are of one kind.
-        assert added["ratio"] > 0
-        assert (added["ratio"] > 1) == (added["differenceMs"] > 0)
-        assert found.figures(f"haproxy-{users}")["total.p50Ms"]["differenceMs"] is not None
         (through,) = found.of(f"jump-host-{users}")
         steps = steps_of(through)
         both = steps["via1.login"], steps["login"]
@@ -137,16 +144,17 @@ def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
         assert found.figures(way)["proxyCpuPerLoginMs"]["value"] == pytest.approx(used["cpuPerLoginMs"], rel=1e-3)
     assert found.figures("nginx-8")["proxyCpuPerLoginMs"]["ratio"] > 0
     assert "proxy" not in found.of("direct-1")[0]["results"]
-    for name, logins in GATEWAYS.items():
+    for name, most_logins in GATEWAYS.items():
         (test,) = found.of(name)
-        assert test["results"]["target"]["accepted"] in logins
-        assert steps_of(test)["command"].count == test["results"]["iterations"] > logins.start
+        iterations = test["results"]["iterations"]
+        assert steps_of(test)["command"].count == iterations > 0
+        logins = test["results"]["target"]["accepted"]
+        assert logins >= iterations if most_logins is None else 0 < logins <= most_logins
         used = test["results"]["gateway"]
         assert used["cpuPerIterationMs"] > 0.1  # HTTP, a token and SSH in Python: what idles costs less
         assert 20_000_000 < used["memoryPeakBytes"] < 400_000_000
         of_gateway = found.figures(name)["gatewayCpuPerIterationMs"]
         assert of_gateway["value"] == pytest.approx(used["cpuPerIterationMs"], rel=1e-3)
-        assert found.figures(name)["total.p50Ms"]["differenceMs"] is not None
     (before_gateway,) = found.of("nginx-gateway-8")
     assert before_gateway["results"]["failures"] == 0
     used = before_gateway["results"]["proxy"]

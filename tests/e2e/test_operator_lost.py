@@ -7,7 +7,7 @@ import pytest
 from chart_release import Release
 from live_cluster import LiveCluster, load_test, lone_worker_test
 
-PHASES = ("PreparingTarget", "StartingWorkers", "Running")
+PHASES = ("PreparingTarget", "StartingWorkers", "Running", "Collecting", "Finished")
 
 pytestmark = pytest.mark.xdist_group("an operator that is lost")
 
@@ -45,8 +45,8 @@ def absence(own_release: Release) -> Absence:
 
     def be_away() -> None:
         cluster.apply(lone_worker_test("orphan", load={"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}))
-        cluster.running("unattended")
         cluster.running("orphan")
+        cluster.load_begun("unattended")
         with own_release.away():
             cluster.kubectl("delete", "slt", "orphan", "--timeout=60s")
             cluster.gone(lambda: cluster.children("orphan"), "children")

@@ -1,6 +1,6 @@
 """The main job: apply a test, get numbers that add up and a verdict, nothing left running, and a baseline for others.
 
-The installation is the chart's default. A comparison with a baseline needs a quiet machine for both of its runs.
+The installation is the chart's default.
 """
 
 import base64
@@ -13,6 +13,7 @@ import pytest
 from generator_reruns import rerun_while_lagging
 from live_cluster import LiveCluster
 from short_examples import short_test
+from slow_logins import slow_logins
 from sshload_contract.vocabulary import Invalidity
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_summary import RunSummary
@@ -21,6 +22,23 @@ from statuses import steps_of
 
 pytestmark = pytest.mark.alone
 
+SECONDS = 0.5
+"""The least that a login takes, so that a generator's delay has to be long to spoil a baseline."""
+
+
+def example(name: str, login_s: float = SECONDS) -> dict[str, Any]:
+    """Return an example with a server whose logins take so long at least, and a limit that tells such servers apart.
+
+    How a login's median differs from the baseline's does not depend on the machine then, whatever else it does.
+    """
+    test = short_test(name)
+    test["spec"]["target"]["managed"]["sshd"]["extraConfig"] = slow_logins(login_s)
+    for latency in (one["latency"] for one in test["spec"]["thresholds"] if "within" in one.get("latency", {})):
+        latency["within"] = "500%"
+    for throughput in (one["throughput"] for one in test["spec"]["thresholds"] if "throughput" in one):
+        throughput["within"] = "95%"
+    return test
+
 
 @pytest.fixture(scope="module")
 def quickstart(module_cluster: LiveCluster) -> dict[str, Any]:
@@ -28,7 +46,7 @@ def quickstart(module_cluster: LiveCluster) -> dict[str, Any]:
 
     Its own thresholds can be met all the same: what they allow is more.
     """
-    test = short_test("01-quickstart")
+    test = example("01-quickstart")
 
     def run() -> dict[str, Any]:
         if module_cluster.exists("sshloadtest", "quickstart"):
@@ -143,7 +161,6 @@ def test_figures_are_in_the_status_with_their_intervals(quickstart: dict[str, An
     stated = {one.percentile: one for one in step(quickstart, "login").percentiles}
     median = stated[50]
     assert (median.low_ms or 0) <= median.ms <= (median.high_ms or math.inf)
-    assert any(end is not None for one in (median, stated[90]) for end in (one.low_ms, one.high_ms))
     assert quickstart["results"]["completedRateLow"] < quickstart["results"]["completedRate"]
 
 
@@ -151,7 +168,7 @@ def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
     quickstart: dict[str, Any], module_cluster: LiveCluster
 ) -> None:
     """Where this machine slows down in the middle of either run, its samples may bound no median: then this is said."""
-    status = module_cluster.run(short_test("20-baseline"))
+    status = module_cluster.run(example("20-baseline"))
     latency, throughput = relative(status)
     assert throughput["passed"] is True
     told = ("Inconclusive", "WithinNoise") if latency.get("passed") is None else ("Passed", "ThresholdsMet")
@@ -164,21 +181,14 @@ def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
     }
 
 
-def test_a_server_with_too_little_cpu_is_slower_than_the_baseline(
+def test_a_server_whose_logins_take_much_longer_is_slower_than_the_baseline(
     quickstart: dict[str, Any], module_cluster: LiveCluster
 ) -> None:
-    test = short_test("20-baseline")
-    spec = test["spec"]
-    spec["target"]["managed"]["resources"] = {"limits": {"cpu": "200m"}}
-    spec["load"]["arrivals"]["stages"] = [{"rate": 20, "duration": "3s"}]
-    # On a busy machine, logins time out as well. Without a limit for errors, that would decide the verdict.
-    errors = {"errorRate": {"below": "90%"}}
-    spec["thresholds"] = [errors, *(one for one in spec["thresholds"] if "within" in str(one))]
-    status = module_cluster.run({**test, "metadata": {"name": "throttled"}})
+    test = example("20-baseline", login_s=16 * SECONDS)
+    test["spec"]["load"]["arrivals"]["stages"] = [{"rate": 10, "duration": "3s"}]
+    test["spec"]["client"] = {"timeouts": {"auth": "2m"}}
+    test["spec"]["thresholds"] = [one for one in test["spec"]["thresholds"] if "within" in one.get("latency", {})]
+    status = module_cluster.run({**test, "metadata": {"name": "slower"}})
     assert quickstart["verdict"] == "Passed"
-    median = step(quickstart, "login").percentile(50)
-    if median is not None and median.high_ms is not None:
-        assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken"), status["message"]
-        assert "of the baseline quickstart, but it was" in status["message"]
-    else:
-        assert status["reason"] in {"ThresholdBroken", "WithinNoise"}, status["message"]
+    assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken"), status["message"]
+    assert "of the baseline quickstart, but it was" in status["message"]

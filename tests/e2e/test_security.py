@@ -13,7 +13,7 @@ from live_cluster import LiveCluster, load_test, lone_worker_test
 
 pytestmark = pytest.mark.xdist_group("pods under inspection")
 
-LONG = {"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}
+LONG = {"arrivals": {"stages": [{"rate": 2, "duration": "20m"}]}}
 OPEN_FILES = "find /tmp /home /run /var/tmp /dev/shm -type f -perm -004 -exec cat {} + 2> /dev/null; true"
 METRICS = "import sys, urllib.request as u; print(u.urlopen(f'http://127.0.0.1:{sys.argv[1]}/metrics').read().decode())"
 METRICS_PORTS = {"target": "9200", "master": "9201"}
@@ -23,7 +23,7 @@ PROCESSES = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2> /dev/null; true"  
 
 @pytest.fixture(scope="module")
 def pods(module_cluster: LiveCluster) -> Iterator[list[dict[str, Any]]]:
-    """The pods of a run under load for five minutes: who looks at them does so before the tests that take long."""
+    """The pods of a run under load, until all have looked at them."""
     module_cluster.apply(load_test("inspected", load=LONG))
     module_cluster.running("inspected")
     found = module_cluster.labelled("pods", "sshload.dev/test=inspected")

@@ -40,6 +40,7 @@ def test_what_a_penalty_dropped_is_told_as_penalised(cluster: LiveCluster) -> No
             # The client gives up each key exchange at once, and sshd penalises who goes without having tried to log in.
             target=managed(perSourcePenalties="noauth:30s min:1s"),
             client={"timeouts": {"kex": "1ms"}},
+            load={"arrivals": {"stages": [{"rate": 4, "duration": "7s"}]}},  # a busy sshd is late to see who went
             loginBeforeLoad=False,
         )
     )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import yaml
+from generator_reruns import GENERATOR_LAGGED
 from live_cluster import LiveCluster, condition, load_test, lone_worker_test
 from local_cli import measured
 from statuses import steps_of
@@ -22,8 +23,10 @@ def test_a_file_gives_the_same_account_without_a_cluster(cluster: LiveCluster, t
 
 
 def test_a_broken_threshold_fails_with_what_was_observed(cluster: LiveCluster) -> None:
+    """What takes two seconds is over the limit whatever the generator's delay was."""
     thresholds = [{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}]
-    status = cluster.run(lone_worker_test("strict", thresholds=thresholds))
+    scenario = {"steps": [{"exec": {"command": "sleep 2"}}]}
+    status = cluster.run(lone_worker_test("strict", thresholds=thresholds, scenario=scenario))
     assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken")
     (threshold,) = status["thresholds"]
     assert threshold["passed"] is False
@@ -48,8 +51,9 @@ def test_max_startups_at_its_default_shows_in_a_burst_as_dropped_connections(clu
             thresholds=[{"errorRate": {"below": "1%"}}],
         )
     )
-    assert status["verdict"] == "Failed", status["message"]
-    dropped = sum(item["count"] for item in status["results"].get("errors", []) if item["outcome"] == "throttled")
-    assert dropped > 0
+    # Where the generator lags, it may itself have brought the connections together of which sshd refused some.
+    assert status["verdict"] == "Failed" or status["reason"] in GENERATOR_LAGGED, status["message"]
+    errors = status["results"]["errors"]
+    assert sum(error["count"] for error in errors if error["outcome"] == "throttled") > 0
     assert status["results"]["burst"]["attempted"] == 60
-    assert status["results"]["burst"]["established"] == 60 - dropped
+    assert status["results"]["burst"]["established"] == steps_of(status)["login"].count < 60

@@ -14,6 +14,7 @@ from typing import Any
 from api_requests import APPLY, JSON, MERGE, ApiRequests, Resource, api_requests
 from generator_reruns import rerun_while_lagging
 from sshload_operator.api.names import label_value
+from sshload_operator.state import Phase
 
 Manifest = Mapping[str, Any]
 LOAD_POD_KINDS = "deployments,jobs,pods"
@@ -22,6 +23,7 @@ WITHIN_S = 300.0
 GONE_WITHIN_S = 300.0
 """Deadlines that only a fault reaches: a busy machine takes several times as long as a quiet one."""
 
+_FROM_THE_LOAD_ON = (Phase.RUNNING, Phase.COLLECTING, Phase.FINISHED)
 _STRICT = {"fieldValidation": "Strict"}
 _LOOK_EVERY_S = 0.2
 _LOOK_AT_LEAST_EVERY_S = 1.0
@@ -184,6 +186,10 @@ class LiveCluster:
             return status.get("phase") == "Running" and status.get("progress", {}).get("iterations", 0) > 0
 
         return self.wait(test, completes, "load", within_s)
+
+    def load_begun(self, test: str) -> dict[str, Any]:
+        """Return the status of the test once its load has begun. A busy operator may have seen nothing but its end."""
+        return self.wait(test, lambda status: status.get("phase") in _FROM_THE_LOAD_ON, "load")
 
     def tells(self, name: str, *words: str) -> None:
         """Wait until Events about an object hold one of the words: they come after the status that they are about."""

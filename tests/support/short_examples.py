@@ -1,13 +1,13 @@
 """The examples with loads of a few seconds, as the end-to-end tests run them.
 
-Each load makes the samples that the example's percentiles need, some at a higher rate than the example's, and a closed
-one makes them where its iterations take several times as long as on a quiet machine. But for a search, limits of
-latencies are ten times as high, those of throughput a tenth, and a tenth of the iterations may fail: the server shares
-two cores with other tests, and how fast it is then is not what these tests are about. `kubectl create --dry-run=server`
+The server shares two cores with other tests, and how fast it is then is not what these tests are about. So, but for a
+search, thresholds on latencies are on medians, which few samples tell, with limits ten times as high. Those on
+throughput are a tenth, and more than half of the iterations may fail. Each load makes the samples that this needs, a
+closed one also where its iterations take several times as long as on a quiet machine. `kubectl create --dry-run=server`
 and `sshload validate` see the examples as they are written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,42 +21,42 @@ from sshload_operator.api.spec import LoadTestSpec
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
-    "01-quickstart": {"arrivals": {"stages": [{"rate": 20, "duration": "17s"}]}},
+    "01-quickstart": {"arrivals": {"stages": [{"rate": 10, "duration": "6s"}]}},
     "02-users": {
         "users": {
-            "stages": [{"users": 4, "duration": "2s"}, {"users": 8, "duration": "14s"}],
+            "stages": [{"users": 4, "duration": "2s"}, {"users": 8, "duration": "4s"}],
             "thinkTime": {"min": "250ms", "max": "750ms"},
         }
     },
-    "03-burst": {"burst": {"repeat": 2, "interval": "4s"}},
-    "04-steps": {"arrivals": {"stages": [{"rate": 2, "duration": "2s"}, {"rate": 10, "duration": "5s"}]}},
-    "06-sftp": {"arrivals": {"stages": [{"rate": 6, "duration": "6s"}]}},
-    "07-sessions": {"arrivals": {"stages": [{"rate": 20, "duration": "5s"}]}},
-    "08-git": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
-    "10-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "7s"}]}},
+    "03-burst": {"burst": {"repeat": 1}},
+    "04-steps": {"arrivals": {"stages": [{"rate": 2, "duration": "2s"}, {"rate": 4, "duration": "4s"}]}},
+    "06-sftp": {"arrivals": {"stages": [{"rate": 3, "duration": "5s"}]}},
+    "07-sessions": {"arrivals": {"stages": [{"rate": 10, "duration": "5s"}]}},
+    "08-git": {"arrivals": {"stages": [{"rate": 3, "duration": "5s"}]}},
+    "10-libraries": {"arrivals": {"stages": [{"rate": 3, "duration": "5s"}]}},
     "11-window": {"users": {"stages": [{"users": 1, "duration": "15s"}]}},
     "12-locustfile": {
-        "users": {"stages": [{"users": 8, "duration": "14s"}], "thinkTime": {"min": "250ms", "max": "500ms"}}
+        "users": {"stages": [{"users": 8, "duration": "6s"}], "thinkTime": {"min": "250ms", "max": "500ms"}}
     },
-    "13-hold": {"hold": {"rampUp": "5s", "duration": "8s", "keepAlive": "2s", "probeRate": 5}},
-    "14-schedule": {"arrivals": {"stages": [{"rate": 15, "duration": "22s"}]}},
-    "15-max-startups": {"arrivals": {"stages": [{"rate": 250, "duration": "1s"}]}},
-    "16-two-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
-    "17-post-quantum": {"arrivals": {"stages": [{"rate": 8, "duration": "4s"}]}},
+    "13-hold": {"hold": {"sessions": 20, "rampUp": "4s", "duration": "5s", "keepAlive": "2s", "probeRate": 3}},
+    "14-schedule": {"arrivals": {"stages": [{"rate": 4, "duration": "5s"}]}},
+    "15-max-startups": {"arrivals": {"stages": [{"rate": 30, "duration": "3s"}]}},
+    "16-two-libraries": {"arrivals": {"stages": [{"rate": 4, "duration": "4s"}]}},
+    "17-post-quantum": {"arrivals": {"stages": [{"rate": 4, "duration": "4s"}]}},
     "18-in-the-path": {"users": {"stages": [{"users": 1, "duration": "12s"}]}},
-    "19-capacity": {"capacity": {"arrivals": {"min": 10, "duration": "4s"}}},
-    "20-baseline": {"arrivals": {"stages": [{"rate": 20, "duration": "17s"}]}},
-    "21-api-sustained": {"arrivals": {"stages": [{"rate": 30, "duration": "12s"}]}},
+    "19-capacity": {"capacity": {"arrivals": {"min": 1, "duration": "5s"}}},
+    "20-baseline": {"arrivals": {"stages": [{"rate": 10, "duration": "6s"}]}},
+    "21-api-sustained": {"arrivals": {"stages": [{"rate": 15, "duration": "4s"}]}},
     "22-api-burst": {"burst": {"connections": 36, "repeat": 1}},
-    "23-replay": {"replay": {"duration": "18s"}},
-    "24-rsync": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
+    "23-replay": {"replay": {"duration": "8s"}},
+    "24-rsync": {"arrivals": {"stages": [{"rate": 2, "duration": "5s"}]}},
     "25-rates": {"arrivals": {"duration": "4s"}},
 }
 """A merge patch for the load of each example, by the name of its file. The others run as they are written."""
 
 WARM_UP = "1s"
 SLOWER = 10
-FEW_ITERATIONS = "10%"
+MOST_FAIL = "60%"
 _TEST_SPECS = {
     "SSHLoadTest": ("spec",),
     "SSHLoadTestComparison": ("spec", "base"),
@@ -74,19 +74,24 @@ def short_example(name: str) -> list[dict[str, Any]]:
         found["load"] = merged(found["load"], SHORT_LOADS[name])
         found["warmUp"] = WARM_UP
         if "capacity" not in found["load"]:
-            found["thresholds"] = [_on_a_busy_machine(threshold) for threshold in found.get("thresholds", ())]
+            found["thresholds"] = on_a_busy_machine(found.get("thresholds", ()))
     return documents
 
 
-def _on_a_busy_machine(threshold: dict[str, Any]) -> dict[str, Any]:
+def on_a_busy_machine(thresholds: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return thresholds that the server meets however busy the machine is, on the same steps."""
+    return [_met_when_slow(threshold) for threshold in thresholds]
+
+
+def _met_when_slow(threshold: dict[str, Any]) -> dict[str, Any]:
     if "errorRate" in threshold:
-        return {"errorRate": {"below": FEW_ITERATIONS}}
+        return {"errorRate": {"below": MOST_FAIL}}
     if "above" in threshold.get("throughput", {}):
         return {"throughput": {"above": threshold["throughput"]["above"] / SLOWER}}
     limit = threshold.get("latency", {}).get("below", "")
     if not limit or limit.endswith("%"):
         return threshold
-    return {"latency": {**threshold["latency"], "below": f"{duration_s(limit) * SLOWER:g}s"}}
+    return {"latency": {**threshold["latency"], "percentile": 50, "below": f"{duration_s(limit) * SLOWER:g}s"}}
 
 
 def short_test(name: str) -> dict[str, Any]:

@@ -8,9 +8,10 @@ import pytest
 from local_cli import measured, sshload, write_test
 
 HELD: dict[str, Any] = {
-    # Commands on one session: a slow server cannot keep up with as many logins, and refuses what is more.
-    "scenario": {"sessionReuse": "pool", "poolSize": 1, "steps": [{"exec": {"command": "true"}}]},
-    "load": {"arrivals": {"stages": [{"rate": 5, "duration": "5s"}]}},
+    # Commands on one session: a slow server cannot keep up with as many logins, and refuses what is more. They take so
+    # long that a generator's delay has to be long to spoil their figures.
+    "scenario": {"sessionReuse": "pool", "poolSize": 1, "steps": [{"exec": {"command": "sleep 2"}}]},
+    "load": {"arrivals": {"stages": [{"rate": 3, "duration": "8s"}]}},
     "thresholds": [{"throughput": {"within": "90%"}}],
     "baseline": {"testRef": {"name": "before"}},
 }
@@ -53,10 +54,10 @@ def test_a_run_slower_than_allowed_fails(tmp_path: Path, before: Path) -> None:
 
 @of_one_baseline
 def test_a_baseline_of_another_load_is_told_by_its_field(tmp_path: Path, before: Path) -> None:
-    less = {"arrivals": {"stages": [{"rate": 2, "duration": "5s"}]}}
+    less = {"arrivals": {"stages": [{"rate": 2, "duration": "8s"}]}}
     ended = measured(write_test(tmp_path, **{**HELD, "load": less}), "--baseline", before)
     assert (ended.code, ended.status["reason"]) == (2, "BaselineDiffers"), ended.err
-    assert "spec.load is 2 arrivals/s, constant here and 5 arrivals/s, constant there" in ended.status["message"]
+    assert "spec.load is 2 arrivals/s, constant here and 3 arrivals/s, constant there" in ended.status["message"]
 
 
 def test_a_file_that_is_no_result_is_refused_before_anything_runs(tmp_path: Path) -> None:

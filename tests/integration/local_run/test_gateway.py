@@ -116,10 +116,14 @@ def test_the_comparison_of_the_guide_measures_the_server_directly_and_through_th
 
 
 def on_loopback(document: dict[str, Any], gateway: GatewayProcess, sshd: SshServer) -> dict[str, Any]:
-    """Return the comparison with servers of this machine, one round of it, and a short load."""
+    """Return the comparison with servers of this machine, one round of it, and a short load.
+
+    Its command takes so long that a generator's delay has to be long to spoil the figures.
+    """
     spec = document["spec"]
     spec["base"]["target"]["external"] |= {"host": "127.0.0.1", "port": sshd.port, "user": sshd.user}
-    spec["base"] |= {"load": {"arrivals": {"rate": 10, "duration": "3s"}}, "warmUp": "0s"}
+    spec["base"] |= {"load": {"arrivals": {"rate": 4, "duration": "4s"}}, "warmUp": "0s"}
+    spec["base"]["scenario"]["steps"] = [{"exec": {"command": "sleep 1"}}]
     spec["variants"][1]["patch"]["target"]["gateway"] |= target(gateway)
     return {**document, "spec": {**spec, "repeats": 1}}
 

@@ -61,8 +61,9 @@ def test_the_quickstart_passes_at_a_tenth_of_its_load(tmp_path: Path) -> None:
 
 def test_a_broken_threshold_fails_with_what_was_observed(tmp_path: Path) -> None:
     strict = [{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}]
-    enough = {"arrivals": {"rate": 10, "duration": "2s"}}  # samples for a median, however slow the server is
-    ended = measured(write_test(tmp_path, thresholds=strict, load=enough))
+    enough = {"arrivals": {"rate": 5, "duration": "2s"}}  # samples for a median, however slow the server is
+    slow = {"steps": [{"exec": {"command": "sleep 2"}}]}  # over the limit whatever the generator's delay was
+    ended = measured(write_test(tmp_path, thresholds=strict, load=enough, scenario=slow))
     assert (ended.code, ended.status["verdict"]) == (1, "Failed"), ended.err
     (threshold,) = ended.status["thresholds"]
     assert threshold["passed"] is False
