@@ -127,10 +127,12 @@ def test_a_run_that_is_killed_outright_takes_its_processes_with_it(tmp_path: Pat
 def test_the_deadline_ends_a_run_that_hangs(tmp_path: Path) -> None:
     path, nap = long_test(tmp_path)
     spec = path.read_text().replace("duration: 5m", "duration: 1s")
-    path.write_text(f"{spec}  deadline: 42s\n  startTimeout: 40s\n")  # a start that takes longer ends otherwise
+    path.write_text(f"{spec}  deadline: 42s\n  startTimeout: 40s\n")
     started = start("run", path, "--output", "json")
     ended = started.wait()
-    assert (ended.code, ended.status["reason"]) == (4, "DeadlineExceeded"), ended.err
+    assert ended.code == 4, ended.err
+    has_begun = "Running" in ended.err  # within the start timeout, as all but the slowest machines do
+    assert (ended.status["reason"] == "DeadlineExceeded") == has_begun, ended.err
     assert started.left_behind() == []
     assert running(nap) == []
 
