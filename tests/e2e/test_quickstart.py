@@ -34,7 +34,7 @@ def example(name: str, login_s: float = SECONDS) -> dict[str, Any]:
     test = short_test(name)
     test["spec"]["target"]["managed"]["sshd"]["extraConfig"] = slow_logins(login_s)
     for latency in (one["latency"] for one in test["spec"]["thresholds"] if "within" in one.get("latency", {})):
-        latency["within"] = "500%"
+        latency["within"] = "300%"
     for throughput in (one["throughput"] for one in test["spec"]["thresholds"] if "throughput" in one):
         throughput["within"] = "95%"
     return test
@@ -184,9 +184,8 @@ def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
 def test_a_server_whose_logins_take_much_longer_is_slower_than_the_baseline(
     quickstart: dict[str, Any], module_cluster: LiveCluster
 ) -> None:
-    test = example("20-baseline", login_s=16 * SECONDS)
+    test = example("20-baseline", login_s=12 * SECONDS)
     test["spec"]["load"]["arrivals"]["stages"] = [{"rate": 10, "duration": "3s"}]
-    test["spec"]["client"] = {"timeouts": {"auth": "2m"}}
     test["spec"]["thresholds"] = [one for one in test["spec"]["thresholds"] if "within" in one.get("latency", {})]
     status = module_cluster.run({**test, "metadata": {"name": "slower"}})
     assert quickstart["verdict"] == "Passed"
