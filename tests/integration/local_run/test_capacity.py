@@ -5,10 +5,9 @@ from typing import Any
 
 from local_cli import measured, write_test
 from own_server import USER
-from slow_logins import slow_logins
+from slow_logins import CLIENT, slow_logins
 
 ERRORS = {"errorRate": {"below": "1%"}}
-SECONDS = 0.5
 
 
 def burst_search(folder: Path, least: int, most: int, at_once: int, **changes: Any) -> Path:
@@ -17,10 +16,11 @@ def burst_search(folder: Path, least: int, most: int, at_once: int, **changes: A
     Each login takes it long enough that all of a burst are there before the first is over, however busy the machine.
     None meets those of a burst before.
     """
-    sshd = {"maxStartups": f"{at_once}:100:{at_once}", "extraConfig": slow_logins(SECONDS, USER)}
+    sshd = {"maxStartups": f"{at_once}:100:{at_once}", "extraConfig": slow_logins(0.5, USER)}
     burst = {"min": least, "max": most, "repeat": 1, "interval": "3s"}
     searched = {
         "target": {"managed": {"sshd": sshd}},
+        "client": CLIENT,
         "load": {"capacity": {"burst": burst, "confirm": 1}},
         "thresholds": [ERRORS],
     }

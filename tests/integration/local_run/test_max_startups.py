@@ -9,18 +9,18 @@ from pathlib import Path
 from generator_reruns import lagged_figures, rerun_while_lagging
 from local_cli import sshload, write_test
 from own_server import USER
-from slow_logins import slow_logins
+from slow_logins import CLIENT, slow_logins
 from sshload_operator.decision.max_startups.setting import burst_drops, read
 
 SETTING = "30:30:100"
 CONNECTIONS = 50
-SECONDS = 1
 
 
 def test_the_result_of_a_burst_says_what_the_setting_explains_and_which_one_is_enough(tmp_path: Path) -> None:
-    target = {"managed": {"sshd": {"maxStartups": SETTING, "extraConfig": slow_logins(SECONDS, USER)}}}
+    target = {"managed": {"sshd": {"maxStartups": SETTING, "extraConfig": slow_logins(1, USER)}}}
     burst = {"burst": {"connections": CONNECTIONS, "repeat": 1}}  # a second one might meet those of the first
-    path = write_test(tmp_path, target=target, load=burst, thresholds=[{"errorRate": {"below": "60%"}}])
+    promised = [{"errorRate": {"below": "60%"}}]
+    path = write_test(tmp_path, target=target, client=CLIENT, load=burst, thresholds=promised)
     ended = rerun_while_lagging(
         lambda: sshload("run", path, "--output", "json"), lambda done: lagged_figures(done.status)
     )
