@@ -1,6 +1,6 @@
 """A comparison with its statistics: what differs, by how much, and how sure that is.
 
-The logins of each test come at one instant: sshd's default of MaxStartups drops some however fast or busy the machine is.
+The logins of a test come at one instant: sshd's default of MaxStartups drops some however fast or busy the machine is.
 """
 
 from itertools import pairwise
