@@ -160,13 +160,13 @@ def test_figures_are_in_the_status_with_their_intervals(quickstart: dict[str, An
 def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
     quickstart: dict[str, Any], module_cluster: LiveCluster
 ) -> None:
-    """Its limits are so wide that other work on the machine does not break them, if only one of the runs meets it.
+    """The command takes so long that `total` is not four times as long where only one run meets other work.
 
     Where this machine slows down in the middle of either run, its samples may bound no median: then this is said.
     """
     test = example("20-baseline")
     test["spec"]["thresholds"] = [
-        {"latency": {"step": "login", "percentile": 50, "within": "9900%"}},
+        {"latency": {"step": "total", "percentile": 50, "within": "300%"}},
         {"throughput": {"within": "90%"}},
     ]
     status = module_cluster.run(test)
