@@ -77,10 +77,11 @@ chaos-cluster: venv ## a real cluster whose daemons, nodes, namespaces and pods 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)
 
-bench: venv ## how fast the worker is, and how near to the limit, beside Go's client (needs root for the wire)
+bench: venv ## how fast the worker is, beside Go's client (needs root); IMAGE=yes: the worker of the image, with its Python
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev util-linux valgrind zlib1g-dev
 	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_speed.py
+	@$(if $(IMAGE),scripts/images root worker .cache/worker-image > /dev/null)
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_speed.py $(if $(IMAGE),--root .cache/worker-image)
 
 mina-sshd: venv ## the Java program that speaks MINA SSHD, for sshload run with client.library mina-sshd
 	@scripts/debian-packages default-jdk-headless maven

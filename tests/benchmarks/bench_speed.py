@@ -2,7 +2,8 @@
 
 All clients use the same algorithms, but for those of the rows that say otherwise. The CPU is that of the client's
 process alone; where clients are compared, their runs are interleaved. Each figure is a median, with least and most.
-What the processes cost before and beside SSH is measured by `own_cost`.
+What the processes cost before and beside SSH is measured by `own_cost`. `make bench IMAGE=yes` measures the worker of
+the image, and the least client with the image's Python and library: the table says which Python that was.
 """
 
 import argparse
@@ -10,17 +11,18 @@ import getpass
 import os
 import platform
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 from cost import CIPHER, FILE_BYTES, KEX, SMALL_FILE_BYTES, Clients, Works
 from held_pod import held_pod_row
+from image_root import python_in
 from index_ssh2 import index_ssh2
-from instructions import per_operation
+from instructions import of_scenario, per_operation
 from own_cost import recording_row, start_rows
 from programs import ROOT, compiled, output, server_double
 from speed_rows import (
@@ -40,12 +42,18 @@ from ssh_server import make_keys, ssh_server
 _DOWNLOAD_BYTES = 134_217_728
 _MB = 2**20
 _PACKAGES = ("gevent", "greenlet", "locust", "ssh2-python")
+_TELL_VERSIONS = """
+import importlib.metadata, platform, sys
+versions = [f"{name} {importlib.metadata.version(name)}" for name in sys.argv[1:]]
+print(", ".join([f"Python {platform.python_version()}", *versions]))
+"""
 
 
 def main() -> None:
     """Measure and print."""
     options = _options()
-    say("\n".join(_machine(options)))
+    python = python_in(options.root.resolve()) if options.root else (sys.executable,)
+    say("\n".join(_machine(options, python)))
     say("")
     warm_up_s = options.warm_up_seconds
     with tempfile.TemporaryDirectory() as name:
@@ -54,13 +62,20 @@ def main() -> None:
         if options.only != "sshd":
             with server_double() as server:
                 key = make_key(folder)
-                clients = Clients(server, "load", key, folder, compiled("go_client"), ssh2, warm_up_s)
+                clients = Clients(server, "load", key, folder, compiled("go_client"), ssh2, warm_up_s, python)
                 show(against_double(clients, options))
         if options.only != "double":
             keys = make_keys(folder)
             with ssh_server(folder, keys) as sshd:
                 clients = Clients(
-                    server_of(sshd), getpass.getuser(), keys.user, folder, compiled("go_client"), ssh2, warm_up_s
+                    server_of(sshd),
+                    getpass.getuser(),
+                    keys.user,
+                    folder,
+                    compiled("go_client"),
+                    ssh2,
+                    warm_up_s,
+                    python,
                 )
                 show([against_sshd(clients, sshd, options.users, options.seconds)])
                 if options.wire:
@@ -101,12 +116,15 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
     yield from held_memory(clients, options.sessions)
     yield held_pod_row(clients, options.pod_sessions, options.held_seconds)
     yield from start_rows(clients, options.repeats)
+    if options.root:  # what follows is of this Python
+        return
     yield recording_row(options.repeats)
     if options.instructions:
         counted = per_operation(clients, works.connect_exec, 20)
         yield Row("connect-exec, least client", "", f"{counted / 1e6:.2f} M instructions")
         counted = per_operation(clients, works.download, 1)
         yield Row(f"download of {download}, least client", "", f"{counted / 1e6:.0f} M instructions")
+        yield Row("exec, the scenario by itself", "", f"{of_scenario(1_000):,.0f} instructions")
 
 
 def show(rows: Iterable[Row]) -> None:
@@ -120,14 +138,15 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201 - its output is what it is for
 
 
-def _machine(options: argparse.Namespace) -> Iterator[str]:
+def _machine(options: argparse.Namespace, python: tuple[str, ...]) -> Iterator[str]:
     cpus = Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
     model = next(line.partition(": ")[2] for line in cpus if line.startswith("model name"))
     now, load = datetime.now(UTC), os.getloadavg()[0]
     yield f"{now:%Y-%m-%d %H:%M} UTC, {os.cpu_count()} x {model}, Linux {platform.release()}, load {load:.1f}"
-    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    versions = output(*python, "-c", _TELL_VERSIONS, *_PACKAGES).strip()
     library = "as compiled for the worker's image" if options.ssh2 == "own" else "the package index's wheel"
-    yield f"Python {platform.python_version()}, {packages} ({library}), {_go_version()}, {_sshd_version()}"
+    whose = "of the worker's image" if options.root else "of this machine"
+    yield f"{versions} ({library}), Python {whose}, {_go_version()}, {_sshd_version()}"
     yield f"{KEX}, {CIPHER}, ed25519; {options.repeats} repeats"
 
 
@@ -157,9 +176,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-wire", dest="wire", action="store_false", help="leave the wire out, which needs root")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each run against the real sshd")
     parser.add_argument("--only", choices=("double", "sshd", ""), default="")
+    parser.add_argument("--root", type=Path, help="the files of the worker's image, whose Python is measured")
     parser.add_argument("--ssh2", choices=("own", "index"), default="own", help="which build of ssh2-python")
     parser.add_argument("--no-instructions", dest="instructions", action="store_false", help="leave callgrind out")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.root and options.ssh2 == "index":
+        parser.error("the worker's image has no other build of ssh2-python than its own")
+    return options
 
 
 if __name__ == "__main__":

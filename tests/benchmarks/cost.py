@@ -111,6 +111,8 @@ class Works:
 class Clients:
     """The clients, against one server, with a key that it takes. `ssh2` is where ssh2-python is imported from.
 
+    `python` is the command of the Python that runs the worker and the least client.
+
     The worker warms up for `warm_up_s` before it is measured.
     """
 
@@ -121,10 +123,11 @@ class Clients:
     go_client: Path
     ssh2: Path | None
     warm_up_s: float
+    python: tuple[str, ...] = (sys.executable,)
 
     def bare(self, work: Work) -> Cost:
         """Let the least client of gevent and ssh2-python work."""
-        return _cost(_run([sys.executable, *self.bare_command(work)], self.environment()))
+        return _cost(_run([*self.python, *self.bare_command(work)], self.environment()))
 
     def bare_command(self, work: Work) -> list[str]:
         """Return what follows the Python that runs the least client."""
@@ -186,7 +189,7 @@ class Clients:
     @contextmanager
     def worker_run(self, config: RunConfig, *before: str, ports: bool = False) -> Iterator["MeasuredRun"]:
         """Start a master and one measured worker, whose command follows `before` (chrt)."""
-        run = MeasuredRun(self.folder, config, self.environment(), before, ports=ports)
+        run = MeasuredRun(self, config, before, ports=ports)
         try:
             run.add_worker(0)
             yield run
@@ -201,13 +204,11 @@ class Clients:
 class MeasuredRun(WholeRun):
     """A master as ever, and a worker that tells what it cost."""
 
-    def __init__(
-        self, folder: Path, config: RunConfig, environment: dict[str, str], before: Sequence[str], *, ports: bool
-    ) -> None:
-        self._environment = environment
-        self._before = before
-        self._figures_path = folder / ("figures.ports" if ports else "figures")
-        super().__init__(folder, config)
+    def __init__(self, clients: Clients, config: RunConfig, before: Sequence[str], *, ports: bool) -> None:
+        self._environment = clients.environment()
+        self._before = (*before, *clients.python)
+        self._figures_path = clients.folder / ("figures.ports" if ports else "figures")
+        super().__init__(clients.folder, config)
 
     def figures(self) -> dict[str, Any]:
         """Return what the worker told."""
@@ -216,7 +217,7 @@ class MeasuredRun(WholeRun):
     def _start(self, role: str, *options: str) -> Process:
         if role == "master":
             return super()._start(role, *options)
-        measured = [sys.executable, str(HERE / "measured_worker.py"), str(self._figures_path)]
+        measured = [str(HERE / "measured_worker.py"), str(self._figures_path)]
         command = [*self._before, *measured, "--role", role, "--config", str(self._config_path), *options]
         with self.stderr_path.open("ab") as stderr:
             return subprocess.Popen(command, stdout=stderr, stderr=stderr, env=self._environment)

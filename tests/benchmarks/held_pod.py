@@ -37,7 +37,7 @@ def held_pod_row(clients: Clients, sessions: int, held_s: float) -> Row:
     config = replace(config, warm_up_s=0.0, workers=_PROCESSES, processes_per_pod=_PROCESSES)
     launcher = ("env", *([f"PYTHONPATH={clients.ssh2}"] if clients.ssh2 else []))
     with TemporaryDirectory() as folder:
-        begin, end, least = _held(config, Path(folder), launcher, held_s)
+        begin, end, least = _held(config, Path(folder), launcher, clients.python, held_s)
     cores = sum(
         (after.cpu_s - before.cpu_s) / (after.at_s - before.at_s) for before, after in zip(begin, end, strict=True)
     )
@@ -47,11 +47,11 @@ def held_pod_row(clients: Clients, sessions: int, held_s: float) -> Row:
 
 
 def _held(
-    config: RunConfig, folder: Path, launcher: tuple[str, ...], held_s: float
+    config: RunConfig, folder: Path, launcher: tuple[str, ...], python: tuple[str, ...], held_s: float
 ) -> tuple[list[Used], list[Used], int]:
     """Return what the pod's processes had used when all was held, and `held_s` later, and the fewest held meanwhile."""
     sessions = config.load.held_sessions
-    run = WholeRun(folder, config, launcher)
+    run = WholeRun(folder, config, launcher, python)
     try:
         parent = run.add_worker(0)
         run.wait_until(lambda: _is_held(run, config.load), f"{sessions} held sessions")

@@ -1,12 +1,13 @@
 """Instructions per operation as callgrind counts them: no clock, no kernel, and the same again at the next run."""
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from cost import Clients, Work
+from cost import HERE, Clients, Work
 
 
 def per_operation(clients: Clients, work: Work, operations: int) -> float:
@@ -17,6 +18,15 @@ def per_operation(clients: Clients, work: Work, operations: int) -> float:
         for count in (operations, 2 * operations)
     )
     return (many - few) / operations
+
+
+def of_scenario(iterations: int) -> float:
+    """Return what a command takes of the scenario, by a client that answers at once: likewise a difference."""
+    few, many = (
+        _collected([str(HERE / "scenario_alone.py"), str(count)], lambda: dict(os.environ))
+        for count in (iterations, 2 * iterations)
+    )
+    return (many - few) / iterations
 
 
 def _collected(command: Sequence[str], environment: Callable[[], dict[str, str]]) -> int:

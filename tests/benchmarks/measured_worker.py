@@ -22,11 +22,12 @@ from gevent import getcurrent  # noqa: E402
 from sshload_contract.vocabulary import Timing, Window  # noqa: E402
 from sshload_worker.__main__ import main  # noqa: E402
 from sshload_worker.pacing.generator import Generator  # noqa: E402
-from sshload_worker.recording.recorder import Recorder  # noqa: E402
+from sshload_worker.recording.recorder import Recorder, Spans  # noqa: E402
 from sshload_worker.scenario.iteration import Iteration  # noqa: E402
 from sshload_worker.scenario.sessions import SessionPerIteration  # noqa: E402
 
 _NS_PER_S = 1_000_000_000
+_NS_PER_US = 1_000
 
 
 class Mark:
@@ -67,7 +68,7 @@ def measure_load(path: Path, iterations: list[tuple[int, int, int]]) -> None:
 
 def note_ports(iterations: list[tuple[int, int, int]]) -> None:
     """Note the source port of each iteration's connection, when it was due, and what was recorded for its total."""
-    run, sample, release = Iteration.run, Recorder.sample, SessionPerIteration.release
+    run, operation, release = Iteration.run, Recorder.operation, SessionPerIteration.release
     latencies_us: dict[object, int] = {}
     ports: dict[object, int] = {}
 
@@ -78,17 +79,18 @@ def note_ports(iterations: list[tuple[int, int, int]]) -> None:
             iterations.append((port, due.at_ns, latency_us))
         return goes_on
 
-    def sample_noted(self: Any, step: str, *counted: Any) -> None:
-        sample(self, step, *counted)
-        if step == str(Timing.TOTAL):
-            _, _, latencies_us[getcurrent()], _ = counted
+    def operation_noted(self: Any, spans: Spans, *counted: Any) -> None:
+        operation(self, spans, *counted)
+        if spans.names == (str(Timing.TOTAL),):
+            _, (due_ns, end_ns), _ = counted
+            latencies_us[getcurrent()] = (end_ns - due_ns) // _NS_PER_US
 
     def release_noted(self: Any, connection: Any, user: int | None, *, usable: bool) -> None:
         ports[getcurrent()] = connection._descriptor.socket.getsockname()[1]
         release(self, connection, user, usable=usable)
 
     Iteration.run = run_noted  # type: ignore[method-assign] # likewise
-    Recorder.sample = sample_noted  # type: ignore[assignment,method-assign] # likewise
+    Recorder.operation = operation_noted  # type: ignore[assignment,method-assign] # likewise
     SessionPerIteration.release = release_noted  # type: ignore[method-assign] # likewise
 
 

@@ -11,18 +11,18 @@ from cost import Clients
 from run_configs import EXEC_TRUE
 from speed_rows import Row, spread
 from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
-from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import Due, StepClock
 from used import Used, used
 from whole_run import WholeRun
 
-_STEPS = (
-    "startDelay", "connect", "banner", "kex", "auth", "login", "channelOpen", "exec", "firstByte", "read", "close",
-    "command", "total",
-)  # fmt: skip
+_LOGIN = Parts.of("", Timing.LOGIN, Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH)
+_COMMAND = Parts.of("", Timing.COMMAND, Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE)
+_SAMPLES = 13  # these, and the start's delay and the whole
 _SAMPLES_PER_REPORT = 25_000  # half a second of 50,000 per second
 _NS_PER_HOUR = 3_600_000_000_000
 _NS_PER_STEP = 1_700_000
@@ -37,7 +37,7 @@ def start_rows(clients: Clients, repeats: int) -> list[Row]:
     """
     load = UsersLoad(stages=(UsersStage(users=1, duration_s=1.0),), spawn_rate=0.0, think_time=ThinkTime(0.0, 0.0))
     config = replace(clients.config(load, (EXEC_TRUE,), SessionReuse.NONE), start_lead_s=_NEVER_S)
-    starts = [_started(config, clients.ssh2) for _ in range(repeats + 1)][1:]  # the first may have compiled the files
+    starts = [_started(config, clients) for _ in range(repeats + 1)][1:]  # the first may have compiled the files
     workers, masters = [worker for _, worker in starts], [master for master, _ in starts]
     shared_mb = spread([start.proportional_mb for start in workers], "MB")
     resident_mb = spread([start.resident_mb for start in workers], "MB")
@@ -54,11 +54,11 @@ def recording_row(repeats: int) -> Row:
     return Row("recorded sample, CPU", "1 us", spread([_recorded() for _ in range(repeats)], "us"))
 
 
-def _started(config: RunConfig, ssh2: Path | None) -> tuple[Used, Used]:
+def _started(config: RunConfig, clients: Clients) -> tuple[Used, Used]:
     """Return what a master and its one worker have used when they are ready."""
-    launcher = ("env", "-u", "PYTHONDONTWRITEBYTECODE", *([f"PYTHONPATH={ssh2}"] if ssh2 else []))
+    launcher = ("env", "-u", "PYTHONDONTWRITEBYTECODE", *([f"PYTHONPATH={clients.ssh2}"] if clients.ssh2 else []))
     with TemporaryDirectory() as folder:
-        run = WholeRun(Path(folder), config, launcher)
+        run = WholeRun(Path(folder), config, launcher, clients.python)
         try:
             run.wait_until(lambda: _answers(run, "/healthz"), "the master's answer")
             master = used(run.master.pid)
@@ -79,11 +79,14 @@ def _recorded() -> float:
     """Return the CPU time of one sample of many, in microseconds."""
     recorder, health = Recorder("run", 0), HealthMonitor().health(connections=0, overflows=0)
     begin_s = process_time()
-    for _ in range(_SAMPLES_PER_REPORT // len(_STEPS)):
+    for _ in range(_SAMPLES_PER_REPORT // _SAMPLES):
         now_ns = monotonic_ns()
-        clock = StepClock(recorder, Due(now_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
-        for ago, step in enumerate(_STEPS):
-            clock.record(step, now_ns - ago * _NS_PER_STEP, Outcome.OK)
+        begin_ns, *instants_ns = range(now_ns - 10 * _NS_PER_STEP, now_ns, _NS_PER_STEP)
+        clock = StepClock(recorder, Due(begin_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
+        clock.begin()
+        _LOGIN.count_success(clock, begin_ns, (begin_ns, *instants_ns[:4]))
+        _COMMAND.count_success(clock, instants_ns[4], tuple(instants_ns[4:]), instants_ns[7])
+        clock.total(Outcome.OK, "")
     report = recorder.take_report(health, final=True)
     cpu_s = process_time() - begin_s
     counted = sum(histogram.count for histogram in report.histograms)

@@ -27,10 +27,16 @@ Process = subprocess.Popen[bytes] | WarmProcess
 
 
 class WholeRun:
-    """The processes of one run, and the files that they write. `launcher` is what starts each process."""
+    """The processes of one run, and the files that they write. `launcher` is what starts each process, by `python`."""
 
-    def __init__(self, folder: Path, config: RunConfig, launcher: Sequence[str | Path] = ()) -> None:
-        self._launcher = launcher
+    def __init__(
+        self,
+        folder: Path,
+        config: RunConfig,
+        launcher: Sequence[str | Path] = (),
+        python: Sequence[str] = (sys.executable,),
+    ) -> None:
+        self._launcher = (*launcher, *python)
         cold_workers = config.processes_per_pod > 1 or config.scenario.locustfile_path
         self._warm_roles = () if launcher else ("master",) if cold_workers else ("master", "worker")
         self._folder = folder
@@ -120,7 +126,7 @@ class WholeRun:
         stdout_path = self.stderr_path if role == "worker" else self.stdout_path
         if role in self._warm_roles:
             return start_warm(self._folder, arguments, stdout_path, self.stderr_path)
-        command = [*self._launcher, sys.executable, "-m", "sshload_worker", *arguments]
+        command = [*self._launcher, "-m", "sshload_worker", *arguments]
         with self.stderr_path.open("ab") as stderr, stdout_path.open("ab") as stdout:
             return subprocess.Popen(command, stdout=stdout, stderr=stderr)
 

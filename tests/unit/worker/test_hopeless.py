@@ -36,9 +36,9 @@ def totals(fast: int, slow: int = 0, failed: int = 0, step: str = Timing.TOTAL) 
     """Return so many iterations of each kind, all of which have ended."""
     ended = fast + slow + failed
     latencies = LatencyHistogram()
-    latencies.counts = {us: count for us, count in ((FAST_US, fast), (SLOW_US, slow)) if count}
+    latencies.counts.update({us: count for us, count in ((FAST_US, fast), (SLOW_US, slow)) if count})
     failures = LatencyHistogram()
-    failures.counts = {FAST_US: failed} if failed else {}
+    failures.counts.update({FAST_US: failed} if failed else {})
     counts = ArrivalCounts(
         scheduled=ended, started=ended, succeeded=fast + slow, failed=failed, completed_inside=0, late=0, dropped=0
     )

@@ -7,11 +7,13 @@ from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import Health
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.recording.recorder import Recorder
+from sshload_worker.recording.recorder import Recorder, Spans
 from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 DUE = Due(at_ns=0, window=Window.MEASURED, window_end_ns=10**18)
+TOTAL = Spans(("total",), ((0, 1),))
+COMMAND = Spans(("ls.exec", "ls.read", "ls.command"), ((0, 1), (1, 2), (0, 2)))
 
 
 def outcomes(recorder: Recorder) -> dict[str, Outcome]:
@@ -73,9 +75,9 @@ def test_a_listener_in_whose_place_nobody_waits_for_single_samples_hears_their_s
     heard = Notes(at_once=())
     recorder = Recorder("run", 0, heard, (Timing.TOTAL,))
     recorder.sample("total", Window.MEASURED, Outcome.OK, 5)
-    recorder.samples(("total",), Window.MEASURED, (1_000,), (7_000,))
+    recorder.operation(TOTAL, Window.MEASURED, (1_000, 7_000))
     heard.at_once = ("now",)
-    recorder.samples(("total",), Window.MEASURED, (1_000,), (8_000,))
+    recorder.operation(TOTAL, Window.MEASURED, (1_000, 8_000))
     recorder.take_report(HEALTHY, final=True)
     assert heard.each == [("total", Outcome.OK, 7)]
     assert heard.sums == [("total", Outcome.OK, {5: 1, 6: 1, 7: 1})]
@@ -90,37 +92,40 @@ def test_a_report_takes_the_samples_away() -> None:
     assert recorder.take_report(HEALTHY, final=False).histograms == ()
 
 
-def test_steps_that_are_counted_together_are_those_that_would_be_counted_one_by_one() -> None:
+@pytest.mark.parametrize("operations", [1, 64, 1_000])
+def test_an_operation_counts_as_if_each_of_its_timings_was_counted_by_itself(operations: int) -> None:
     heard, heard_together = Notes(), Notes()
     one_by_one = Recorder("run", 0, heard, (Timing.COMMAND,))
     together = Recorder("run", 0, heard_together, (Timing.COMMAND,))
-    begins_ns, ends_ns = (1_000, 4_000, 1_000), (4_000, 9_999, 3_000_000)
-    for window in (Window.WARM_UP, Window.MEASURED, Window.MEASURED):
-        together.samples(("ls.exec", "ls.read", "ls.command"), window, begins_ns, ends_ns)
-        for step, latency_us in (("ls.exec", 3), ("ls.read", 5), ("ls.command", 2_999)):
-            one_by_one.sample(step, window, Outcome.OK, latency_us)
-    again = ("ls.exec", Window.MEASURED, Outcome.OK, 8)
+    windows = (Window.WARM_UP, Window.MEASURED, Window.MEASURED)
+    for number in range(operations):
+        window, stage, end_ns = windows[number % 3], number % 2, 9_999 + number**2 * 1_000
+        together.operation(COMMAND, window, (1_000, 1_001 + number, end_ns), stage)
+        for step, span_ns in (("exec", 1 + number), ("read", end_ns - 1_001 - number), ("command", end_ns - 1_000)):
+            one_by_one.sample(f"ls.{step}", window, Outcome.OK, span_ns // 1_000, stage)
+    again = ("ls.exec", Window.MEASURED, Outcome.OK, 2**50)
     together.sample(*again)
     one_by_one.sample(*again)
+    assert together.overflows == one_by_one.overflows == 1
     assert together.take_report(HEALTHY, final=False) == one_by_one.take_report(HEALTHY, final=False)
     assert heard_together == heard
-    assert len(heard.each) == 3
+    assert len(heard.each) == operations
 
 
-def test_steps_that_are_counted_together_start_from_zero_after_a_report() -> None:
+def test_operations_start_from_zero_after_a_report() -> None:
     recorder = Recorder("run", 0)
     for latency_us in (5, 7):
-        recorder.samples(("exec",), Window.MEASURED, (0,), (latency_us * 1_000,))
+        recorder.operation(TOTAL, Window.MEASURED, (0, latency_us * 1_000))
         (counted,) = recorder.take_report(HEALTHY, final=False).histograms
         assert LatencyHistogram.decode(counted.data) == LatencyHistogram([latency_us])
 
 
-def test_of_steps_that_are_counted_together_each_is_late_by_its_own_end() -> None:
+def test_of_an_operations_timings_each_is_late_by_its_own_end() -> None:
     recorder = Recorder("run", 0)
     clock = StepClock(recorder, replace(DUE, window_end_ns=5_000))
-    clock.succeeded(("exec", "read", "command"), (1_000, 4_000, 1_000), (4_000, 6_000, 6_000))
+    clock.operation(COMMAND, (1_000, 4_000, 6_000))
     late = recorder.take_report(HEALTHY, final=False).late
-    assert {one.step: one.count for one in late} == {"read": 1, "command": 1}
+    assert {one.step: one.count for one in late} == {"ls.read": 1, "ls.command": 1}
 
 
 @pytest.mark.parametrize(
@@ -204,8 +209,8 @@ def test_bytes_are_of_the_window_of_the_step_that_moved_them_however_long_afterw
 ) -> None:
     recorder = Recorder("run", 0)
     clock = StepClock(recorder, replace(DUE, window_end_ns=10))
-    clock.succeeded(("command",), (0,), (ended_ns,))
+    clock.succeeded("command", 0, ended_ns)
     clock.transferred("command", 7)
-    StepClock(recorder, replace(DUE, window_end_ns=10)).succeeded(("command",), (0,), (11,))
+    StepClock(recorder, replace(DUE, window_end_ns=10)).succeeded("command", 0, 11)
     told = {one.step: (one.count, one.bytes) for one in recorder.take_report(HEALTHY, final=False).late}
     assert told == {"command": late}

@@ -8,23 +8,27 @@ from typing import Self
 
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
+from sshload_worker.recording.recorder import Spans
 from sshload_worker.scenario.step_clock import StepClock
+
+_INSTANTS_BEFORE = 2
+"""The begin of the whole, and the first byte: they come before the instants of the parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The names of an operation's timings: its parts, each of which begins where the one before it ended, and its own.
 
-    `silent` and `speaking` are all of them in one order, without and with that of the first byte, which is timed from
-    the begin of the part at `reading`.
+    `silent` and `speaking` are all of them, without and with that of the first byte, which is timed from the begin of
+    the part at `reading`.
     """
 
     whole: str
     first_byte: str
     parts: tuple[str, ...]
     reading: int
-    silent: tuple[str, ...]
-    speaking: tuple[str, ...]
+    silent: Spans
+    speaking: Spans
 
     @classmethod
     @cache
@@ -32,19 +36,17 @@ class Parts:
         """Return the names of the parts of the step `name`."""
         first_byte, *all_names = (measured_step(name, timing) for timing in (Timing.FIRST_BYTE, *parts, whole))
         reading = parts.index(Timing.READ) if Timing.READ in parts else 0
-        return cls(
-            all_names[-1], first_byte, tuple(all_names[:-1]), reading, tuple(all_names), (*all_names, first_byte)
-        )
+        places = range(_INSTANTS_BEFORE, _INSTANTS_BEFORE + len(parts) + 1)
+        between = (*pairwise(places), (0, places[-1]))
+        silent = Spans(tuple(all_names), between)
+        speaking = Spans((*all_names, first_byte), (*between, (places[reading], 1)))
+        return cls(all_names[-1], first_byte, tuple(all_names[:-1]), reading, silent, speaking)
 
     def count_success(
         self, clock: StepClock, begin_ns: int, instants_ns: tuple[int, ...], first_byte_ns: int = 0
     ) -> None:
         """Count that all went well. `instants_ns` are the begin of the first part, and the end of each."""
-        begins_ns, ends_ns = (*instants_ns[:-1], begin_ns), (*instants_ns[1:], instants_ns[-1])
-        if first_byte_ns:
-            clock.succeeded(self.speaking, (*begins_ns, instants_ns[self.reading]), (*ends_ns, first_byte_ns))
-        else:
-            clock.succeeded(self.silent, begins_ns, ends_ns)
+        clock.operation(self.speaking if first_byte_ns else self.silent, (begin_ns, first_byte_ns, *instants_ns))
 
     def count_failure(
         self, clock: StepClock, begin_ns: int, instants_ns: Sequence[int], outcome: Outcome, first_byte_ns: int = 0
@@ -54,11 +56,11 @@ class Parts:
         `instants_ns` are as of a success, as far as it came: shorter, or 0 from where on nothing began or ended.
         """
         if first_byte_ns:
-            clock.succeeded((self.first_byte,), (instants_ns[self.reading],), (first_byte_ns,))
+            clock.succeeded(self.first_byte, instants_ns[self.reading], first_byte_ns)
         pairs = pairwise((*instants_ns, 0))
         for part, (part_begin_ns, part_end_ns) in zip(self.parts, pairs, strict=False):
             if part_end_ns:
-                clock.succeeded((part,), (part_begin_ns,), (part_end_ns,))
+                clock.succeeded(part, part_begin_ns, part_end_ns)
             elif part_begin_ns:
                 clock.record(part, part_begin_ns, outcome)
         clock.record(self.whole, begin_ns, outcome)

@@ -16,13 +16,14 @@ from gevent.timeout import Timeout
 from sshload_contract.vocabulary import Outcome, Timing, Window
 
 from sshload_worker.outcomes import StepFailure, timeout_outcome
-from sshload_worker.recording.recorder import Recorder
+from sshload_worker.recording.recorder import Recorder, Spans
 
 T = TypeVar("T")
 _NS_PER_US = 1_000
 _OK = Outcome.OK
-_START_DELAY = str(Timing.START_DELAY)
 _TOTAL = str(Timing.TOTAL)
+_DELAY = Spans((str(Timing.START_DELAY),), ((0, 1),))
+_WHOLE = Spans((_TOTAL,), ((0, 1),))
 
 
 class TimeLimitReached(Timeout):
@@ -164,11 +165,9 @@ class StepClock:
 
     def begin(self) -> None:
         """Count that the iteration begins now, and how long after it was due."""
-        due, delay_ns = self._due, monotonic_ns() - self._due.at_ns
-        self._recorder.started(self._window, delay_ns, due.stage)
-        self._recorder.sample(_START_DELAY, self._window, _OK, delay_ns // _NS_PER_US)
-        if not self._is_inside(due.at_ns + delay_ns):
-            self._recorder.succeeded_late(_START_DELAY, self._window)
+        due, recorder, now_ns = self._due, self._recorder, monotonic_ns()
+        recorder.started(self._window, now_ns - due.at_ns, due.stage)
+        self.operation(_DELAY, (due.at_ns, now_ns))
 
     def timed(self, name: str, call: Callable[[], T]) -> T:
         """Run `call` and count how long it took and how it ended."""
@@ -178,17 +177,24 @@ class StepClock:
         except BaseException as error:
             self.record(name, begin_ns, classify_error(error).outcome)
             raise
-        self._succeeded(name, begin_ns)
+        self.succeeded(name, begin_ns, monotonic_ns())
         return result
 
-    def succeeded(self, names: tuple[str, ...], begins_ns: tuple[int, ...], ends_ns: tuple[int, ...]) -> None:
-        """Count several steps that ended well, each with its begin and end."""
-        self._recorder.samples(names, self._window, begins_ns, ends_ns)
-        self._succeeded_ns = max(ends_ns)
-        if not self._is_inside(self._succeeded_ns):
-            for name, end_ns in zip(names, ends_ns, strict=True):
-                if not self._is_inside(end_ns):
+    def operation(self, spans: Spans, instants_ns: tuple[int, ...]) -> None:
+        """Count the timings of an operation that ended well, the last of whose instants is its end."""
+        self._recorder.operation(spans, self._window, instants_ns)
+        end_ns = self._succeeded_ns = instants_ns[-1]
+        if end_ns > self._due.window_end_ns or end_ns > self._recorder.closed_ns:
+            for name, (_, end) in zip(spans.names, spans.between, strict=True):
+                if not self._is_inside(instants_ns[end]):
                     self._recorder.succeeded_late(name, self._window)
+
+    def succeeded(self, name: str, begin_ns: int, end_ns: int) -> None:
+        """Count a step that ended well, by its begin and end."""
+        self._succeeded_ns = end_ns
+        self._recorder.sample(name, self._window, _OK, (end_ns - begin_ns) // _NS_PER_US)
+        if not self._is_inside(end_ns):
+            self._recorder.succeeded_late(name, self._window)
 
     def told(self, name: str, took_ns: int) -> None:
         """Count how long something took that ended with the step that has just succeeded, as another machine says."""
@@ -199,7 +205,7 @@ class StepClock:
     def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
         if outcome is _OK:
-            self._succeeded(name, begin_ns)
+            self.succeeded(name, begin_ns, monotonic_ns())
             return
         self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US)
         self._failed_step = self._failed_step or name
@@ -226,20 +232,16 @@ class StepClock:
         """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
         due, recorder, now_ns = self._due, self._recorder, monotonic_ns()
         inside = self._is_inside(now_ns)
-        recorder.sample(_TOTAL, self._window, outcome, (now_ns - due.at_ns) // _NS_PER_US, due.stage)
-        if outcome is not _OK:
+        if outcome is _OK:
+            recorder.operation(_WHOLE, self._window, (due.at_ns, now_ns), due.stage)
+            if not inside:
+                recorder.succeeded_late(_TOTAL, self._window)
+        else:
+            recorder.sample(_TOTAL, self._window, outcome, (now_ns - due.at_ns) // _NS_PER_US, due.stage)
             self.mark_failed(_TOTAL)
             self.failed(outcome, message)
-        elif not inside:
-            recorder.succeeded_late(_TOTAL, self._window)
         in_stage = inside and now_ns <= due.stage_end_ns
         recorder.ended(self._window, outcome, inside=inside, stage=due.stage, inside_stage=in_stage)
-
-    def _succeeded(self, name: str, begin_ns: int) -> None:
-        now_ns = self._succeeded_ns = monotonic_ns()
-        self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US)
-        if not self._is_inside(now_ns):
-            self._recorder.succeeded_late(name, self._window)
 
     def _is_inside(self, now_ns: int) -> bool:
         """Return whether the window is still open."""

@@ -58,7 +58,7 @@ class StepRun:
             instants_ns = (*before_ns, course.started_ns, course.output_end_ns, course.closed_ns)
             parts.count_success(self.clock, begin_ns, instants_ns, course.first_byte_ns)
         else:
-            self.clock.succeeded((parts.whole,), (begin_ns,), (course.closed_ns,))
+            self.clock.succeeded(parts.whole, begin_ns, course.closed_ns)
 
     def count_failure(
         self, parts: Parts, begin_ns: int, before_ns: tuple[int, ...], course: Course, outcome: Outcome
