@@ -19,6 +19,7 @@ from free_ports import free_port
 from requests import RequestException
 from ssh_server import SshServer
 from token_issuer import AUDIENCE, ISSUER, TokenIssuer
+from warm_processes import WarmProcess, start_warm_gateway
 
 _WITHIN_S = 300.0
 _POLL_S = 0.02
@@ -68,7 +69,7 @@ class Caller:
 class GatewayProcess:
     """A running gateway."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | WarmProcess
     url: str
     management: str
     issuer: TokenIssuer
@@ -135,21 +136,30 @@ def gateway_config(folder: Path, ports: Iterable[int], **changes: Any) -> dict[s
 
 @contextmanager
 def gateway_process(
-    folder: Path, ports: Iterable[int], *, issuer: TokenIssuer | None = None, **changes: Any
+    folder: Path, ports: Iterable[int], *, issuer: TokenIssuer | None = None, as_installed: bool = False, **changes: Any
 ) -> Iterator[GatewayProcess]:
-    """Run a gateway until the block ends, with the files of its configuration in a folder."""
+    """Run a gateway until the block ends, with the files of its configuration in a folder.
+
+    It is forked from a process that has imported it (warm_processes), but for one that is asked for as it is installed.
+    """
     issuer = issuer or TokenIssuer()
     (folder / "jwks.json").write_text(issuer.jwks())
     config = gateway_config(folder, ports, **changes)
-    path = folder / "gateway.yaml"
+    path, log = folder / "gateway.yaml", folder / "gateway.log"
     path.write_text(yaml.safe_dump(config))
-    command = [sys.executable, "-m", "sshload_gateway", "--config", str(path)]
-    with (folder / "gateway.log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
-        url, management = (f"http://127.0.0.1:{config[section]['port']}" for section in ("listen", "management"))
-        gateway = GatewayProcess(process, url, management, issuer, folder)
-        try:
-            gateway.await_ready()
-            yield gateway
-        finally:
-            process.terminate()
-            process.wait()
+    log.write_text("")
+    process = _installed(path, log) if as_installed else start_warm_gateway(["--config", str(path)], log, log)
+    url, management = (f"http://127.0.0.1:{config[section]['port']}" for section in ("listen", "management"))
+    gateway = GatewayProcess(process, url, management, issuer, folder)
+    try:
+        gateway.await_ready()
+        yield gateway
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _installed(config: Path, log: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "sshload_gateway", "--config", str(config)]
+    with log.open("wb") as output:
+        return subprocess.Popen(command, stderr=output)

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import yaml
 from generator_reruns import rerun_while_lagging
+from warm_processes import WarmProcess, start_warm_sshload
 
 SSHLOAD = Path(sys.executable).parent / "sshload"
 ENDS_WITHIN_S = 600
@@ -55,18 +56,20 @@ class Ended:
 class Started:
     """A command under way. `mark` stands in the environment of all its processes but sshd's sessions."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | WarmProcess
     mark: str
+    out: IO[str]
     err: IO[str]
 
     def wait(self) -> Ended:
         """Return how it ended; it is killed after ENDS_WITHIN_S."""
         try:
-            out, _ = self.process.communicate(timeout=ENDS_WITHIN_S)
+            code = self.process.wait(timeout=ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        return Ended(self.process.returncode, out, self.said())
+        self.out.seek(0)
+        return Ended(code, self.out.read(), self.said())
 
     def end(self) -> None:
         """End it, and all that it started; nothing where it has ended."""
@@ -105,19 +108,30 @@ def metrics(port: int) -> str:
     return page.decode()
 
 
-def start(*arguments: str | Path, within: Sequence[str] = ()) -> Started:
-    """Start `sshload` with these arguments; `within` is what is written before the command."""
+def start(*arguments: str | Path, within: Sequence[str] = (), as_installed: bool = False) -> Started:
+    """Start `sshload` with these arguments; `within` is what is written before the command.
+
+    It is forked from a process that has imported it (warm_processes), but for one within another command, or one that
+    is asked for as it is installed.
+    """
     mark = uuid4().hex
-    err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the command is looked at
-    process = subprocess.Popen(
-        # As from a terminal: a shell in the background hands down an ignored SIGINT, and nohup an ignored SIGHUP.
-        [*within, "env", "--default-signal=INT,HUP", SSHLOAD, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=err,
-        text=True,
-        env={**os.environ, "COLUMNS": _COLUMNS, _MARK: mark},
-    )
-    started = Started(process, mark, err)
+    out, err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as it is looked at
+    own = {"COLUMNS": _COLUMNS, _MARK: mark}
+    process: subprocess.Popen[str] | WarmProcess
+    if within or as_installed:
+        process = subprocess.Popen(
+            # As from a terminal: a shell in the background hands down an ignored SIGINT, and nohup an ignored SIGHUP.
+            [*within, "env", "--default-signal=INT,HUP", SSHLOAD, *arguments],
+            stdout=out,
+            stderr=err,
+            text=True,
+            env={**os.environ, **own},
+        )
+    else:
+        files = Path(f"/proc/{os.getpid()}/fd")
+        words = [str(word) for word in arguments]
+        process = start_warm_sshload(words, files / str(out.fileno()), files / str(err.fileno()), own)
+    started = Started(process, mark, out, err)
     _UNDER_WAY.append(started)
     return started
 

@@ -21,7 +21,7 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.coordination.master import Master
 from sshload_worker.coordination.messages import encrypt_lines
-from warm_processes import WarmProcess, start_warm
+from warm_processes import WarmProcess, start_warm_worker
 
 _TIMEOUT_S = 300.0
 _POLL_S = 0.02
@@ -88,7 +88,7 @@ def master_here(
     try:
         for index in range(config.workers if workers is None else workers):
             arguments = [*command, *to_master, "--index", str(index)]
-            started.append(start_warm(folder, arguments, stderr_path, stderr_path))
+            started.append(start_warm_worker(arguments, stderr_path, stderr_path))
         deadline_s = time.monotonic() + _TIMEOUT_S
         while master.worker_registry.connected < len(started):
             assert time.monotonic() < deadline_s, f"the workers do not come: {stderr_path.read_text()}"

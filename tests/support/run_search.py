@@ -54,7 +54,8 @@ class Search:
 def searched(search: Search, test: Path, logs: Path, *options: str | Path) -> dict[str, Any]:
     """Run a test, search everywhere, and return its status; fails where the canary is found."""
     logs.mkdir(exist_ok=True)
-    started = start("run", test, "--output", "json", "--logs", logs, "--allow-target", "127.0.0.1", *options)
+    command = ["run", test, "--output", "json", "--logs", logs, "--allow-target", "127.0.0.1", *options]
+    started = start(*command, as_installed=True)
     search.follow(started)
     ended = started.wait()
     search.note("stdout", ended.out)

@@ -1,24 +1,31 @@
-"""Processes of a run that need not import anything: each is forked from one that has imported what a worker needs.
+"""Processes that need not import anything: each is forked from one that has imported what its program needs.
 
-Starting Python and importing Locust takes a second or two of CPU, for the master and for each worker of every run. A
-process that is forked here runs the same `main` with the same arguments, and ends the same way. Tests of how a process
-starts take the real program instead.
+Python and the imports take a quarter of a second of CPU for a master or a worker, half a second for `sshload`, and one
+and a half for a gateway. A process that is forked here runs the same `main` with the same arguments, and ends the same
+way. Its /proc/PID/cmdline and environ are not its own. Tests of these, and of how a process starts, take the real
+program instead.
 
 As a program this is the process that is forked: it reads one request per line, and answers each with a process id.
 """
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 _POLL_S = 0.01
+_TEMPORARY = tempfile.gettempdir()
+"""As it is before any test names another one."""
 
 
 class WarmProcess:
@@ -61,23 +68,29 @@ class WarmProcess:
 
 
 class _Forks:
-    """The process that is forked. It ends with this one, which closes its standard input."""
+    """The process that is forked, of one program. It ends with this one, which closes its standard input."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
+        self._program = program
         self._process: subprocess.Popen[str] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._count = 0
 
-    def start(self, folder: Path, arguments: Sequence[str], stdout: Path, stderr: Path) -> WarmProcess:
-        """Start `python -m sshload_worker` with these arguments; output is appended to the two files."""
-        if self._process is None:
+    def start(
+        self, arguments: Sequence[str], stdout: Path, stderr: Path, more_environment: Mapping[str, str] | None = None
+    ) -> WarmProcess:
+        """Start the program with these arguments, in this folder; output is appended to the two files."""
+        if self._process is None or self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(dir=_TEMPORARY)
             self._process = subprocess.Popen(
-                [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                [sys.executable, __file__, self._program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         self._count += 1
-        ended_path = folder / f"ended-{self._count}"
+        ended_path = Path(self._folder.name, str(self._count))
         request = {
             "arguments": list(arguments),
-            "environment": dict(os.environ),
+            "environment": {**os.environ, **(more_environment or {})},
+            "folder": str(Path.cwd()),
             "stdout": str(stdout),
             "stderr": str(stderr),
             "ended": str(ended_path),
@@ -91,19 +104,31 @@ class _Forks:
         return WarmProcess(int(answer), ended_path)
 
 
-_forks = _Forks()
-start_warm = _forks.start
+start_warm_worker = _Forks("worker").start
+"""Start `python -m sshload_worker`."""
+
+start_warm_sshload = _Forks("sshload").start
+"""Start `sshload`."""
+
+start_warm_gateway = _Forks("gateway").start
+"""Start `python -m sshload_gateway`."""
 
 
-def _serve() -> int:
-    """Import everything, fork for each request, and return the exit code: each forked process its own."""
-    import gc  # noqa: PLC0415 - a test that imports this module has its own order
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """A program that has imported what it needs, and how it is forked and waited for."""
 
-    gc.disable()  # as in a worker's main
-    from sshload_worker.locust_runner.locust_import import import_runner  # noqa: PLC0415 - likewise
+    main: Callable[[list[str]], object]
+    fork: Callable[[], int] = os.fork
+    waitpid: Callable[[int, int], tuple[int, int]] = os.waitpid
+
+
+def _worker() -> _Program:
+    """Import what masters and workers need."""
+    from sshload_worker.locust_runner.locust_import import import_runner  # noqa: PLC0415 - other programs do without
 
     import_runner()
-    import gevent.resolver.thread  # noqa: F401, PLC0415 - after the patch
+    import gevent.resolver.thread  # noqa: PLC0415 - after the patch
     import sshload_worker.clients.ssh2.connection  # noqa: PLC0415
     import sshload_worker.coordination.http_server  # noqa: PLC0415
     import sshload_worker.coordination.master  # noqa: PLC0415
@@ -111,29 +136,80 @@ def _serve() -> int:
     import sshload_worker.coordination.worker  # noqa: F401, PLC0415
     from gevent import monkey  # noqa: PLC0415
 
+    def main(arguments: list[str]) -> int:
+        from sshload_worker.__main__ import main  # noqa: PLC0415
+
+        gevent.reinit()
+        gevent.get_hub().loop.update_now()  # time limits would else begin when the loop was made, at an import
+        return main(arguments)
+
     # As before the patch: gevent's own would put watchers into a loop that never runs in this process.
-    fork, waitpid = (monkey.get_original("os", name) for name in ("fork", "waitpid"))
+    return _Program(main, *(monkey.get_original("os", name) for name in ("fork", "waitpid")))
+
+
+def _sshload() -> _Program:
+    """Import all commands."""
+    from sshload_operator.cli import commands  # noqa: PLC0415 - other programs do without
+
+    for entry in commands._COMMANDS.values():
+        import_module(f"{commands.__package__}.{entry.module}")
+
+    def main(arguments: list[str]) -> None:
+        # As from a terminal: a shell in the background hands down an ignored SIGINT, and nohup an ignored SIGHUP.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        _collect_garbage_again()
+        sys.argv = ["sshload", *arguments]
+        commands.main()
+
+    return _Program(main)
+
+
+def _gateway() -> _Program:
+    """Import a gateway."""
+    from sshload_gateway import __main__ as gateway  # noqa: PLC0415 - other programs do without
+
+    def main(arguments: list[str]) -> None:
+        _collect_garbage_again()
+        sys.argv = ["sshload-gateway", *arguments]
+        gateway.main()
+
+    return _Program(main)
+
+
+_PROGRAMS: Mapping[str, Callable[[], _Program]] = {"worker": _worker, "sshload": _sshload, "gateway": _gateway}
+
+
+def _collect_garbage_again() -> None:
+    """Search for garbage from now on, as a process does that has just begun."""
+    gc.freeze()
+    gc.enable()
+
+
+def _serve(name: str) -> object:
+    """Import a program, fork for each request, and return the exit code: each forked process its own."""
+    gc.disable()  # as in a worker's main
+    program = _PROGRAMS[name]()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     requests = b""
     while piece := os.read(0, 65_536):
         *lines, requests = (requests + piece).split(b"\n")
         for line in lines:
-            if fork() == 0:
-                return _start_and_report(json.loads(line), fork, waitpid)
+            if program.fork() == 0:
+                return _start_and_report(json.loads(line), program)
     return 0
 
 
-def _start_and_report(
-    request: dict[str, Any], fork: Callable[[], int], waitpid: Callable[[int, int], tuple[int, int]]
-) -> int:
+def _start_and_report(request: dict[str, Any], program: _Program) -> object:
     """Start the process, tell its id, and write down how it ended; in the process itself, run it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    pid = fork()
+    pid = program.fork()
     if pid == 0:
-        return _run(request)
+        _settle(request)
+        return program.main(request["arguments"])
     os.write(1, b"%d\n" % pid)
     os.close(1)
-    _, status = waitpid(pid, 0)
+    _, status = program.waitpid(pid, 0)
     ended = Path(request["ended"])
     part = ended.with_suffix(".part")
     part.write_text(str(os.waitstatus_to_exitcode(status)))
@@ -141,15 +217,8 @@ def _start_and_report(
     os._exit(0)
 
 
-def _run(request: dict[str, Any]) -> int:
-    """Be `python -m sshload_worker`."""
-    import tempfile  # noqa: PLC0415
-
-    import gevent  # noqa: PLC0415
-    from sshload_worker.__main__ import main  # noqa: PLC0415
-
-    gevent.reinit()
-    gevent.get_hub().loop.update_now()  # time limits would else begin when the loop was made, which was at an import
+def _settle(request: dict[str, Any]) -> None:
+    """Give this process its output, its environment and its folder."""
     for descriptor, path, flags in (
         (0, os.devnull, os.O_RDONLY),
         (1, request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_APPEND),
@@ -160,9 +229,9 @@ def _run(request: dict[str, Any]) -> int:
         os.close(opened)
     os.environ.clear()
     os.environ.update(request["environment"])
+    os.chdir(request["folder"])
     tempfile.tempdir = None
-    return main(request["arguments"])
 
 
 if __name__ == "__main__":
-    sys.exit(_serve())
+    sys.exit(_serve(sys.argv[1]))  # type: ignore[arg-type]  # None, or a code

@@ -18,7 +18,7 @@ from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.master_log import MasterLog, Snapshot, read_master_log
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
-from warm_processes import WarmProcess, start_warm
+from warm_processes import WarmProcess, start_warm_worker
 
 _END_TIMEOUT_S = 600.0
 _POLL_S = 0.05
@@ -125,7 +125,7 @@ class WholeRun:
         arguments = ["--role", role, "--config", str(self._config_path), *options]
         stdout_path = self.stderr_path if role == "worker" else self.stdout_path
         if role in self._warm_roles:
-            return start_warm(self._folder, arguments, stdout_path, self.stderr_path)
+            return start_warm_worker(arguments, stdout_path, self.stderr_path)
         command = [*self._launcher, "-m", "sshload_worker", *arguments]
         with self.stderr_path.open("ab") as stderr, stdout_path.open("ab") as stdout:
             return subprocess.Popen(command, stdout=stdout, stderr=stderr)

@@ -38,7 +38,7 @@ def gateway(place: Place, sshd: SshServer, harmless: SshServer) -> Iterator[Gate
     """A gateway with a database in a file."""
     folder = place.folder / "gateway"
     folder.mkdir()
-    with gateway_process(folder, [sshd.port, harmless.port]) as running:
+    with gateway_process(folder, [sshd.port, harmless.port], as_installed=True) as running:
         yield running
 
 

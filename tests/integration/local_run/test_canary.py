@@ -127,7 +127,7 @@ def test_the_search_finds_what_is_in_an_environment_and_in_a_file_of_a_run(
     monkeypatch.setenv("PLANTED", planted)
     (temporary / "left").write_text(planted)
     search = Search(Canary({"password": planted.encode()}), temporary)
-    started = start("run", write_test(tmp_path), "--output", "json")
+    started = start("run", write_test(tmp_path), "--output", "json", as_installed=True)
     search.follow(started)
     started.wait()
     assert f"{temporary / 'left'}, which others may read, has the password as it is" in search.found
