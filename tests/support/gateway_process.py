@@ -23,6 +23,7 @@ from warm_processes import WarmProcess, start_warm_gateway
 
 _WITHIN_S = 300.0
 _POLL_S = 0.02
+_CONFIG, _LOG = "gateway.yaml", "gateway.log"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class GatewayProcess:
     @property
     def log(self) -> str:
         """All that it has logged so far."""
-        return (self.folder / "gateway.log").read_text()
+        return (self.folder / _LOG).read_text()
 
     def caller(self, subject: str = "ada") -> Caller:
         """Return somebody who calls it."""
@@ -143,12 +144,8 @@ def gateway_process(
     It is forked from a process that has imported it (warm_processes), but for one that is asked for as it is installed.
     """
     issuer = issuer or TokenIssuer()
-    (folder / "jwks.json").write_text(issuer.jwks())
-    config = gateway_config(folder, ports, **changes)
-    path, log = folder / "gateway.yaml", folder / "gateway.log"
-    path.write_text(yaml.safe_dump(config))
-    log.write_text("")
-    process = _installed(path, log) if as_installed else start_warm_gateway(["--config", str(path)], log, log)
+    config = _written(folder, ports, issuer, changes)
+    process = _installed(folder) if as_installed else _forked(folder)
     url, management = (f"http://127.0.0.1:{config[section]['port']}" for section in ("listen", "management"))
     gateway = GatewayProcess(process, url, management, issuer, folder)
     try:
@@ -159,7 +156,26 @@ def gateway_process(
         process.wait()
 
 
-def _installed(config: Path, log: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "sshload_gateway", "--config", str(config)]
-    with log.open("wb") as output:
+def ended_gateway(folder: Path, ports: Iterable[int], **changes: Any) -> tuple[int, str]:
+    """Run a gateway that ends by itself, with its files in a folder; return its exit code and all that it said."""
+    _written(folder, ports, TokenIssuer(), changes)
+    return _forked(folder).wait(_WITHIN_S), (folder / _LOG).read_text()
+
+
+def _written(folder: Path, ports: Iterable[int], issuer: TokenIssuer, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the files of a gateway, and return its configuration."""
+    (folder / "jwks.json").write_text(issuer.jwks())
+    config = gateway_config(folder, ports, **changes)
+    (folder / _CONFIG).write_text(yaml.safe_dump(config))
+    (folder / _LOG).write_text("")
+    return config
+
+
+def _installed(folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "sshload_gateway", "--config", str(folder / _CONFIG)]
+    with (folder / _LOG).open("wb") as output:
         return subprocess.Popen(command, stderr=output)
+
+
+def _forked(folder: Path) -> WarmProcess:
+    return start_warm_gateway(["--config", str(folder / _CONFIG)], folder / _LOG, folder / _LOG)

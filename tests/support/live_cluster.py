@@ -54,6 +54,13 @@ class LiveCluster:
             path = self._path(self._api.of(manifest), manifest["metadata"]["name"], manifest)
             self._api.ask("PATCH", path, manifest, APPLY, fieldManager="tests", force="true", **_STRICT).taken()
 
+    def would_apply(self, *manifests: Manifest) -> None:
+        """Do as `apply` without keeping anything; raises AssertionError with the API server's words."""
+        for manifest in manifests:
+            path = self._path(self._api.of(manifest), manifest["metadata"]["name"], manifest)
+            how = {"fieldManager": "sshload", "dryRun": "All", **_STRICT}
+            self._api.ask("PATCH", path, manifest, APPLY, **how).taken()
+
     def create(self, *manifests: Manifest) -> list[dict[str, Any]]:
         """Create objects with strict validation and return them; raises AssertionError with the API server's words."""
         paths = [self._path(self._api.of(manifest), "", manifest) for manifest in manifests]

@@ -1,16 +1,13 @@
 """Credentials that the configuration names are stored before a gateway is ready, as a caller would store them."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from account_server import Place
 from canary import Canary, secrets_of_key
-from gateway_process import gateway_config, gateway_process
+from gateway_process import ended_gateway, gateway_process
 from ssh_server import SshServer
 from token_issuer import TokenIssuer
 
@@ -59,12 +56,8 @@ def test_a_ready_gateway_has_what_it_was_given_and_keeps_its_version_until_it_ch
 def test_a_gateway_that_was_given_nonsense_says_where_and_tells_nothing_of_the_key(
     place: Place, sshd: SshServer, tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
-    (tmp_path / "jwks.json").write_text(TokenIssuer().jwks())
-    config = gateway_config(tmp_path, [sshd.port], **given(tmp_path, login(sshd, **changes)))
-    (tmp_path / "gateway.yaml").write_text(yaml.safe_dump(config))
-    command = [sys.executable, "-m", "sshload_gateway", "--config", tmp_path / "gateway.yaml"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert f"credentials.0.file: {tmp_path}/login.json: {said}" in ended.stderr
+    code, output = ended_gateway(tmp_path, [sshd.port], **given(tmp_path, login(sshd, **changes)))
+    assert code == 1
+    assert f"credentials.0.file: {tmp_path}/login.json: {said}" in output
     canary = Canary(secrets_of_key(place.keys.user.read_bytes()))
-    assert canary.found_in("the message", ended.stdout + ended.stderr) == []
+    assert canary.found_in("the message", output) == []

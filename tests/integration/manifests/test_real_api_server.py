@@ -27,12 +27,6 @@ def restricted(api_server: ApiServer) -> LiveCluster:
     return api_server.namespace(RESTRICTED)
 
 
-def apply_strictly(cluster: LiveCluster, manifests: list[Manifest]) -> None:
-    documents = json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
-    arguments = ("--server-side", "--field-manager=sshload", "--dry-run=server", "--validate=strict", "-f", "-")
-    cluster.kubectl("apply", *arguments, stdin=documents)
-
-
 def here(manifest: Manifest, cluster: LiveCluster) -> Manifest:
     if "namespace" not in manifest["metadata"]:
         return manifest
@@ -55,19 +49,19 @@ def without_references(spec: dict[str, Any]) -> dict[str, Any]:
 def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, restricted: LiveCluster) -> None:
     plan = plans.plan(yaml.safe_load(spec.read_text()), installation=plans.LISTING)
     made = [*children(plan, PROOF_SHA256), keys_secret(plan, TOKEN, dict.fromkeys(key_files(plan), "text"))]
-    apply_strictly(restricted, [here(manifest, restricted) for manifest in made])
+    restricted.would_apply(*(here(manifest, restricted) for manifest in made))
     owners = [manifest for manifest in made if manifest["kind"] in ("Deployment", "Job")]
     for owner in owners:
-        apply_strictly(restricted, [pod_of(owner, restricted)])
+        restricted.would_apply(pod_of(owner, restricted))
 
 
 @pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in VALUES])
 def test_every_object_of_the_chart_is_taken_and_its_pod_is_restricted(values: Path, restricted: LiveCluster) -> None:
     made = [found for found in helm.objects("--values", values) if found["kind"] not in OWN_KINDS_ELSEWHERE]
-    apply_strictly(restricted, [here(manifest, restricted) for manifest in made])
+    restricted.would_apply(*(here(manifest, restricted) for manifest in made))
     deployments = [manifest for manifest in made if manifest["kind"] == "Deployment"]
     assert deployments
-    apply_strictly(restricted, [pod_of(deployment, restricted) for deployment in deployments])
+    restricted.would_apply(*(pod_of(deployment, restricted) for deployment in deployments))
 
 
 def test_the_namespace_does_refuse_a_pod_that_is_not_restricted(restricted: LiveCluster) -> None:
@@ -75,4 +69,4 @@ def test_the_namespace_does_refuse_a_pod_that_is_not_restricted(restricted: Live
     pod = json.loads(json.dumps(pod_of(deployment, restricted)))
     del pod["spec"]["containers"][0]["securityContext"]["capabilities"]
     with pytest.raises(AssertionError, match="unrestricted capabilities"):
-        apply_strictly(restricted, [pod])
+        restricted.would_apply(pod)
