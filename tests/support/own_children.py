@@ -2,12 +2,15 @@
 
 libev's own waits for all children of its process once it waits for one. Whoever else waits for a child then learns that
 it has ended, and not how: `subprocess` takes that for the exit code 0. In a worker nobody else does, because gevent has
-replaced `subprocess`; a process of tests starts its programs with the real one.
+replaced `subprocess`. A process of tests starts its programs with the real one, until somebody imports all of Locust,
+which has gevent replace everything: from then on this is libev's loop.
 """
 
 import os
 from collections.abc import Callable
+from typing import Any
 
+from gevent import monkey
 from gevent.core import loop as libev_loop  # type: ignore[import-not-found]  # types-gevent leaves it out
 
 _READABLE = 1
@@ -45,8 +48,15 @@ class OwnChildrenLoop(libev_loop):  # type: ignore[misc]  # likewise
     """gevent's loop but for its children. To be named to gevent before its first hub is there."""
 
     def install_sigchld(self) -> None:
-        """Leave SIGCHLD alone."""
+        """Leave SIGCHLD alone while children are waited for one by one."""
+        if _waits_for_all():
+            super().install_sigchld()
 
-    def child(self, pid: int) -> OwnChild:
+    def child(self, pid: int, *how: Any, **named: Any) -> Any:
         """Return what waits for the end of one child."""
-        return OwnChild(self, pid)
+        return super().child(pid, *how, **named) if _waits_for_all() else OwnChild(self, pid)
+
+
+def _waits_for_all() -> bool:
+    """Tell whether whoever starts a process does so by gevent."""
+    return bool(monkey.is_module_patched("subprocess"))
