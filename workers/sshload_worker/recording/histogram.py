@@ -74,14 +74,21 @@ class LatencyHistogram:
         counts[floor] = counts.get(floor, 0) + 1
 
     def record_all(self, latencies_us: Sequence[int]) -> None:
-        """Count several latencies, one at least: as `record` does, but without a call for each where all are short."""
-        if max(latencies_us) >= _EXACT_BELOW_US:
-            for latency_us in latencies_us:
-                self.record(latency_us)
-        elif min(latencies_us) >= LOWEST_US:
-            self.counts.update(latencies_us)  # in C
-        else:
-            self.counts.update([max(latency_us, LOWEST_US) for latency_us in latencies_us])
+        """Count several latencies, one at least: as `record` does, but without a call for each."""
+        most_us = max(latencies_us)
+        if most_us > HIGHEST_US:
+            self.overflows += sum(latency_us > HIGHEST_US for latency_us in latencies_us)
+            latencies_us = [min(latency_us, HIGHEST_US) for latency_us in latencies_us]
+        if most_us >= _EXACT_BELOW_US:
+            latencies_us = [
+                latency_us
+                if latency_us < _EXACT_BELOW_US
+                else latency_us >> (shift := latency_us.bit_length() - SUB_BUCKET_BITS) << shift
+                for latency_us in latencies_us
+            ]
+        if min(latencies_us) < LOWEST_US:
+            latencies_us = [max(latency_us, LOWEST_US) for latency_us in latencies_us]
+        self.counts.update(latencies_us)  # in C
 
     def merge(self, other: "LatencyHistogram") -> None:
         """Add the other's counts to these."""
