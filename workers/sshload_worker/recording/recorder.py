@@ -89,7 +89,7 @@ class _NoListener:
 _NO_LISTENER = _NoListener()
 
 _COUNTED_AT_ONCE = 64
-"""How many operations of a kind are kept before their timings are counted, which takes some 20 us then."""
+"""How many operations of a kind are kept before their timings are counted, which takes less than 0.1 ms then."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ class _Row:
         self.instants_ns: list[tuple[int, ...]] = []
 
     def count(self) -> None:
-        """Count those that are yet to be counted, timing by timing: that costs a fifth of operation by operation."""
+        """Count those that are yet to be counted, timing by timing: of short ones that costs a third."""
         if not self.instants_ns:
             return
         columns = tuple(zip(*self.instants_ns, strict=True))
