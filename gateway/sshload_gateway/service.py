@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from starlette.types import ASGIApp
 
 from sshload_gateway.api.app import make_app
+from sshload_gateway.api.commands import Commands
 from sshload_gateway.api.given_credentials import read_given, store_given
 from sshload_gateway.api.guard import Guard, RequestMetrics
 from sshload_gateway.api.management import Readiness, make_management
@@ -90,7 +91,7 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
     gateway = Gateway(Sessions(credentials, seal, pool), allowed, config.limits, commands_counter(registry), loads)
     rate = RateLimit(config.limits.requests_per_second, config.limits.requests_at_once)
     under_way = UnderWay(config.limits.under_way)
-    api = Guard(make_app(gateway), check, rate, under_way, config.limits.body_bytes, RequestMetrics(registry))
+    api = Guard(Commands(make_app(gateway)), check, rate, under_way, config.limits.body_bytes, RequestMetrics(registry))
     readiness = Readiness(database, keys)
     preparing = asyncio.create_task(_prepare(database, credentials, given, readiness))
     try:

@@ -3,19 +3,20 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import ValidationError
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope, Send
 
 from sshload_gateway.api.callers import TOKEN, Caller, ClientGoneError, while_connected
-from sshload_gateway.api.problems import documented
+from sshload_gateway.api.problems import answer_to, documented
 from sshload_gateway.api.shapes import (
     NAME_PATTERN,
+    RESERVED,
     CommandAnswer,
     CommandRequest,
     FileEntry,
@@ -30,41 +31,73 @@ from sshload_gateway.ssh.listing import Entry, Listing
 from sshload_gateway.ssh.listing import Request as PageRequest
 
 ROUTES: Final = APIRouter(prefix="/sshapi/v2", dependencies=[TOKEN], tags=["commands"])
-_NAME: Final = re.compile(NAME_PATTERN)
+_PATH: Final = re.compile(f"/sshapi/v2/({NAME_PATTERN.strip('^$')})")
 _LONGEST_CURSOR: Final = 1_400
 """In base64, of a name with 1,024 bytes: no file system has longer ones."""
 
 
-class _CommandRoute(APIRoute):
-    """Reads a request that is as most are, and leaves others to FastAPI, which finds out what is wrong with them.
+class Commands:
+    """Runs commands that are asked for as most are, and leaves all other requests to an app.
 
-    What FastAPI does for each request, whatever its parameters are, takes as long as all that the gateway does.
+    What FastAPI and Starlette do for each request takes as long as all that the gateway does.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        by_fastapi = super().get_route_handler()
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
 
-        async def handle(request: Request) -> Response:
-            credential: str = request.path_params["credential"]
-            body = await _plain(request)
-            if body is None or not _NAME.fullmatch(credential):
-                return await by_fastapi(request)
-            answer = await run(body, request, request.state.caller, credential)
-            return Response(answer.model_dump_json(by_alias=True), media_type="application/json")
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        name = _name_of_command(scope)
+        if name is None or Headers(scope=scope).get("content-type") != "application/json":
+            await self._app(scope, receive, send)
+            return
+        request = Request({**scope, "app": self._app}, receive)
+        scope["route"] = _ROUTE
+        try:
+            body = await _body(request)
+            asked = _plain(body)
+            response = None if asked is None else _json(await run(asked, request, request.state.caller, name))
+        except Exception as error:  # noqa: BLE001 - each has an answer
+            response = answer_to(error)
+        if response is None:
+            await self._app(scope, _again(body, receive), send)
+        else:
+            await response(scope, receive, send)
 
-        return handle
+
+def _name_of_command(scope: Scope) -> str | None:
+    """Return the credential that a request to run a command names, None where it is another request."""
+    asked = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+    return None if asked is None or asked[1] in RESERVED else asked[1]
 
 
-async def _plain(request: Request) -> CommandRequest | None:
-    """Return what a body in plain JSON asks for, None where it is not that, or asks for what cannot be."""
-    if request.headers.get("content-type") != "application/json":
-        return None
+async def _body(request: Request) -> bytes:
     try:
-        return CommandRequest.model_validate_json(await request.body())
-    except ValidationError:
-        return None
+        return await request.body()
     except ClientDisconnect:
         raise ClientGoneError from None
+
+
+def _plain(body: bytes) -> CommandRequest | None:
+    """Return what a body in JSON asks for, None where it is none, or asks for what cannot be."""
+    try:
+        return CommandRequest.model_validate_json(body)
+    except ValidationError:
+        return None
+
+
+def _json(answer: CommandAnswer) -> Response:
+    return Response(answer.model_dump_json(by_alias=True), media_type="application/json")
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read before, and then what comes behind it."""
+    bodies = [body]
+
+    async def again() -> Message:
+        return {"type": "http.request", "body": bodies.pop(), "more_body": False} if bodies else await receive()
+
+    return again
 
 
 async def run(
@@ -100,8 +133,8 @@ ROUTES.add_api_route(
     responses=documented(403, 404, 413, 422, 502, 504),
     summary="Run a command",
     operation_id="runCommand",
-    route_class_override=_CommandRoute,
 )
+_ROUTE: Final = ROUTES.routes[-1]
 
 
 @ROUTES.get(

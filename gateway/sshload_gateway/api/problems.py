@@ -82,9 +82,13 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911, PLR0912 - one line for each error
+def answer_to(error: Exception) -> Response:  # noqa: C901, PLR0911, PLR0912 - one line for each error
     """Return the answer for an error; one that is not known is logged, and told without its words."""
     match error:
+        case ClientGoneError():
+            return Response(status_code=_CLIENT_GONE)  # for the log: nobody hears it
+        case HTTPException():
+            return _http(error)
         case NoSuchCredentialError():
             return answer(404, "no-such-credential", "you have no credential of this name")
         case NotAllowedError():
@@ -124,11 +128,8 @@ def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911, PLR0912
 def add_answers(app: FastAPI) -> None:
     """Let the app answer errors in this form."""
 
-    async def failed(_: Request, error: Exception) -> JSONResponse:
+    async def failed(_: Request, error: Exception) -> Response:
         return answer_to(error)
-
-    async def gone(_: Request, __: Exception) -> Response:
-        return Response(status_code=_CLIENT_GONE)  # for the log: nobody hears it
 
     async def not_valid(_: Request, error: Exception) -> JSONResponse:
         found = error.errors() if isinstance(error, RequestValidationError) else ()
@@ -137,16 +138,9 @@ def add_answers(app: FastAPI) -> None:
         ]  # what was given stays out of it: it may be a private key
         return answer(422, "not-valid", "the request is not valid", problems=problems)
 
-    async def http(_: Request, error: Exception) -> JSONResponse:
-        status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-        if status == HTTPStatus.BAD_REQUEST:  # FastAPI's, of a body that it cannot decode
-            return answer(422, "not-valid", "the request is not valid", problems=["body: is not JSON in UTF-8"])
-        response = answer(status, _phrase(status).lower().replace(" ", "-"), detail)
-        if isinstance(error, HTTPException) and error.headers:
-            response.headers.update(error.headers)
-        return response
-
     for known in (
+        ClientGoneError,
+        HTTPException,
         NoSuchCredentialError,
         NotAllowedError,
         LoginError,
@@ -163,10 +157,16 @@ def add_answers(app: FastAPI) -> None:
         ClusterUnavailableError,
     ):
         app.add_exception_handler(known, failed)
-    app.add_exception_handler(ClientGoneError, gone)
     app.add_exception_handler(Exception, failed)
     app.add_exception_handler(RequestValidationError, not_valid)
-    app.add_exception_handler(HTTPException, http)
+
+
+def _http(error: HTTPException) -> Response:
+    if error.status_code == HTTPStatus.BAD_REQUEST:  # FastAPI's, of a body that it cannot decode
+        return answer(422, "not-valid", "the request is not valid", problems=["body: is not JSON in UTF-8"])
+    response = answer(error.status_code, _phrase(error.status_code).lower().replace(" ", "-"), error.detail)
+    response.headers.update(error.headers or {})
+    return response
 
 
 def _problem(error: Any) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from sshload_gateway.api.app import make_app
+from sshload_gateway.api.commands import Commands
 
 _PATHS = make_app(None).openapi()["paths"]
 
@@ -27,5 +28,5 @@ def test_a_request_is_counted_by_the_path_that_the_document_has(method: str, pat
         """Answer nobody."""
 
     with suppress(AssertionError):  # there is no gateway behind the routes
-        asyncio.run(make_app(None)(scope, receive, send))
+        asyncio.run(Commands(make_app(None))(scope, receive, send))
     assert scope["route"].path == path
