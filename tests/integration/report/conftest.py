@@ -21,6 +21,9 @@ ShownDocument = Callable[[Mapping[str, Any]], Page]
 BROWSER_WITHIN_MS = 300_000.0
 """A deadline that only a fault reaches: Playwright's own of 30 s is none on a busy machine."""
 
+_DRAWN_BY_THE_CPU = ("--disable-gpu",)
+"""Where there is no graphics card, Debian's Chromium plays one, which takes more CPU than to do without."""
+
 _SCREENSHOTS = os.environ.get("SSHLOAD_SCREENSHOTS", "")
 """The folder for pictures of the pages: who looks at them names one."""
 
@@ -32,16 +35,27 @@ def browser() -> Iterator[Browser]:
     assert path is not None, "there is no chromium: run scripts/debian-packages chromium"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [], timeout=BROWSER_WITHIN_MS
+            executable_path=path,
+            args=[*_DRAWN_BY_THE_CPU, *(["--no-sandbox"] if os.geteuid() == 0 else [])],
+            timeout=BROWSER_WITHIN_MS,
         )
         yield browser
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def offline_page(browser: Browser) -> Iterator[Page]:
+    """A page without a network for all files: each new one starts a process, which compiles all scripts."""
+    for context in _context(browser, offline=True):
+        yield context.new_page()
+
+
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser without a network, and without any past."""
-    yield from _context(browser, offline=True)
+def file_page(offline_page: Page) -> Iterator[Page]:
+    """The page for files, as a new one. Files keep nothing in a browser."""
+    offline_page.emulate_media(media="null", color_scheme="null")
+    yield offline_page
+    offline_page.goto("about:blank")
 
 
 @pytest.fixture
@@ -63,22 +77,27 @@ def shown(shown_document: ShownDocument) -> Shown:
 
 
 @pytest.fixture
-def shown_document(context: BrowserContext, tmp_path: Path) -> ShownDocument:
+def shown_document(file_page: Page, tmp_path: Path) -> Iterator[ShownDocument]:
     """What shows a report as a file; a complaint of the browser, or a request, fails the test."""
+    file, said = tmp_path / "report.html", list[str]()
+    listeners: dict[Any, Callable[[Any], None]] = {
+        "console": lambda message: said.append(message.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: None if request.url == file.as_uri() else said.append(request.url),
+    }
 
     def show(document: Mapping[str, Any]) -> Page:
-        file = tmp_path / "report.html"
         file.write_text(html_page(document), encoding="utf-8")
-        page, said = context.new_page(), []
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: None if request.url == file.as_uri() else said.append(request.url))
-        page.goto(file.as_uri())
-        page.wait_for_selector("html[data-rendered]", state="attached")
+        file_page.goto(file.as_uri())
+        file_page.wait_for_selector("html[data-rendered]", state="attached")
         assert said == []
-        return page
+        return file_page
 
-    return show
+    for event, listener in listeners.items():
+        file_page.on(event, listener)
+    yield show
+    for event, listener in listeners.items():
+        file_page.remove_listener(event, listener)
 
 
 @pytest.fixture
