@@ -39,7 +39,7 @@ _LONGEST_CURSOR: Final = 1_400
 class Commands:
     """Runs commands that are asked for as most are, and leaves all other requests to an app.
 
-    What FastAPI and Starlette do for each request takes as long as all that the gateway does.
+    What FastAPI and Starlette do for each request takes as long as what the routes do without SSH.
     """
 
     def __init__(self, app: FastAPI) -> None:
