@@ -138,8 +138,7 @@ class Recorder:
     """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
 
     `opened` counts all connections that were ever begun. `closed_ns` is when the window was closed before its time.
-    `trial` is the trial of a search that it is all about, 0 in
-    any other run.
+    `trial` is the trial of a search that it is all about, 0 in any other run.
     `listener` is told of the samples as well whose name ends in one of the steps `listened_to`.
     """
 
