@@ -21,9 +21,6 @@ ShownDocument = Callable[[Mapping[str, Any]], Page]
 BROWSER_WITHIN_MS = 300_000.0
 """A deadline that only a fault reaches: Playwright's own of 30 s is none on a busy machine."""
 
-_DRAWN_BY_THE_CPU = ("--disable-gpu",)
-"""Where there is no graphics card, Debian's Chromium plays one, which takes more CPU than to do without."""
-
 _SCREENSHOTS = os.environ.get("SSHLOAD_SCREENSHOTS", "")
 """The folder for pictures of the pages: who looks at them names one."""
 
@@ -35,9 +32,7 @@ def browser() -> Iterator[Browser]:
     assert path is not None, "there is no chromium: run scripts/debian-packages chromium"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=path,
-            args=[*_DRAWN_BY_THE_CPU, *(["--no-sandbox"] if os.geteuid() == 0 else [])],
-            timeout=BROWSER_WITHIN_MS,
+            executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [], timeout=BROWSER_WITHIN_MS
         )
         yield browser
         browser.close()
