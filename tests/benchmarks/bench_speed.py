@@ -20,11 +20,10 @@ from pathlib import Path
 
 from cost import CIPHER, FILE_BYTES, KEX, SMALL_FILE_BYTES, Clients, Works
 from held_pod import held_pod_row
-from image_root import python_in
 from index_ssh2 import index_ssh2
 from instructions import of_scenario, per_operation
 from own_cost import recording_row, start_rows
-from programs import ROOT, compiled, output, server_double
+from programs import ROOT, compiled, output, python_in, server_double
 from speed_rows import (
     Row,
     against_sshd,

@@ -1,7 +1,9 @@
-"""What the benchmarks start: Go programs, compiled on the way."""
+"""What the benchmarks start: Go programs, compiled on the way, and the Python of the worker's image."""
 
+import ctypes
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache/benchmarks"
+
+_CLONE_NEWNS = 0x0002_0000
+_OF_THE_MACHINE = ("/proc", "/sys", "/dev", tempfile.gettempdir(), str(ROOT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,23 @@ def _listening(*command: str | Path) -> Iterator[Iterator[str]]:
 
 def _port(address: str) -> int:
     return int(address.strip().rpartition(":")[2])
+
+
+def python_in(root: Path) -> tuple[str, ...]:
+    """Return the command of an image's Python, for which some of the machine's folders are mounted among its files.
+
+    `root` has the files of the image (scripts/images root). The mounts are of this process and its children alone, and
+    go with them. Needs root; raises OSError without.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNS):
+        raise OSError(ctypes.get_errno(), "no mount namespace of its own")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    for folder in _OF_THE_MACHINE:
+        place = root / folder.removeprefix("/")
+        place.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "--rbind", folder, place], check=True)
+    return "chroot", str(root), "/opt/sshload/bin/python"
 
 
 def output(*command: str | Path) -> str:

@@ -4,7 +4,7 @@ import itertools
 import json
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -50,16 +50,16 @@ class LiveCluster:
 
     def apply(self, *manifests: Manifest) -> None:
         """Apply manifests with strict validation; raises AssertionError with the API server's words."""
-        for manifest in manifests:
-            path = self._path(self._api.of(manifest), manifest["metadata"]["name"], manifest)
-            self._api.ask("PATCH", path, manifest, APPLY, fieldManager="tests", force="true", **_STRICT).taken()
+        self._send_applied(manifests, fieldManager="tests", force="true")
 
     def would_apply(self, *manifests: Manifest) -> None:
         """Do as `apply` without keeping anything; raises AssertionError with the API server's words."""
+        self._send_applied(manifests, fieldManager="sshload", dryRun="All")
+
+    def _send_applied(self, manifests: Iterable[Manifest], **how: str) -> None:
         for manifest in manifests:
             path = self._path(self._api.of(manifest), manifest["metadata"]["name"], manifest)
-            how = {"fieldManager": "sshload", "dryRun": "All", **_STRICT}
-            self._api.ask("PATCH", path, manifest, APPLY, **how).taken()
+            self._api.ask("PATCH", path, manifest, APPLY, **how, **_STRICT).taken()
 
     def create(self, *manifests: Manifest) -> list[dict[str, Any]]:
         """Create objects with strict validation and return them; raises AssertionError with the API server's words."""

@@ -8,7 +8,7 @@ from fastapi.openapi.utils import get_openapi
 
 from sshload_gateway.api import commands, credentials, load
 from sshload_gateway.api.problems import Problem, add_answers
-from sshload_gateway.api.shapes import Welcome
+from sshload_gateway.api.shapes import PREFIX, Welcome
 from sshload_gateway.api.state import Gateway
 
 _DESCRIPTION: Final = "Runs commands on SSH servers for callers that have a JWT, on connections that it keeps open."
@@ -27,7 +27,7 @@ def make_app(gateway: Gateway | None) -> FastAPI:
     app.state.gateway = gateway
     add_answers(app)
 
-    @app.get("/sshapi/v2/", tags=["welcome"], summary="Say what this is", operation_id="welcome")
+    @app.get(f"{PREFIX}/", tags=["welcome"], summary="Say what this is", operation_id="welcome")
     async def welcome() -> Welcome:
         """Say what the gateway is. Needs no token."""
         return Welcome(version=version("sshload"))

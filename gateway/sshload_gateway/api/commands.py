@@ -15,7 +15,9 @@ from starlette.types import Message, Receive, Scope, Send
 from sshload_gateway.api.callers import TOKEN, Caller, ClientGoneError, while_connected
 from sshload_gateway.api.problems import answer_to, documented
 from sshload_gateway.api.shapes import (
+    NAME,
     NAME_PATTERN,
+    PREFIX,
     RESERVED,
     CommandAnswer,
     CommandRequest,
@@ -30,8 +32,8 @@ from sshload_gateway.ssh.command import Command, Execution, Result
 from sshload_gateway.ssh.listing import Entry, Listing
 from sshload_gateway.ssh.listing import Request as PageRequest
 
-ROUTES: Final = APIRouter(prefix="/sshapi/v2", dependencies=[TOKEN], tags=["commands"])
-_PATH: Final = re.compile(f"/sshapi/v2/({NAME_PATTERN.strip('^$')})")
+ROUTES: Final = APIRouter(prefix=PREFIX, dependencies=[TOKEN], tags=["commands"])
+_PATH: Final = re.compile(f"{PREFIX}/({NAME})")
 _LONGEST_CURSOR: Final = 1_400
 """In base64, of a name with 1,024 bytes: no file system has longer ones."""
 

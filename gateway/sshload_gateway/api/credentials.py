@@ -9,13 +9,13 @@ from fastapi.exceptions import RequestValidationError
 
 from sshload_gateway.api.callers import TOKEN, Caller
 from sshload_gateway.api.problems import NotAllowedError, documented
-from sshload_gateway.api.shapes import NAME_PATTERN, CredentialRequest, StoredCredential, StoredCredentials, at
+from sshload_gateway.api.shapes import NAME_PATTERN, PREFIX, CredentialRequest, StoredCredential, StoredCredentials, at
 from sshload_gateway.api.state import Gateway
 from sshload_gateway.sessions import NoSuchCredentialError
 from sshload_gateway.ssh.keys import KeyPair, read_host_key, read_private_key
 from sshload_gateway.store.credentials import Credential, NewCredential
 
-ROUTES: Final = APIRouter(prefix="/sshapi/v2", dependencies=[TOKEN], tags=["credentials"])
+ROUTES: Final = APIRouter(prefix=PREFIX, dependencies=[TOKEN], tags=["credentials"])
 
 
 @ROUTES.post(

@@ -14,13 +14,14 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sshload_gateway.api.problems import answer, answer_to
+from sshload_gateway.api.shapes import PREFIX
 from sshload_gateway.identity.key_set import KeySetUnavailableError
 from sshload_gateway.identity.rate_limit import RateLimit
 from sshload_gateway.identity.tokens import TokenCheck, TokenError
 from sshload_gateway.identity.under_way import TooManyUnderWayError, UnderWay
 
 _LOG: Final = logging.getLogger(__name__)
-PUBLIC: Final = ("/sshapi/v2/", "/openapi.json")
+PUBLIC: Final = (f"{PREFIX}/", "/openapi.json")
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _METHODS: Final = ("DELETE", "GET", "POST")
 _PIECE_BYTES: Final = 65_536

@@ -8,10 +8,10 @@ from starlette.exceptions import HTTPException
 
 from sshload_gateway.api.callers import TOKEN, Caller, Group
 from sshload_gateway.api.problems import NoLoadRightError, TooOftenError, documented
-from sshload_gateway.api.shapes import StartedLoad
+from sshload_gateway.api.shapes import PREFIX, StartedLoad
 from sshload_gateway.api.state import Gateway
 
-ROUTES: Final = APIRouter(prefix="/sshapi/v2", dependencies=[TOKEN], tags=["load"])
+ROUTES: Final = APIRouter(prefix=PREFIX, dependencies=[TOKEN], tags=["load"])
 
 
 @ROUTES.post(

@@ -10,7 +10,11 @@ from pydantic.alias_generators import to_camel
 
 from sshload_gateway.ssh.command import Outcome
 
-NAME_PATTERN: Final = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+PREFIX: Final = "/sshapi/v2"
+"""Of the paths of all routes."""
+
+NAME: Final = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+NAME_PATTERN: Final = f"^{NAME}$"
 RESERVED: Final = ("credentials", "load")
 """Names that routes have."""
 

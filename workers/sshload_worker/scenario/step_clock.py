@@ -184,7 +184,7 @@ class StepClock:
         """Count the timings of an operation that ended well, the last of whose instants is its end."""
         self._recorder.operation(spans, self._window, instants_ns)
         end_ns = self._succeeded_ns = instants_ns[-1]
-        if end_ns > self._due.window_end_ns or end_ns > self._recorder.closed_ns:
+        if end_ns > self._due.window_end_ns or end_ns > self._recorder.closed_ns:  # _is_inside, without a call
             for name, (_, end) in zip(spans.names, spans.between, strict=True):
                 if not self._is_inside(instants_ns[end]):
                     self._recorder.succeeded_late(name, self._window)
