@@ -1,7 +1,11 @@
-"""What the machine's CPUs did while something ran, from /proc/stat (proc_stat(5))."""
+"""How fast the machine's CPUs are, and what they did while something ran, from /proc/stat (proc_stat(5))."""
 
+import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+
+from testing.layers import CORES
 
 _STAT = Path("/proc/stat")
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
@@ -29,9 +33,24 @@ class CpuShares:
     idle: float
     stolen: float
 
+    def busy_s(self, seconds: float) -> float:
+        """Return the CPU time that all processes together took in so many seconds."""
+        return seconds * CORES * (1 - self.idle - self.stolen)
+
 
 def cpu_times() -> CpuTimes:
     """Return the times of all CPUs together, now."""
     first = _STAT.read_text(encoding="ascii").splitlines()[0]
     ticks = [int(word) for word in first.split()[1 : 1 + _COUNTED]]
     return CpuTimes(sum(ticks), ticks[_IDLE] + ticks[_IOWAIT], ticks[_STEAL])
+
+
+def fixed_work_s() -> float:
+    """Return the CPU time, in seconds, of a fixed piece of work: one machine's runs are compared with another's by it.
+
+    The C library zlib does the work, because a loop of Python depends on how the interpreter was compiled.
+    """
+    text = b" ".join(b"%d" % (number * number) for number in range(500_000))
+    began = time.thread_time()
+    zlib.compress(text)
+    return time.thread_time() - began

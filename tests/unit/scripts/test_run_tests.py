@@ -1,6 +1,7 @@
 """The runner of the test layers, run on small projects of its own: what it counts, and what never passes."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from testing.layers import FIXED_WORK_S
+from testing.preparation import Preparation
+from testing.table import Outcome, table
 
 pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two runs
 
@@ -132,7 +136,7 @@ def test_marked_tests_run_after_the_lanes_and_those_that_run_alone_last_with_a_r
     assert good.code == 0, good.closing
     cores = str(os.cpu_count())
     rows = good.closing.splitlines()[1:4]
-    assert [(*row.split("  ")[:1], *row.split()[-7:-5]) for row in rows] == [
+    assert [(*row.split("  ")[:1], *row.split()[-8:-6]) for row in rows] == [
         ("simulation", cores, "6"),
         ("simulation own core", cores, "2"),
         ("simulation alone", "1", "1"),
@@ -149,9 +153,30 @@ def test_loads_that_ran_again_are_counted_and_named_with_their_reason(good: Ende
 def test_the_table_tells_what_the_cpus_did_and_which_tests_were_slow(good: Ended) -> None:
     """The shares of time that were idle and stolen, and the slowest tests by name."""
     header, row = good.closing.splitlines()[:2]
-    assert header.split()[-3:] == ["idle", "stolen", "reruns"]
+    assert header.split()[-5:] == ["cpu", "s", "idle", "stolen", "reruns"]
     assert [word[-1] for word in row.split()[-3:-1]] == ["%", "%"]
+    assert int(row.split()[-4]) > 0
     assert "simulation.meet.test_a::test_one" in good.closing.split("slowest tests")[1]
+
+
+def test_the_cpu_time_of_a_run_is_told_in_multiples_of_a_fixed_piece_of_work(good: Ended) -> None:
+    """So that runs of two machines can be compared."""
+    told = re.search(
+        r"^in all \d+ s, (\d+) s of CPU in the suites, (\d+) times the fixed piece of work, which took (\S+) s of CPU$",
+        good.closing,
+        re.MULTILINE,
+    )
+    assert told, good.closing
+    busy_s, times, fixed_work_s = map(float, told.groups())
+    assert times == pytest.approx(busy_s / fixed_work_s, rel=0.1, abs=2)
+
+
+def test_a_budget_is_in_proportion_to_what_the_cpus_need_for_the_fixed_piece_of_work() -> None:
+    """A slow machine does not say at each run that each layer is over its budget."""
+    outcome = Outcome("unit", (), (), seconds=150, budget_s=100)
+    told = "unit took 150 s; its budget is 100 s on CPUs of this speed"
+    assert told in table([outcome], Preparation(()), 150, FIXED_WORK_S)
+    assert "budget" not in table([outcome], Preparation(()), 150, 2 * FIXED_WORK_S)
 
 
 @pytest.mark.parametrize(
