@@ -1,5 +1,6 @@
 """What the gateway costs: the same commands on one sshd, straight and through gateways of each policy."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 from account_server import account_server, readable_place
 from gateway_process import GatewayProcess, gateway_process
+from programs import output
 from record import table
 from ssh_server import SshServer
 from study_figures import Scale
@@ -80,12 +82,14 @@ def policies(study: Study, scale: Scale) -> Iterator[str]:
 
 
 def _same_connections(study: Study, scale: Scale, servers: _Servers) -> str:
+    alone = [_asyncssh_alone_ms(servers, scale)]
     before = _Spent.by(servers.gateways["same-connections"])
     variants = (_direct("direct", _CONNECTIONS), _through(servers, "same-connections", _CONNECTIONS))
     compared = study.run(
         _comparison("pool-or-ssh", servers, variants, _users(_CONNECTIONS, scale), scale, scale.rounds),
         *servers.options,
     )
+    alone.append(_asyncssh_alone_ms(servers, scale))
     rows = [
         (
             f"{what}, {_CONNECTIONS} connections",
@@ -106,16 +110,21 @@ def _same_connections(study: Study, scale: Scale, servers: _Servers) -> str:
         "CPU of the gateway per command, ms (target 1.5)",
         "failed, %",
     )
-    return f"## As fast as {_CONNECTIONS} users can\n\n{table(head, rows)}\n\n{compared.machine}"
+    return (
+        f"## As fast as {_CONNECTIONS} users can\n\n{table(head, rows)}\n\n"
+        f"{_said_of_asyncssh(alone)} {compared.machine}"
+    )
 
 
 def _added(study: Study, scale: Scale, servers: _Servers) -> str:
+    alone = [_asyncssh_alone_ms(servers, scale, _RATE)]
     before = _Spent.by(servers.gateways["same-connections"])
     variants = (_direct("direct", _CONNECTIONS), _through(servers, "same-connections", _CONNECTIONS))
     load = {"arrivals": {"rate": _RATE, "duration": f"{2 * scale.seconds}s", "maxInFlight": 200}}
     compared = study.run(
         _comparison("at-90-per-second", servers, variants, load, scale, min(3, scale.rounds)), *servers.options
     )
+    alone.append(_asyncssh_alone_ms(servers, scale, _RATE))
     rows = []
     for percentile in ("p50", "p90", "p99"):
         figure = f"total.{percentile}Ms"
@@ -126,8 +135,30 @@ def _added(study: Study, scale: Scale, servers: _Servers) -> str:
     head = ("percentile", "straight over SSH, ms", "through the pool, ms", "added, ms (target 5 at p99)")
     return (
         f"## {_RATE} commands per second\n\n{table(head, rows)}\n\n"
-        f"The gateway used {cpu} ms of CPU per command. {compared.machine}"
+        f"The gateway used {cpu} ms of CPU per command. {_said_of_asyncssh(alone)} {compared.machine}"
     )
+
+
+def _asyncssh_alone_ms(servers: _Servers, scale: Scale, rate: int | None = None) -> float:
+    """Return the CPU time of a command over the same connections in a process that has asyncssh alone."""
+    options = {
+        "port": servers.sshd.port,
+        "user": servers.sshd.user,
+        "key": servers.sshd.keys.user,
+        "known-hosts": servers.sshd.known_hosts,
+        "command": "uptime",
+        "connections": _CONNECTIONS,
+        "seconds": scale.seconds,
+        **({"rate": rate} if rate else {}),
+    }
+    program = Path(__file__).with_name("asyncssh_alone.py")
+    return float(output(sys.executable, program, *(f"--{name}={value}" for name, value in options.items())))
+
+
+def _said_of_asyncssh(alone_ms: Sequence[float]) -> str:
+    """Return what asyncssh alone took, as a sentence."""
+    before, after = (f"{one:.2f}" for one in alone_ms)
+    return f"A client of asyncssh alone used {before} ms for the same command before these tests, and {after} ms after."
 
 
 def _policies(study: Study, scale: Scale, servers: _Servers, command: str) -> str:
