@@ -31,6 +31,10 @@ class LoginError(Exception):
         """Whether the same login may succeed a moment later: the server dropped it before it looked at the user."""
         return self.kind is LoginFailure.DROPPED
 
+    def again(self) -> "LoginError":
+        """Return the same failure for another request. One that is raised twice keeps what both requests hold."""
+        return LoginError(self.kind, self.detail)
+
     @property
     def is_refusal(self) -> bool:
         """Whether the server saw the login and refused it, or is not the server that the credential names."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sshload_gateway.ssh.failures import LoginError
 from sshload_gateway.ssh.login import Account
+from sshload_gateway.ssh.pauses import LONGEST_PAUSE_S
 from sshload_gateway.ssh.policy import Limits
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ class Host:
             return limits.sessions_of_one
         return min(self.fewer_sessions, limits.sessions_of_one)
 
+    def is_unused(self, now_s: float) -> bool:
+        """Tell whether there is nothing to remember."""
+        return self.connections == 0 and now_s >= max(self.pause_until_s + LONGEST_PAUSE_S, self.fewer_until_s)
+
 
 @dataclass(slots=True, eq=False)
 class Connection:
@@ -53,6 +58,8 @@ class Connection:
     uses: int = 0
     has_served: bool = False
     """Whether a session on it has ended that the server had opened."""
+    has_refused_its_only: bool = False
+    """Whether the server refused a session on it while it had no other, and has served none since."""
     is_draining: bool = False
     is_lost: bool = False
 

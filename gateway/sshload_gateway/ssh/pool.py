@@ -116,7 +116,7 @@ class Pool:
 
     def release(self, session: Session) -> None:
         """Take a session back that has ended as it should."""
-        session.connection.has_served = True
+        session.connection.has_served, session.connection.has_refused_its_only = True, False
         session.connection.lane.has_served()
         self._end_session(session.connection)
         self._serve()
@@ -124,19 +124,27 @@ class Pool:
     def refused(self, session: Session) -> bool:
         """Take a session back that the server refused to open: the connection holds no more than it has.
 
+        One that has none, and refuses one for the second time since it served, is closed. The first time, the server
+        may not have counted the end of the session before.
+
         Tell whether another try may succeed: the server has opened others on this connection, or the connection ended.
         A policy that learns nothing from refusals tries no other.
         """
         connection = session.connection
         self._metrics.refused_sessions.inc()
-        self._end_session(connection)
         if not self._limits.learns_from_refusals:
+            self._end_session(connection)
             self._serve()
             return False
-        if not connection.is_lost:
-            connection.session_limit = max(1, connection.sessions)
-            connection.host.allow_fewer(connection.session_limit, self._clock() + self._limits.age_s)
-        may_succeed = connection.sessions > 0 or connection.has_served or connection.is_lost
+        others, was_lost = connection.sessions - 1, connection.is_lost
+        may_succeed = others > 0 or connection.has_served or was_lost
+        if others and not was_lost:
+            connection.session_limit = others
+            connection.host.allow_fewer(others, self._clock() + self._limits.age_s)
+        elif connection.has_served:
+            connection.is_draining = connection.is_draining or connection.has_refused_its_only
+            connection.has_refused_its_only = True
+        self._end_session(connection)
         self._serve()
         return may_succeed
 
@@ -183,7 +191,7 @@ class Pool:
         if lane.is_superseded:
             raise SupersededError
         if lane.failure is not None and now_s < lane.refused_until_s:
-            raise lane.failure
+            raise lane.failure.again()
         if now_s >= deadline_s:
             raise self._busy(lane)
         if self._waiters >= self._limits.waiting:
@@ -458,6 +466,6 @@ class Pool:
                         self._close_all([connection], "expired")
                 self._forget_unused(lane)
             for place, host in list(self._hosts.items()):
-                if host.connections == 0 and now_s >= host.pause_until_s + LONGEST_PAUSE_S:
+                if host.is_unused(now_s):
                     del self._hosts[place]
             self._serve()

@@ -12,6 +12,7 @@ from sshload_contract.gateway_policy import PolicyName
 from sshload_gateway.metrics import PoolMetrics
 from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, SupersededError
 from sshload_gateway.ssh.login import Account, Secrets
+from sshload_gateway.ssh.pauses import LONGEST_PAUSE_S
 from sshload_gateway.ssh.policy import Limits
 from sshload_gateway.ssh.pool import Pool
 
@@ -88,13 +89,18 @@ def _secrets() -> Secrets:
 
 
 def _play(
-    claim: Callable[[Pool, _Servers], Coroutine[None, None, None]], limits: Limits = LIMITS, *, is_held: bool = False
+    claim: Callable[[Pool, _Servers], Coroutine[None, None, None]],
+    limits: Limits = LIMITS,
+    *,
+    is_held: bool = False,
+    clock: Callable[[], float] | None = None,
 ) -> None:
     async def hold() -> None:
         servers = _Servers()
         if not is_held:
             servers.held.set()
-        pool = Pool(limits, servers.login, PoolMetrics(CollectorRegistry()), asyncio.get_running_loop().time)
+        time = clock or asyncio.get_running_loop().time
+        pool = Pool(limits, servers.login, PoolMetrics(CollectorRegistry()), time)
         await claim(pool, servers)
         servers.held.set()
         await pool.close(0)
@@ -106,6 +112,13 @@ def _play(
 async def _settle() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
+
+
+async def _sweep(pool: Pool) -> None:
+    """Let a pool that sweeps each millisecond close what is idle, and forget what it needs no more."""
+    while pool.connections:  # noqa: ASYNC110 - the pool tells nobody of a sweep
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.02)
 
 
 def test_a_connection_that_has_room_is_used_before_another_is_opened() -> None:
@@ -198,6 +211,52 @@ def test_a_server_that_opens_no_session_is_not_tried_again() -> None:
     _play(claim)
 
 
+def test_a_server_that_opens_no_session_is_logged_in_to_once_where_each_request_logs_in() -> None:
+    async def claim(pool: Pool, _servers: _Servers) -> None:
+        session = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert not pool.refused(session)
+
+    _play(claim, replace(LIMITS, policy=PolicyName.LOGIN_PER_REQUEST))
+
+
+def test_a_connection_that_has_served_and_opens_no_session_any_more_is_replaced_the_second_time() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        for _ in range(2):  # what it serves in between makes the next refusal the first one again
+            pool.release(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+            assert pool.refused(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+        assert pool.refused(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+        another = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert [one.is_closed for one in servers.opened] == [True, False]
+        pool.release(another)
+
+    _play(claim)
+
+
+def test_a_server_that_opens_no_session_says_nothing_of_how_many_it_allows_to_others() -> None:
+    async def claim(pool: Pool, _servers: _Servers) -> None:
+        pool.refused(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+        bob = await pool.acquire(BOB, _secrets, pool.deadline_s())
+        assert bob.connection.session_limit == LIMITS.sessions_per_connection
+        pool.release(bob)
+
+    _play(claim)
+
+
+def test_how_many_sessions_a_host_allows_is_remembered_when_its_last_connection_has_gone() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        first, second = [await pool.acquire(ADA, _secrets, pool.deadline_s()) for _ in range(2)]
+        pool.refused(second)
+        pool.release(first)
+        now_s[0] += LONGEST_PAUSE_S  # the sweep has nothing else to remember of the host then
+        await _sweep(pool)
+        bob = await pool.acquire(BOB, _secrets, pool.deadline_s())
+        assert (len(servers.opened), bob.connection.session_limit) == (2, 1)
+        pool.release(bob)
+
+    now_s = [0.0]
+    _play(claim, replace(LIMITS, idle_s=0.002), clock=lambda: now_s[0])
+
+
 def test_a_new_version_lets_old_connections_end_with_their_sessions() -> None:
     async def claim(pool: Pool, servers: _Servers) -> None:
         old = await pool.acquire(ADA, _secrets, pool.deadline_s())
@@ -276,6 +335,19 @@ def test_a_refused_login_is_not_tried_again_at_once() -> None:
                 await pool.acquire(ADA, _secrets, pool.deadline_s())
         assert servers.failures == []
         assert servers.opened == []
+
+    _play(claim)
+
+
+def test_a_refusal_that_is_told_again_and_again_keeps_no_requests_in_memory() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        servers.failures = [LoginFailure.AUTHENTICATION]
+        frames = []
+        for _ in range(4):
+            with pytest.raises(LoginError) as refusal:
+                await pool.acquire(ADA, _secrets, pool.deadline_s())
+            frames.append(len(refusal.traceback))
+        assert len(set(frames[1:])) == 1
 
     _play(claim)
 

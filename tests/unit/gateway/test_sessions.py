@@ -81,26 +81,26 @@ class _Attempts:
         raise SessionRefusedError
 
 
-def _play(attempts: _Attempts) -> None:
+def _play(attempts: _Attempts, ends_in: type[Exception]) -> None:
     async def play() -> None:
         pool = Pool(_LIMITS, attempts.login, PoolMetrics(CollectorRegistry()), asyncio.get_running_loop().time)
         sessions = Sessions(_Stored(), _Opened(), pool)  # type: ignore[arg-type]
         if not attempts.ends_connections:
             await sessions.do("ada", "server", lambda: attempts)
-        with pytest.raises(BusyError):
+        with pytest.raises(ends_in):
             await sessions.do("ada", "server", lambda: attempts)
         await pool.close(0)
 
     asyncio.run(play())
 
 
-def test_a_server_that_served_and_then_opens_no_session_is_asked_a_few_times_until_the_request_has_waited() -> None:
+def test_a_server_that_served_and_then_opens_no_session_is_asked_again_and_then_on_another_connection() -> None:
     attempts = _Attempts()
-    _play(attempts)
-    assert 2 < attempts.tries <= _TRIES_AT_MOST
+    _play(attempts, SessionRefusedError)
+    assert (attempts.tries, len(attempts.opened)) == (4, 2)
 
 
 def test_a_server_that_ends_each_connection_is_logged_in_to_a_few_times_until_the_request_has_waited() -> None:
     attempts = _Attempts(ends_connections=True)
-    _play(attempts)
+    _play(attempts, BusyError)
     assert 1 < len(attempts.opened) <= _TRIES_AT_MOST
