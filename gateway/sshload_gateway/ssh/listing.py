@@ -60,6 +60,37 @@ class Request:
     timeout_s: float
 
 
+class PageOf:
+    """Finds the page of a request among entries that come in any order, and keeps no more than it needs for that."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._kept: list[Entry] = []
+        self._read = 0
+
+    def add(self, entry: Entry) -> None:
+        """Look at one more entry; raises ListingError where there are too many."""
+        self._read += 1
+        if self._read > self._request.most_entries + 2:  # . and ..
+            raise ListingError(f"the directory has more than {self._request.most_entries} entries")
+        if entry.name in (b".", b"..") or entry.name <= self._request.after:
+            return
+        self._kept.append(entry)
+        if len(self._kept) >= 2 * (self._request.limit + 1):
+            self._keep_first()
+
+    def page(self) -> Page:
+        """Return the page, once all entries were added."""
+        self._keep_first()
+        limit = self._request.limit
+        return Page(tuple(self._kept[:limit]), has_more=len(self._kept) > limit)
+
+    def _keep_first(self) -> None:
+        """Drop what is behind the page, but for one entry that tells that there is more."""
+        self._kept.sort(key=lambda one: one.name)
+        del self._kept[self._request.limit + 1 :]
+
+
 class Listing:
     """One try to list a directory on a connection."""
 
@@ -105,12 +136,10 @@ class Listing:
             raise ServerError(_NOT_AS_EXPECTED) from None
 
     async def _page(self, sftp: asyncssh.SFTPClient) -> Page:
-        wanted, found = self._request, []
+        found = PageOf(self._request)
         try:
-            async for name in sftp.scandir(wanted.path.encode()):
-                found.append(_entry(name))
-                if len(found) > wanted.most_entries + 2:  # . and ..
-                    raise ListingError(f"the directory has more than {wanted.most_entries} entries")
+            async for name in sftp.scandir(self._request.path.encode()):
+                found.add(_entry(name))
         except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath, asyncssh.SFTPNotADirectory):
             raise ListingError("there is no such directory") from None
         except asyncssh.SFTPPermissionDenied:
@@ -119,11 +148,7 @@ class Listing:
             raise ServerError(f"the server's SFTP failed with code {error.code}") from None
         except ValueError:
             raise ServerError(_NOT_AS_EXPECTED) from None
-        later = sorted(
-            (one for one in found if one.name not in (b".", b"..") and one.name > wanted.after),
-            key=lambda one: one.name,
-        )
-        return Page(tuple(later[: wanted.limit]), has_more=len(later) > wanted.limit)
+        return found.page()
 
 
 def _entry(name: asyncssh.SFTPName) -> Entry:
