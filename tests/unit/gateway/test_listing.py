@@ -21,9 +21,7 @@ def _page(names: Iterable[bytes], after: bytes, limit: int, most: int) -> Page:
 
 
 @given(_NAMES, st.integers(1, 10))
-def test_pages_have_each_entry_once_in_the_order_of_their_bytes(
-    names: list[bytes], limit: int
-) -> None:
+def test_pages_have_each_entry_once_in_the_order_of_their_bytes(names: list[bytes], limit: int) -> None:
     listed, after, has_more = [], b"", True
     while has_more:
         page = _page([b".", b"..", *names], after, limit, len(names))
