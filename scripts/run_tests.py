@@ -1,8 +1,7 @@
 """Run the layers of tests that the command line names, and end with one table and one line of counts.
 
 A layer passes when at least one test of it ran and every test passed: a skip or an empty folder is a failure, with
-its reason. Tests run side by side in lanes. Those that are marked `own_core` follow, side by side, one file per core.
-Last come those that are marked `alone`, one after the other.
+its reason. Tests run side by side in lanes. Those that are marked `alone` follow, one after the other.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The pytest runs over a suite, one for each way in which tests share the machine; and what their reports say."""
+"""The pytest runs over a suite, in its lanes and after them; and what their reports say."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from testing.layers import CORES, ROOT, Suite
+from testing.layers import ROOT, Suite
 from testing.machine import CpuShares, cpu_times
 
 REPORTS = ROOT / ".cache/test"
@@ -21,8 +21,8 @@ _END_LIMIT_S = 30
 RERUNS_FILE = REPORTS / "reruns"
 """Where tests write a line per load that ran again because this machine kept the generator from the CPU."""
 
-_MARKS = ("own_core", "alone")
-"""The marks of tests that do not run in the lanes, in the order in which they run."""
+_ALONE = "alone"
+"""The mark of tests that do not run in the lanes, but after them, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Lane:
 
 
 def run_suite(suite: Suite, environment: Mapping[str, str], give_up: float) -> Iterator[Lane]:
-    """Run the tests of the lanes, then those of each mark. `give_up` is on the monotonic clock."""
+    """Run the tests of the lanes, then those that run alone. `give_up` is on the monotonic clock."""
     lanes = list(_run_all(suite, environment, give_up))
     found = [test.name for lane in lanes for test in lane.tests]
     empty = [folder for folder in suite.folders if not any(_module(folder) in name for name in found)]
@@ -74,34 +74,33 @@ def run_suite(suite: Suite, environment: Mapping[str, str], give_up: float) -> I
 
 def _run_all(suite: Suite, environment: Mapping[str, str], give_up: float) -> Iterator[Lane]:
     yield _run(suite, suite.folders, environment, give_up)
-    for mark in _MARKS:
-        files = tuple(path for folder in suite.folders for path in _files_of_marked_tests(folder, mark))
-        if not files:
-            continue
-        marked = _run(suite, files, environment, give_up, mark)
-        tests = tuple(test for test in marked.tests if test.failure != _NOT_COLLECTED)  # the lanes have said it already
-        if tests or marked.problems:
-            yield replace(marked, tests=tests)
+    files = tuple(path for folder in suite.folders for path in _files_of_tests_alone(folder))
+    if not files:
+        return
+    alone = _run(suite, files, environment, give_up, _ALONE)
+    tests = tuple(test for test in alone.tests if test.failure != _NOT_COLLECTED)  # the lanes have said it already
+    if tests or alone.problems:
+        yield replace(alone, tests=tests)
 
 
-def _files_of_marked_tests(folder: Path, mark: str) -> list[Path]:
+def _files_of_tests_alone(folder: Path) -> list[Path]:
     """Return the files whose tests may have the mark: it is written where the test is.
 
     To collect thousands of other tests once more would take seconds, in which the other cores are idle.
     """
-    return [path for path in sorted(folder.rglob("test_*.py")) if f"mark.{mark}" in path.read_text(encoding="utf-8")]
+    return [path for path in sorted(folder.rglob("test_*.py")) if f"mark.{_ALONE}" in path.read_text(encoding="utf-8")]
 
 
 def _options(lanes: int, mark: str) -> list[str]:
-    """Return what to run and how: a marked file stays in one lane, because its tests read one load."""
-    chosen = ["-m", mark or f"not ({' or '.join(_MARKS)})"]
-    distributed = ["-n", str(lanes), "--dist", "loadfile" if mark else "loadgroup", "--max-worker-restart", "0"]
+    """Return what to run and how."""
+    chosen = ["-m", mark or f"not {_ALONE}"]
+    distributed = ["-n", str(lanes), "--dist", "loadgroup", "--max-worker-restart", "0"]
     return [*distributed, *chosen] if lanes > 1 else chosen
 
 
 def _run(suite: Suite, paths: Sequence[Path], environment: Mapping[str, str], give_up: float, mark: str = "") -> Lane:
-    name = f"{suite.name} {mark}".rstrip().replace("_", " ")
-    lanes = {"": suite.lanes, "own_core": CORES}.get(mark, 1)
+    name = f"{suite.name} {mark}".rstrip()
+    lanes = 1 if mark else suite.lanes
     options = _options(lanes, mark)
     report = REPORTS / f"{name.replace('/', '-').replace(' ', '-')}.xml"
     command = [

@@ -22,6 +22,7 @@ from live_cluster import LiveCluster
 LONGEST_FIRST = (
     "test_comparison_examples",
     "test_comparison",
+    "test_capacity",
     "test_schedule",
     "test_operator_lost",
     "test_uninstall",
@@ -47,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests. Those that run alone come last: they change the release that all share."""
+    """Begin with the longest tests. Those that run alone come last: they change what all share."""
 
     def rank(item: pytest.Item) -> tuple[bool, bool, int]:
         name = item.path.stem
@@ -90,12 +91,7 @@ def target_image() -> str:
 
 @pytest.fixture(scope="module")
 def module_cluster(request: pytest.FixtureRequest, prefix: str) -> LiveCluster:
-    """The namespace of one file of tests, with the operator at work.
-
-    Tests that run alone have a cluster-wide operator. The others share an operator for their namespaces.
-    """
-    if request.node.get_closest_marker("alone"):
-        request.getfixturevalue("everywhere")
+    """The namespace of one file of tests, with the operator at work that all share."""
     return cluster_in(module_namespace(prefix, request.path))
 
 

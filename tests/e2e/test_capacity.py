@@ -11,7 +11,7 @@ from sshload_contract.vocabulary import SearchEnd
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_summary import RunSummary
 
-pytestmark = pytest.mark.own_core
+pytestmark = pytest.mark.xdist_group("a capacity")
 
 WITHIN_S = 720
 

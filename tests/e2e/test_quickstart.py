@@ -1,7 +1,4 @@
-"""The main job: apply a test, get numbers that add up and a verdict, nothing left running, and a baseline for others.
-
-The installation is the chart's default.
-"""
+"""The main job: apply a test, get numbers that add up, a verdict, a baseline for others, and nothing left running."""
 
 import base64
 import gzip
@@ -19,7 +16,7 @@ from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.status.steps import StepResult
 from statuses import steps_of
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.xdist_group("the quickstart")
 
 COMMAND = "sleep 2; uptime"
 """It takes so long that a generator's delay has to be long to spoil a baseline."""
@@ -162,7 +159,8 @@ def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
 ) -> None:
     """The command takes so long that `total` is not four times as long where only one run meets other work.
 
-    Where this machine slows down in the middle of either run, its samples may bound no median: then this is said.
+    Where this machine slows down in the middle of either run, its samples may bound no median or no throughput: then
+    this is said.
     """
     test = example("20-baseline")
     test["spec"]["thresholds"] = [
@@ -170,9 +168,9 @@ def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
         {"throughput": {"within": "90%"}},
     ]
     status = module_cluster.run(test)
-    latency, throughput = relative(status)
-    assert throughput["passed"] is True
-    told = ("Inconclusive", "WithinNoise") if latency.get("passed") is None else ("Passed", "ThresholdsMet")
+    found = {one.get("passed") for one in relative(status)}
+    assert found <= {True, None}, status["message"]
+    told = ("Inconclusive", "WithinNoise") if None in found else ("Passed", "ThresholdsMet")
     assert (status["verdict"], status["reason"]) == told, status["message"]
     assert status["baseline"] == {
         "test": "quickstart",

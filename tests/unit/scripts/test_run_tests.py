@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 # Each of two dozen processes would import these libraries, which none of these projects needs.
 OPTIONS = "--import-mode=importlib -p no:hypothesispytest -p no:anyio -p no:schemathesis -p no:locust"
-MARKS = "\n  alone\n  own_core"
+MARKS = "\n  alone"
 PASSES = "def test_it(): pass\n"
 FAILS = "def test_it(): assert False, 'the reason'\n"
 SKIPS = "import pytest\n\ndef test_it(): pytest.skip('sshd is missing')\n"
@@ -45,21 +45,10 @@ import pathlib, pytest
 FOLDER = pathlib.Path(__file__).parent
 
 @pytest.mark.alone
-def test_alone():
-    assert len(list(FOLDER.glob("ended-*"))) == 2
-    assert (FOLDER.parent / "ended-core").exists()
+def test_alone(): assert len(list(FOLDER.glob("ended-*"))) == 2
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_in_a_lane(number): (FOLDER / f"ended-{number}").touch()
-"""
-ONE_PER_CORE = """
-import pathlib, pytest
-FOLDER = pathlib.Path(__file__).parents[1]
-pytestmark = pytest.mark.own_core
-
-def test_after_the_lanes(): assert len(list((FOLDER / "alone").glob("ended-*"))) == 2
-
-def test_in_one_lane(): (FOLDER / "ended-core").touch()
 """
 RERUNS = """
 from generator_reruns import rerun_while_lagging
@@ -69,7 +58,7 @@ def test_it():
     statuses = iter([lagged, lagged, {"verdict": "Passed"}])
     assert rerun_while_lagging(lambda: next(statuses), dict) == {"verdict": "Passed"}
 """
-GOOD = {"one": PASSES, "meet": LANES_MEET, "alone": ALONE_AND_NOT, "core": ONE_PER_CORE, "reruns": RERUNS}
+GOOD = {"one": PASSES, "meet": LANES_MEET, "alone": ALONE_AND_NOT, "reruns": RERUNS}
 BAD = {"fails": FAILS, "skips": SKIPS, "breaks": BREAKS, "empty": "", "one": PASSES}
 
 
@@ -123,7 +112,7 @@ def bad(run: Callable[[Mapping[str, str]], Ended]) -> Ended:
 
 def test_passing_tests_of_every_folder_are_counted(good: Ended) -> None:
     """The last line counts them all."""
-    assert (good.code, good.last_line) == (0, "9 passed, 0 failed"), good.closing
+    assert (good.code, good.last_line) == (0, "7 passed, 0 failed"), good.closing
 
 
 def test_lanes_run_side_by_side(good: Ended) -> None:
@@ -131,14 +120,12 @@ def test_lanes_run_side_by_side(good: Ended) -> None:
     assert good.code == 0, good.closing
 
 
-def test_marked_tests_run_after_the_lanes_and_those_that_run_alone_last_with_a_row_for_each_mark(good: Ended) -> None:
-    """They have a core, or the machine, for themselves."""
+def test_tests_that_run_alone_come_after_the_lanes_in_a_row_of_their_own(good: Ended) -> None:
+    """They have the machine for themselves."""
     assert good.code == 0, good.closing
-    cores = str(os.cpu_count())
-    rows = good.closing.splitlines()[1:4]
+    rows = good.closing.splitlines()[1:3]
     assert [(*row.split("  ")[:1], *row.split()[-8:-6]) for row in rows] == [
-        ("simulation", cores, "6"),
-        ("simulation own core", cores, "2"),
+        ("simulation", str(os.cpu_count()), "6"),
         ("simulation alone", "1", "1"),
     ]
 
