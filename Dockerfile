@@ -71,49 +71,59 @@ COPY gateway /src/gateway
 RUN /opt/tools/bin/image-venv project /src
 
 # The operator makes key pairs with ssh-keygen.
-FROM base AS operator
+FROM base AS operator-dependencies
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
 RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages openssh-client
 COPY --from=operator-venv /opt/sshload /opt/sshload
+
+FROM operator-dependencies AS operator
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_operator"]
 
 # Auth by agent starts an ssh-agent, and the step rsync runs rsync.
-FROM base AS worker
+FROM base AS worker-dependencies
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
 RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages openssh-client rsync
 COPY --from=worker-venv /opt/sshload /opt/sshload
+
+FROM worker-dependencies AS worker
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_worker"]
 
 # Host keys are made when a target starts: none may come with the image.
-FROM base AS target
+FROM base AS target-dependencies
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
 RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages git openssh-server rsync \
  && rm -f /etc/ssh/ssh_host_*
 COPY --from=target-venv /opt/sshload /opt/sshload
+
+FROM target-dependencies AS target
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_target"]
 
 # SSH and SFTP are spoken by a library: the gateway starts no program.
-FROM base AS gateway
+FROM base AS gateway-dependencies
 COPY --from=gateway-venv /opt/sshload /opt/sshload
+
+FROM gateway-dependencies AS gateway
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_gateway"]
 
 # The proxies in the path to a target: see operator/sshload_operator/planning/proxy_programs.py. Configuration comes from the run.
-FROM base AS proxy
+FROM base AS proxy-dependencies
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
 RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages haproxy libnginx-mod-stream nginx
 COPY --from=target-venv /opt/sshload /opt/sshload
+
+FROM proxy-dependencies AS proxy
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp

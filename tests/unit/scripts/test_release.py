@@ -36,7 +36,7 @@ def test_the_base_image_has_a_dated_tag_and_a_digest() -> None:
 
 def test_the_image_of_the_proxies_and_the_machine_of_the_tests_have_the_packages_of_each_kind() -> None:
     packages = {package for program in PROXY_PROGRAMS.values() for package in program.packages}
-    _, _, stage = (ROOT / "Dockerfile").read_text(encoding="utf-8").partition("FROM base AS proxy\n")
+    _, _, stage = (ROOT / "Dockerfile").read_text(encoding="utf-8").partition("FROM base AS proxy-dependencies\n")
     (installed,) = re.findall(r"sh /mnt/image-packages ([a-z0-9 -]+)$", stage, re.MULTILINE)
     assert set(installed.split()) == packages
     assert packages <= set(words(ROOT / "scripts/testing/layers.py", r'"([a-z0-9-]+)"'))
