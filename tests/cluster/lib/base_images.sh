@@ -12,6 +12,7 @@ cluster_buildah() { # chroot isolation needs no more rights than the cluster its
 
 base_images() {
   local lock
+  mkdir -p "$cache"
   exec {lock}> "$cache/base-images.lock" # the images of the project may be built while the cluster starts
   flock "$lock"
   cluster_buildah inspect --type image localhost/pause:1 > /dev/null 2>&1 || pause_image

@@ -101,6 +101,17 @@ def test_the_kubeconfig_lies_in_the_cache(cache: Path) -> None:
     assert cluster(cache, "kubeconfig").stdout == f"{cache}/run/pki/admin.conf\n"
 
 
+def test_images_can_be_built_before_a_cluster_was_ever_started(tmp_path: Path) -> None:
+    """The folder of the cache is made by what comes first. A buildah that has both base images stands in for it."""
+    script = '. "$0"; cluster_buildah() { :; }; base_images'
+    environment = {**os.environ, "cache": str(tmp_path / "of its own")}
+    library = ROOT / "tests/cluster/lib/base_images.sh"
+    done = subprocess.run(
+        ["bash", "-euc", script, library], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_is_compiled_is_not_compiled_again(cache: Path) -> None:
     """The hash of the module's go.mod and go.sum decides: no Go is needed, and the program is not touched."""
     shutil.copy(compiled() / ".etcd", cache / "bin")
