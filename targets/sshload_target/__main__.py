@@ -4,6 +4,10 @@ import gc
 
 gc.disable()  # until all is imported, as the worker does
 
+from sshload_contract import compiled_methods  # noqa: E402 - likewise
+
+compiled_methods.use()
+
 import argparse  # noqa: E402 - likewise
 import signal  # noqa: E402 - likewise
 import sys  # noqa: E402 - likewise
@@ -80,6 +84,7 @@ def _run_sshd(sshd: Path, sshd_config: Path, log: SshdLog, resources: Resources)
 
 def main() -> int:
     """Run a target and return the process's exit code: 0 after a stop signal, 78 for a refused configuration."""
+    compiled_methods.forget()
     gc.freeze()
     gc.enable()
     arguments = _parse(sys.argv[1:])

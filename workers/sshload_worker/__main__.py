@@ -4,6 +4,10 @@ import gc
 
 gc.disable()  # until all is imported: nothing turns to garbage before, and the walks are a tenth of the start's CPU
 
+from sshload_contract import compiled_methods  # noqa: E402 - likewise
+
+compiled_methods.use()  # before anything that makes a dataclass
+
 import argparse  # noqa: E402 - likewise
 import os  # noqa: E402
 import signal  # noqa: E402

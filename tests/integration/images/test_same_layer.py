@@ -43,5 +43,6 @@ def test_it_is_the_same_from_another_folder_date_time_zone_and_locale(tmp_path: 
     first = layer(tmp_path / "venv", copy_sources(tmp_path / "sources", 1_500_000_000), here)
     second = layer(tmp_path / "venv", copy_sources(tmp_path / "another folder", 1_600_000_000), elsewhere)
     assert any(path.endswith(".pyc") for path in first)
+    assert any(path.endswith(".marshal") for path in first)
     assert any(path.endswith(".dist-info/sboms/scripts.cdx.json") for path in first)
     assert second == first

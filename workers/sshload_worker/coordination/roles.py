@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import gevent
 from gevent.socket import wait_read
+from sshload_contract import compiled_methods
 from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.coordination.messages import encrypt_lines
@@ -57,6 +58,7 @@ def _watch_parent(worker: "Worker") -> None:
 
 
 def _set_up_process(token: str) -> None:
+    compiled_methods.forget()
     gc.freeze()  # the first collection would otherwise walk all that was imported: a fifth of the start's CPU
     gc.enable()
     encrypt_lines(token)
