@@ -15,7 +15,7 @@ _DEADLINE_S = 300.0
 @pytest.fixture(autouse=True)
 def _no_attempt_ends_for_being_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is told is to be what the server did, however busy the machine is."""
-    for limit in ("_DIAL_ATTEMPT_S", "_GREETING_S"):
+    for limit in ("_FIRST_DIAL_ATTEMPT_S", "_DIAL_ATTEMPT_S", "_GREETING_S"):
         monkeypatch.setattr(first_login, limit, _DEADLINE_S)
 
 
@@ -46,6 +46,23 @@ def test_a_server_is_asked_again_until_it_greets(first: bytes, problem: str) -> 
     assert len(told) == 2
     assert all(problem in one for one in told)
     assert answers == []
+
+
+def test_an_attempt_without_an_answer_is_given_up_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel drops what comes for a queue that is full, as a network may that is about to learn of a Service."""
+    monkeypatch.setattr(first_login, "_FIRST_DIAL_ATTEMPT_S", 0.01)
+    told: list[str] = []
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):
+            waiting = gevent.spawn(dial_until_accepted, "127.0.0.1", port, told.append)
+            with gevent.Timeout(_DEADLINE_S):
+                while len(told) < 2:
+                    gevent.sleep(0.01)
+            assert not waiting.ready()
+            listener.accept()[0].close()
+            waiting.get(timeout=_DEADLINE_S)
+    assert set(told) == {f"127.0.0.1:{port}: timed out"}
 
 
 def test_a_port_that_nobody_listens_at_is_told() -> None:

@@ -23,6 +23,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 
+_FIRST_DIAL_ATTEMPT_S = 0.2  # a Service that is being made loses the first packet now and then
 _DIAL_ATTEMPT_S = 1.0
 _DIAL_PAUSE_S = 0.1
 _GREETING_S = 5.0
@@ -57,11 +58,17 @@ OnProblem = Callable[[str], None]
 
 
 def dial_until_accepted(host: str, port: int, on_problem: OnProblem) -> None:
-    """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile."""
+    """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile.
+
+    The first attempt has 0.2 s, and each that is not answered in time is followed by one with twice as much, up to 1 s.
+    """
+    limit_s = min(_FIRST_DIAL_ATTEMPT_S, _DIAL_ATTEMPT_S)
     while True:
         try:
-            socket.create_connection((host, port), timeout=_DIAL_ATTEMPT_S).close()
+            socket.create_connection((host, port), timeout=limit_s).close()
         except OSError as error:
+            if isinstance(error, TimeoutError):
+                limit_s = min(2 * limit_s, _DIAL_ATTEMPT_S)
             on_problem(f"{host}:{port}: {error.strerror or error}")
             gevent.sleep(_DIAL_PAUSE_S)
         else:
