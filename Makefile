@@ -118,7 +118,7 @@ bench-held: venv ## what tests and schedules that only wait cost the operator, a
 bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_search.py
 
-case-study: venv ## the case study again, in 25 minutes: ONLY="gateway policies figure-1 outlier windows figure-2-uptime figure-2-ls figure-2-spread" chooses, into docs/measurements/case-study
+case-study: venv ## the case study again, in 25 minutes: ONLY="gateway policies figure-1 outlier windows figure-2-uptime figure-2-ls figure-2-spread in-the-path" chooses, into docs/measurements/case-study
 	@scripts/debian-packages openssh-client openssh-server util-linux
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_case_study.py $(if $(ONLY),--only $(ONLY)) $(if $(MINUTES),--minutes $(MINUTES))
 

@@ -11,6 +11,7 @@ from typing import Final
 from record import add_folder, keep, machine
 from study_figures import Scale, figure_1, listing, outlier, uptime, windows, within_two_seconds
 from study_gateway import gateway, policies
+from study_path import WAYS, in_the_path
 from study_runs import Study
 
 _WHAT: Final = """What the study claims, measured again by `sshload compare` on objects like those of
@@ -27,6 +28,7 @@ _PARTS: Final[Mapping[str, tuple[str, Callable[[Study, Scale], Iterator[str]]]]]
     "figure-2-uptime": ("figure 2, many clients at one instant with `uptime`", uptime),
     "figure-2-ls": ("figure 2, many clients at one instant with `ls`", listing),
     "figure-2-spread": ("figure 2, as many clients within two seconds", within_two_seconds),
+    "in-the-path": ("what stands in the path", in_the_path),
 }
 
 
@@ -70,9 +72,10 @@ def _options() -> argparse.Namespace:
         "--rounds",
         type=int,
         default=5,
-        help="of the outlier and the gateway; 3 at most at 90 per second, 2 of policies and windows",
+        help="of the outlier and the gateway; 3 at most at 90 per second and in the path, 2 of policies and windows",
     )
     parser.add_argument("--trials", type=int, default=10, help="of each command and number of clients of figure 2")
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), help="of what is in the path")
     add_folder(parser)
     return parser.parse_args()
 

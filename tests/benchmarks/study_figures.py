@@ -24,13 +24,15 @@ class Scale:
     rounds: int
     trials: int
     commands: Sequence[str]
+    ways: Sequence[str]
 
 
 def figure_1(study: Study, scale: Scale) -> Iterator[str]:
-    """Yield a table for each way to log in, and the claims."""
+    """Yield a table for each way to the server, and the claims."""
     for name, what in (
         ("figure-1-logins", "A login for each request, the study's `MaxStartups` and `MaxSessions`"),
         ("figure-1-pool", "20 open sessions, sshd's defaults"),
+        ("figure-1-gateway", "Through the API: HTTP to a gateway, whose pool has sshd's defaults before it"),
     ):
         compared = study.run(_of_rates(example(name), scale, scale.rates, 1))
         yield f"## {what}\n\n{_rates(compared)}"
@@ -101,7 +103,7 @@ def windows(study: Study, scale: Scale) -> Iterator[str]:
             compared.shown(name, "scpRead.meanMs", 0),
             spread([megabytes * 1_000 / one for one in compared.values(name, "scpRead.meanMs")]),
             compared.shown(name, "generatorCpuPerIterationMs", 0),
-            _tests(compared, name),
+            compared.tests(name),
         )
         for name in _variants(compared)
     ]
@@ -122,7 +124,7 @@ def _trials(what: str, compared: Compared, variant: str) -> Sequence[str]:
         f"{fmean(means):,.0f}, {deviation}" if means else "not measured",
         compared.shown(variant, "errorPercent"),
         compared.shown(variant, "completedRate"),
-        _tests(compared, variant),
+        compared.tests(variant),
     )
 
 
@@ -142,7 +144,7 @@ def _rates(compared: Compared) -> str:
             compared.shown(name, "completedRate"),
             compared.shown(name, "errorPercent"),
             *(compared.shown(name, f"total.p{percentile}Ms") for percentile in (50, 90, 99)),
-            _tests(compared, name),
+            compared.tests(name),
         )
         for name in _variants(compared)
     ]
@@ -163,9 +165,3 @@ def _claims(compared: Compared) -> str:
 
 def _variants(compared: Compared) -> list[str]:
     return list(dict.fromkeys(one.variant for one in compared.trials))
-
-
-def _tests(compared: Compared, variant: str) -> str:
-    """Return how many tests have figures, and why others have none."""
-    count = sum(one.variant == variant and bool(one.figures) for one in compared.trials)
-    return "; ".join(filter(None, (str(count), compared.problems(variant))))

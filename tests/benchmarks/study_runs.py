@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -32,6 +32,15 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Added:
+    """What a variant adds to its reference, in milliseconds: the mean over the rounds, and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """What this machine did meanwhile: the shares of its CPU time in percent, and the load average before."""
 
@@ -49,11 +58,15 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A comparison that was run: as many of its tests as there was time for."""
+    """A comparison that was run: as many of its tests as there was time for.
+
+    `added` is what each variant adds to the mean of the whole iteration, of those of which there is an interval.
+    """
 
     name: str
     trials: Sequence[Trial]
     machine: Machine
+    added: Mapping[str, Added]
 
     def values(self, variant: str, figure: str) -> list[float]:
         """Return a figure of each test of a variant that has it, in the order of the rounds."""
@@ -86,12 +99,18 @@ class Compared:
         by_verdict = {one.verdict: one.problem for one in without}
         return f"{len(without)} not measured: {' / '.join(by_verdict.values())}" if without else ""
 
+    def tests(self, variant: str) -> str:
+        """Return how many tests of a variant have figures, and why others have none."""
+        count = sum(one.variant == variant and bool(one.figures) for one in self.trials)
+        return "; ".join(filter(None, (str(count), self.problems(variant))))
+
     def document(self) -> dict[str, Any]:
         """Return all of it, for a file."""
         return {
             "comparison": self.name,
             "machine": asdict(self.machine),
             "trials": [asdict(one) for one in self.trials],
+            "added": {name: asdict(one) for name, one in self.added.items()},
         }
 
 
@@ -115,7 +134,7 @@ class Study:
         trials = [_trial(one) for one in status.get("tests", ())]
         if not trials and self.has_time:
             raise RuntimeError(f"{name}: {status.get('message', 'no test of it was run')}")
-        compared = Compared(name, trials, machine)
+        compared = Compared(name, trials, machine, dict(_added(status)))
         self.kept.append(compared.document())
         return compared
 
@@ -162,6 +181,13 @@ def spread(values: Sequence[float], digits: int = 1) -> str:
 def _trial(test: Mapping[str, Any]) -> Trial:
     said = test.get("problem", "")
     return Trial(test["variant"], test["round"], test["verdict"], said, test.get("figures", {}))
+
+
+def _added(status: Mapping[str, Any]) -> Iterator[tuple[str, Added]]:
+    for variant in status.get("results", {}).get("variants", ()):
+        for one in variant.get("figures", ()):
+            if (one.get("step"), one["figure"]) == ("total", "meanMs") and "lowMs" in one:
+                yield variant["name"], Added(one["differenceMs"], one["lowMs"], one["highMs"])
 
 
 def _cpu_times() -> list[int]:

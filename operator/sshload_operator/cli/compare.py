@@ -9,7 +9,9 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
+from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import API_VERSION, COMPARISON
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document, read_objects
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import written
@@ -86,7 +88,7 @@ def _here(asked: Given, output: str, save: Path | None, *, verbose: bool) -> Exi
             document = _only_comparison(asked)
             status = compare_locally(
                 document,
-                _run_or_lost(runner(asked, view, stop), lost),
+                _run_or_lost(runner(asked, view, stop, _jump_hosts(document)), lost),
                 lambda status: view.say(comparison_progress(status)),
                 asked.allow_target,
             )
@@ -125,10 +127,18 @@ def _run_or_lost(
     return run_one
 
 
-def runner(asked: Given, view: ProgressView, stop: Stop) -> Callable[[Document], LocalResult]:
+def _jump_hosts(comparison: Document) -> frozenset[str]:
+    """Return the jump hosts of all variants of a comparison; raises SpecError."""
+    return frozenset(host.host for one in parse_comparison(comparison.spec).variants for host in one.spec.via)
+
+
+def runner(
+    asked: Given, view: ProgressView, stop: Stop, jump_hosts: frozenset[str] = frozenset()
+) -> Callable[[Document], LocalResult]:
     """Return what runs one test after the other here; what differs from a cluster is said once, logs have folders.
 
-    Once `stop` was asked for, each test ends as Aborted before it begins.
+    `jump_hosts` are those of all tests: each test takes the files for its own. Once `stop` was asked for, each test ends
+    as Aborted before it begins.
     """
     said: set[str] = set()
 
@@ -139,7 +149,10 @@ def runner(asked: Given, view: ProgressView, stop: Stop) -> Callable[[Document],
 
     def run(document: Document) -> LocalResult:
         own = asked if asked.logs is None else replace(asked, logs=asked.logs / document.name)
-        return run_locally(document, replace(local_run_options(own, view), note=say_once), stop)
+        options = local_run_options(own, view)
+        hosts = {host.host for host in parse(document.spec).via}
+        files = options.own.without_jump_hosts_of_others(hosts, jump_hosts)
+        return run_locally(document, replace(options, own=files, note=say_once), stop)
 
     return run
 

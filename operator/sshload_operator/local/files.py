@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -79,6 +79,14 @@ class OwnFiles:
     target: Credentials
     via: Mapping[str, Credentials]
     files: Mapping[str, Path]
+
+    def without_jump_hosts_of_others(self, own: Collection[str], all_hosts: Collection[str]) -> "OwnFiles":
+        """Return what a test with `own` jump hosts takes, of several tests that have `all_hosts` together.
+
+        Files for a host that none of them has stay, so that the test refuses them.
+        """
+        via = {host: files for host, files in self.via.items() if host in own or host not in all_hosts}
+        return replace(self, via=via)
 
 
 @dataclass(frozen=True, slots=True)

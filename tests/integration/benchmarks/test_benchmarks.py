@@ -101,3 +101,15 @@ def test_the_benchmark_of_the_case_study_has_a_row_for_each_way_and_rate(tmp_pat
     assert len(rows) == ways + percentiles + policies + rates
     assert not lacking_figures([["", row[1]] for row in (*rows[:ways], *rows[-rates:])]), rows
     assert [kept_figures(tmp_path / "case-study" / part) for part in ("gateway", "policies", "outlier")] == [2, 1, 1]
+
+
+def test_the_benchmark_of_the_case_study_has_a_row_for_each_number_of_clients_and_each_way(tmp_path: Path) -> None:
+    parts = ("figure-2-uptime", "figure-2-ls", "figure-2-spread", "in-the-path")
+    rows = benchmark_rows(
+        "bench_case_study", "--only", *parts, "--seconds", "2", "--warm-up-seconds", "0", "--rounds", "1",
+        "--trials", "1", "--clients", "5,6", "--ways", "direct", "jump-host", "--out", tmp_path,
+    )  # fmt: skip
+    clients, commands, ways, concurrencies = 2, 2, 2, 2
+    assert len(rows) == clients * 2 + commands + ways * concurrencies
+    assert not lacking_figures([["", row[1]] for row in rows]), rows
+    assert [kept_figures(tmp_path / "case-study" / part) for part in parts] == [1, 1, 1, 1]

@@ -200,6 +200,11 @@ def test_files_for_a_jump_host_that_the_test_does_not_have_are_refused(tmp_path:
         asyncio.run(prepare(plan(), own, tmp_path))
 
 
+def test_a_test_of_several_takes_the_files_of_its_own_jump_hosts_and_refuses_those_that_no_test_has() -> None:
+    own = replace(NOTHING, via={host: Credentials() for host in ("mine", "another's", "nobody's")})
+    assert set(own.without_jump_hosts_of_others({"mine"}, {"mine", "another's"}).via) == {"mine", "nobody's"}
+
+
 def test_a_managed_target_takes_the_certificate_that_is_made_for_it(tmp_path: Path) -> None:
     asyncio.run(prepare(plan(client={"auth": "certificate"}), NOTHING, tmp_path))
     target = told(tmp_path).target
