@@ -137,8 +137,8 @@ def runner(
 ) -> Callable[[Document], LocalResult]:
     """Return what runs one test after the other here; what differs from a cluster is said once, logs have folders.
 
-    `jump_hosts` are those of all tests: each test takes the files for its own. Once `stop` was asked for, each test ends
-    as Aborted before it begins.
+    `jump_hosts` are those of all tests: each takes the files for its own. Once `stop` was asked for, each test ends as
+    Aborted before it begins.
     """
     said: set[str] = set()
 
