@@ -1,4 +1,4 @@
-"""Every outcome is brought about by a test, and the table in the design notes names it."""
+"""Every outcome, and every fault of the case study, is brought about by a test that a table names."""
 
 import ast
 import re
@@ -9,6 +9,11 @@ from sshload_contract.vocabulary import Outcome
 
 NOTE = ROOT / "docs/design/20261121-outcomes-and-their-tests.md"
 ROWS = re.findall(r"^\| `(\w+)` \| \[`(\w+)`\]\(\.\./\.\./(\S+)\) \|$", NOTE.read_text(encoding="utf-8"), re.MULTILINE)
+
+CASE_STUDY = ROOT / "docs/explanation/case-study.md"
+FAULTS = re.findall(
+    r"^\| [^|]+ \| ([^|]+) \| \[`(\w+)`\]\(\.\./\.\./(\S+)\) \|$", CASE_STUDY.read_text(encoding="utf-8"), re.MULTILINE
+)
 
 
 def source_of(path: str, name: str) -> str:
@@ -29,3 +34,14 @@ def test_every_outcome_has_a_row() -> None:
 def test_the_test_of_an_outcome_is_there_and_speaks_of_it(outcome: str, name: str, path: str) -> None:
     source = source_of(path, name)
     assert f"Outcome.{Outcome(outcome).name}" in source or f'"{outcome}"' in source
+
+
+def test_there_are_faults_of_the_gateway() -> None:
+    assert len(FAULTS) >= 8
+
+
+@pytest.mark.parametrize(("answer", "name", "path"), FAULTS)
+def test_the_test_of_a_fault_is_there_and_speaks_of_the_answer(answer: str, name: str, path: str) -> None:
+    source = source_of(path, name)
+    for status, kind in re.findall(r"\b(\d{3}) (?:with )?`([\w-]+)`", answer):
+        assert f'"{kind}"' in source, (status, kind)
