@@ -39,6 +39,11 @@ _LOG: Final = logging.getLogger(__name__)
 _DATABASE_PAUSE_S: Final = 2.0
 _LAST_SESSIONS_S: Final = 5.0
 """How long commands may take to end whose requests were given up at the end of the gateway."""
+_CONNECTION_IDLE_S: Final = 75
+"""How long a client's connection stays open without a request: longer than proxies keep theirs, 60 s as a rule.
+
+A proxy that sends a request on a connection that is being closed has to answer 502: the command may run.
+"""
 
 
 async def serve(config: Config) -> None:
@@ -155,5 +160,6 @@ def _uvicorn(app: ASGIApp, shutdown_s: float) -> uvicorn.Config:
         access_log=False,
         lifespan="off",
         server_header=False,
+        timeout_keep_alive=_CONNECTION_IDLE_S,
         timeout_graceful_shutdown=max(1, round(shutdown_s)),
     )

@@ -124,7 +124,7 @@ stream {{
 def _nginx_http(proxy: Proxy, places: ProxyPlaces) -> str:
     """Return the part of a proxy before a gateway. Connections on both sides are kept, and nothing is put on a disk.
 
-    The gateway closes a connection that was idle for 5 s, as uvicorn does by default; nginx is to do so first.
+    The gateway closes a connection that was idle for 75 s; nginx is to do so first.
     """
     temporary = "".join(f'    {name}_temp_path "{FOLDER_PLACE}/{name}";\n' for name in _TEMPORARY)
     return f"""\
@@ -140,7 +140,7 @@ http {{
         server {SERVER_PLACE}:{places.server_port};
         keepalive {proxy.max_connections};
         keepalive_requests {_UNLIMITED};
-        keepalive_timeout 4s;
+        keepalive_timeout 60s;
     }}
 
     server {{

@@ -1,8 +1,10 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -156,6 +158,23 @@ def test_without_a_token_nothing_is_answered(gateway: GatewayProcess, header: st
 
 def test_everybody_is_welcome(gateway: GatewayProcess) -> None:
     assert requests.get(f"{gateway.url}/sshapi/v2/", timeout=300).json()["service"] == "sshload-gateway"
+
+
+def test_a_connection_that_was_idle_for_longer_than_uvicorn_keeps_one_takes_another_request(
+    gateway: GatewayProcess,
+) -> None:
+    connection = HTTPConnection(gateway.url.removeprefix("http://"), timeout=300)
+    try:
+        statuses = []
+        for idle_s in (6, 0):
+            connection.request("GET", "/sshapi/v2/")
+            answer = connection.getresponse()
+            answer.read()
+            statuses.append(answer.status)
+            time.sleep(idle_s)
+        assert statuses == [200, 200]
+    finally:
+        connection.close()
 
 
 def test_a_body_of_nobody_is_not_read(gateway: GatewayProcess) -> None:
