@@ -107,7 +107,14 @@ class Database:
         except self._unavailable as error:
             if isinstance(error, sa.exc.IntegrityError):
                 raise
-            raise DatabaseUnavailableError(f"the database does not answer: {type(error).__name__}") from error
+            raise DatabaseUnavailableError(f"the database does not answer: {_word(error)}") from error
+
+
+def _word(error: BaseException) -> str:
+    """Return the driver's or SQLite's own word for a failure. The texts of failures may have what is stored."""
+    inner = getattr(error, "orig", None) or error
+    inner = inner.__cause__ or inner
+    return str(getattr(inner, "sqlite_errorname", type(inner).__name__))
 
 
 def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:

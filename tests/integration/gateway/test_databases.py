@@ -10,8 +10,9 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from postgres_server import PostgresServer
 from sshload_gateway.store.credentials import Credentials, NewCredential, TooManyCredentialsError
-from sshload_gateway.store.database import Database
+from sshload_gateway.store.database import Database, DatabaseUnavailableError
 from sshload_gateway.store.migrate import MigrationError, apply_migrations, migrate
 from sshload_gateway.store.sealing import Seal, SealError
 from sshload_gateway.store.tables import METADATA
@@ -89,6 +90,31 @@ def test_a_database_that_a_newer_gateway_has_migrated_is_refused(url: str) -> No
                 await migrate(database)
 
     asyncio.run(refused())
+
+
+@pytest.mark.parametrize(
+    ("password", "word"), [("right", "InsufficientPrivilegeError"), ("wrong", "InvalidPasswordError")]
+)
+def test_what_is_wrong_with_postgresql_is_told_by_the_drivers_word(
+    postgres: PostgresServer, password: str, word: str
+) -> None:
+    postgres.empty()
+    url = sa.make_url(postgres.url)
+
+    async def asked(url: sa.URL, statement: str) -> None:
+        database = Database(url, 300)
+        try:
+            async with database.transaction() as connection:
+                await connection.execute(sa.text(statement))
+        finally:
+            await database.close()
+
+    asyncio.run(asked(url, "CREATE ROLE poor LOGIN PASSWORD 'right'"))
+    try:
+        with pytest.raises(DatabaseUnavailableError, match=word):
+            asyncio.run(asked(url.set(username="poor", password=password), "CREATE TABLE public.any (one INT)"))
+    finally:
+        asyncio.run(asked(url, "DROP ROLE poor"))
 
 
 def test_gateways_that_start_at_the_same_time_migrate_once(url: str) -> None:

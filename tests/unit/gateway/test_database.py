@@ -16,5 +16,5 @@ def test_a_file_of_sqlite_that_cannot_be_opened_is_told_as_a_database_that_does_
         finally:
             await database.close()
 
-    with pytest.raises(DatabaseUnavailableError):
+    with pytest.raises(DatabaseUnavailableError, match="SQLITE_CANTOPEN"):
         asyncio.run(read())
