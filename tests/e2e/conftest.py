@@ -102,12 +102,18 @@ def cluster(module_cluster: LiveCluster) -> LiveCluster:
 
 
 @pytest.fixture(scope="module")
-def own_release(prefix: str) -> Iterator[Release]:
-    """A release for one file of tests, in a namespace that it watches alone: they may stop it and uninstall it."""
+def release_to_install(prefix: str) -> Iterator[Release]:
+    """A release for one file of tests, in a namespace of its own: they install it as they need it."""
     namespace = f"{prefix}-own-{secrets.token_hex(2)}"
     create_namespaces(namespace)
     release = Release.in_namespace(namespace)
-    release.install_for(namespace)
     yield release
     release.uninstall()
     delete_namespaces(namespace)
+
+
+@pytest.fixture(scope="module")
+def own_release(release_to_install: Release) -> Release:
+    """A release for one file of tests, in a namespace that it watches alone: they may stop it and uninstall it."""
+    release_to_install.install_for(release_to_install.cluster.namespace)
+    return release_to_install

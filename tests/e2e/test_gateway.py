@@ -26,9 +26,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def caller(own_release: Release, target_image: str, folder: Path) -> Iterator[Caller]:
+def caller(release_to_install: Release, target_image: str, folder: Path) -> Iterator[Caller]:
     """Somebody who calls the gateway of a release, which may connect to a server of its namespace."""
-    cluster, issuer = own_release.cluster, TokenIssuer()
+    cluster, issuer = release_to_install.cluster, TokenIssuer()
     host_key, _ = key_pair(folder, "host")
     _, login_key_public = key_pair(folder, "login")
     cluster.apply(
@@ -50,7 +50,7 @@ def caller(own_release: Release, target_image: str, folder: Path) -> Iterator[Ca
     }
     values = folder / "values.yaml"
     values.write_text(yaml.safe_dump({"namespaced": True, "watchNamespaces": [cluster.namespace], "gateway": gateway}))
-    own_release.install("--values", str(values))
+    release_to_install.install("--values", str(values))
     cluster.kubectl("wait", "pod", OWN_SERVER, "--for=condition=Ready", "--timeout=280s")
     with forwarded_port(cluster, f"{RELEASE}-gateway", 80) as port:
         yield Caller(f"http://127.0.0.1:{port}", issuer.token())
@@ -71,9 +71,9 @@ def test_a_stored_login_runs_a_command_on_a_server_of_the_cluster(caller: Caller
     assert (answer.status_code, answer.json().get("stdout")) == (200, f"load\n{OWN_SERVER}\n"), answer.text
 
 
-def test_its_pod_has_no_rights_in_the_cluster_and_no_root(caller: Caller, own_release: Release) -> None:
+def test_its_pod_has_no_rights_in_the_cluster_and_no_root(caller: Caller, release_to_install: Release) -> None:
     assert caller.url
-    (pod,) = own_release.cluster.labelled("pods", "app.kubernetes.io/component=gateway")
+    (pod,) = release_to_install.cluster.labelled("pods", "app.kubernetes.io/component=gateway")
     mounts = {mount["mountPath"] for mount in pod["spec"]["containers"][0]["volumeMounts"]}
     assert "/var/run/secrets/kubernetes.io/serviceaccount" not in mounts
     assert pod["spec"]["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
