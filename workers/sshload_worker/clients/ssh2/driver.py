@@ -90,9 +90,14 @@ class Driver:
         self.descriptor = descriptor
         self.subsystems: set[Subsystem] = set()
         self._calls_without_wait = 0
+        self._block_directions = session.block_directions
+        self._wait_answer = descriptor.wait_answer
 
-    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
+    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object, asks: bool = False) -> Any:
+        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`.
+
+        `asks` tells that it begins by sending a request, and so waits for the answer first (Descriptor.wait_answer).
+        """
         self._calls_without_wait += 1
         if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
             self._calls_without_wait = 0
@@ -101,14 +106,20 @@ class Driver:
             result = attempt(*arguments)
             while result == LIBSSH2_ERROR_EAGAIN:
                 self._calls_without_wait = 0
-                self._wait()
+                directions = self._block_directions()
+                if asks and directions == LIBSSH2_SESSION_BLOCK_INBOUND:
+                    asks = False
+                    self._wait_answer()
+                else:
+                    self._wait(directions)
                 result = attempt(*arguments)
         except SSH2Error as error:
             raise self.failure(step, error) from None
         return result
 
-    until_opened = until_done
-    """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
+    def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Do the same for calls whose state libssh2 keeps in the session: those that open a channel, which they ask."""
+        return self.until_done(step, attempt, *arguments, asks=True)
 
     def attempt(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Make `attempt` once; return its result, or LIBSSH2_ERROR_EAGAIN. Raises StepFailure where it fails in `step`.
@@ -141,8 +152,7 @@ class Driver:
         failed = step() if callable(step) else step
         return StepFailure(library_outcome(failed, type(error)), f"{type(error).__name__}: {text}")
 
-    def _wait(self) -> None:
-        directions = self.session.block_directions()
+    def _wait(self, directions: int) -> None:
         if not directions & LIBSSH2_SESSION_BLOCK_OUTBOUND:
             self.descriptor.wait_readable()
         elif directions & LIBSSH2_SESSION_BLOCK_INBOUND:

@@ -1,6 +1,6 @@
 """The code that runs each kind of step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gevent import sleep
@@ -57,7 +57,7 @@ def _run_rsync(step: RsyncStep, run: StepRun) -> None:
     run_rsync(step, run)
 
 
-_RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
+RUNNERS: Mapping[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     ExecStep: run_command,
     SftpReadStep: run_sftp_read,
     SftpWriteStep: run_sftp_write,
@@ -75,6 +75,7 @@ _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     RsyncStep: _run_rsync,
     SleepStep: _run_sleep,
 }
+"""What runs a step of each kind: it raises StepFailure where the step does not end as expected."""
 
 
 def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
@@ -88,4 +89,4 @@ def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
 
 def run_step(step: ScenarioStep, run: StepRun) -> None:
     """Run one step of the scenario; raises StepFailure where it does not end as expected."""
-    _RUNNERS[type(step)](step, run)
+    RUNNERS[type(step)](step, run)
