@@ -22,11 +22,17 @@ _GONE = object()
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A change of one field of a spec: `spec` is the whole one with it."""
+    """A change of one field of a spec."""
 
     path: Path
     what: str
-    spec: Mapping[str, Any]
+    whole: Mapping[str, Any]
+    value: Any
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The whole spec with the change: a copy, which most changes of a share are never asked for."""
+        return _with(self.whole, self.path, self.value)
 
     def __str__(self) -> str:
         return f"{'.'.join(map(str, self.path))}: {self.what}"
@@ -44,7 +50,7 @@ def mutations(spec: Mapping[str, Any], schema: Schema, skip: Sequence[str] = ())
         if path[0] in skip:
             continue
         for what, value in _values(place):
-            yield Mutation(path, what, _with(spec, path, value))
+            yield Mutation(path, what, spec, value)
 
 
 def places(value: Any, schema: Schema, path: Path = ()) -> Iterator[tuple[Path, Schema]]:

@@ -1,24 +1,22 @@
 """The operator as a process of its own, started and killed by a test.
 
-Importing it takes a second of CPU time, and tests start it a hundred times. So a server process imports it once for
-each pytest process, and forks each operator.
+It is forked from a process that has imported it (warm_processes): tests start it hundreds of times.
 """
 
-import multiprocessing
 import os
-import sys
+import subprocess
 import threading
 import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from free_ports import free_port
 from running_target import WITHIN_S
-from sshload_operator.__main__ import main
+from warm_processes import WarmProcess, start_warm_operator
 
 INSTALLATION = """\
 workerImage: registry.example.com/sshload-worker:1.2.3
@@ -27,8 +25,6 @@ proxyImage: registry.example.com/sshload-proxy:1.2.3
 gatewayImage: registry.example.com/sshload-gateway:1.2.3
 """
 _START_LIMIT_S = _END_LIMIT_S = WITHIN_S
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["sshload_operator.__main__"])
 
 
 @dataclass(slots=True)
@@ -49,7 +45,7 @@ class OperatorProcess:
     health_port: int = 0
     lease_duration_s: int = 60
     identity: str = field(default_factory=lambda: f"operator-{uuid.uuid4().hex[:8]}")
-    _process: multiprocessing.context.ForkServerProcess | None = None
+    _process: WarmProcess | None = None
     _starts: int = field(default=0)
     _is_to_end: bool = False
     _starting: threading.Lock = field(default_factory=threading.Lock)
@@ -74,24 +70,23 @@ class OperatorProcess:
                      f"--identity={self.identity}", f"--lease-duration={self.lease_duration_s}",
                      *(f"--namespace={namespace}" for namespace in self.namespaces),
                      *self.more_arguments]  # fmt: skip
-        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+        # Without this machine's authorities, whom nobody asks here: each client takes a twentieth of a second for them.
+        environment = {"KUBECONFIG": str(self.kubeconfig), "SSL_CERT_FILE": os.devnull}
         log = self._log_path()
         log.touch()
         with self._starting:
             self._is_to_end = False
-            self._process = _FORKS.Process(target=_operator, args=(arguments, environment, log), daemon=True)
-            self._process.start()
+            self._process = start_warm_operator(arguments, log, log, environment)
 
     @property
     def pid(self) -> int:
         """Its process id."""
         assert self._process is not None
-        assert self._process.pid is not None
         return self._process.pid
 
     def is_running(self) -> bool:
         """Tell whether the process lives."""
-        return self._process is not None and self._process.is_alive()
+        return self._process is not None and self._process.poll() is None
 
     @property
     def was_killed(self) -> bool:
@@ -101,8 +96,8 @@ class OperatorProcess:
     def assert_not_ended(self) -> None:
         """Fail with the process's exit code (negative: the signal) and output where it ended of itself."""
         process = self._process
-        ended = process is not None and not process.is_alive() and not self._is_to_end
-        assert not ended, f"the operator ended with {process and process.exitcode}: {self.log()[-3000:]}"
+        ended = process is not None and process.poll() is not None and not self._is_to_end
+        assert not ended, f"the operator ended with {process and process.returncode}: {self.log()[-3000:]}"
 
     def kill(self) -> None:
         """End the process at once, without a chance to do anything more."""
@@ -114,9 +109,10 @@ class OperatorProcess:
     def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""
         assert self._process is not None
-        self._process.join(timeout=_END_LIMIT_S)
-        code = self._process.exitcode
-        assert code is not None, f"the operator did not end: {self.log()[-3000:]}"
+        try:
+            code = self._process.wait(timeout=_END_LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise AssertionError(f"the operator did not end: {self.log()[-3000:]}") from error
         self.after_end()
         return code
 
@@ -153,14 +149,3 @@ class OperatorProcess:
 
     def _log_path(self) -> Path:
         return self.folder / f"operator-{self._starts:03}.log"
-
-
-def _operator(arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-    """Be an operator: as `python -m sshload_operator` with these arguments, this environment, and its output there."""
-    with log.open("ab") as file:
-        for stream in (1, 2):
-            os.dup2(file.fileno(), stream)
-    os.environ.clear()
-    os.environ.update(environment)
-    sys.argv[1:] = arguments
-    main()

@@ -1,9 +1,9 @@
 """Processes that need not import anything: each is forked from one that has imported what its program needs.
 
-Python and the imports take a quarter of a second of CPU for a master or a worker, half a second for `sshload`, and one
-and a half for a gateway. A process that is forked here runs the same `main` with the same arguments, and ends the same
-way. Its /proc/PID/cmdline and environ are not its own. Tests of these, and of how a process starts, take the real
-program instead.
+Python and the imports take a quarter of a second of CPU for a master or a worker, half a second for `sshload`, one for
+an operator, and one and a half for a gateway. A process that is forked here runs the same `main` with the same
+arguments, and ends the same way. Its /proc/PID/cmdline and environ are not its own. Tests of these, and of how a
+process starts, take the real program instead.
 
 As a program this is the process that is forked: it reads one request per line, and answers each with a process id.
 """
@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -75,11 +76,21 @@ class _Forks:
         self._process: subprocess.Popen[str] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._count = 0
+        self._starting = threading.Lock()
 
     def start(
         self, arguments: Sequence[str], stdout: Path, stderr: Path, more_environment: Mapping[str, str] | None = None
     ) -> WarmProcess:
-        """Start the program with these arguments, in this folder; output is appended to the two files."""
+        """Start the program with these arguments, in this folder; output is appended to the two files.
+
+        It may be called from several threads.
+        """
+        with self._starting:
+            return self._started(arguments, stdout, stderr, more_environment or {})
+
+    def _started(
+        self, arguments: Sequence[str], stdout: Path, stderr: Path, more_environment: Mapping[str, str]
+    ) -> WarmProcess:
         if self._process is None or self._folder is None:
             self._folder = tempfile.TemporaryDirectory(dir=_TEMPORARY)
             self._process = subprocess.Popen(
@@ -89,7 +100,7 @@ class _Forks:
         ended_path = Path(self._folder.name, str(self._count))
         request = {
             "arguments": list(arguments),
-            "environment": {**os.environ, **(more_environment or {})},
+            "environment": {**os.environ, **more_environment},
             "folder": str(Path.cwd()),
             "stdout": str(stdout),
             "stderr": str(stderr),
@@ -109,6 +120,9 @@ start_warm_worker = _Forks("worker").start
 
 start_warm_sshload = _Forks("sshload").start
 """Start `sshload`."""
+
+start_warm_operator = _Forks("operator").start
+"""Start `python -m sshload_operator`."""
 
 start_warm_gateway = _Forks("gateway").start
 """Start `python -m sshload_gateway`."""
@@ -153,6 +167,7 @@ def _sshload() -> _Program:
 
     for entry in commands._COMMANDS.values():
         import_module(f"{commands.__package__}.{entry.module}")
+    _make_shapes()
 
     def main(arguments: list[str]) -> None:
         # As from a terminal: a shell in the background hands down an ignored SIGINT, and nohup an ignored SIGHUP.
@@ -163,6 +178,35 @@ def _sshload() -> _Program:
         commands.main()
 
     return _Program(main)
+
+
+def _operator() -> _Program:
+    """Import the operator."""
+    from sshload_operator import __main__ as operator  # noqa: PLC0415 - other programs do without
+
+    _make_shapes()
+
+    def main(arguments: list[str]) -> None:
+        _collect_garbage_again()
+        sys.argv = ["sshload-operator", *arguments]
+        operator.main()
+
+    return _Program(main)
+
+
+def _make_shapes() -> None:
+    """Make the shapes of all kinds: each process would make those that it needs, in a tenth of a second."""
+    from sshload_operator.api.comparison.spec import WrittenComparison  # noqa: PLC0415 - other programs do without
+    from sshload_operator.api.schedule.spec import WrittenSchedule  # noqa: PLC0415
+    from sshload_operator.api.shapes.reading import shape_of  # noqa: PLC0415
+    from sshload_operator.api.spec import WrittenSpec  # noqa: PLC0415
+    from sshload_operator.api.status.comparison import ComparisonStatus  # noqa: PLC0415
+    from sshload_operator.api.status.load_test import TestHead, TestStatus  # noqa: PLC0415
+    from sshload_operator.api.status.schedule import ScheduleStatus  # noqa: PLC0415
+
+    specs = (WrittenComparison, WrittenSchedule, WrittenSpec)
+    for declared in (*specs, ComparisonStatus, ScheduleStatus, TestHead, TestStatus):
+        shape_of(declared)
 
 
 def _gateway() -> _Program:
@@ -177,7 +221,12 @@ def _gateway() -> _Program:
     return _Program(main)
 
 
-_PROGRAMS: Mapping[str, Callable[[], _Program]] = {"worker": _worker, "sshload": _sshload, "gateway": _gateway}
+_PROGRAMS: Mapping[str, Callable[[], _Program]] = {
+    "worker": _worker,
+    "sshload": _sshload,
+    "operator": _operator,
+    "gateway": _gateway,
+}
 
 
 def _collect_garbage_again() -> None:

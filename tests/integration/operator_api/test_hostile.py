@@ -18,6 +18,7 @@ from specs.scheduling import SPREAD
 from sshload_contract.vocabulary import Window
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.master_log import summary_lines
+from sshload_operator.control.api_server.cluster import LIST_PAGE
 
 Pods = Callable[[str], PlayedPods]
 DEEP: Mapping[str, Manifest] = {
@@ -209,14 +210,14 @@ def test_deeply_nested_metadata_delays_no_other_test(
 def test_memory_stays_bounded_at_a_restart_among_the_largest_objects(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, filling: str
 ) -> None:
-    """Of pods, which whoever may create them in a namespace can fill with what he likes."""
+    """Of pods, which whoever may create them in a namespace can fill with what he likes: two pages of a list."""
     pod = stranger("", "large", "1", "worker", [])
     if filling == "managedFields":
         pod = with_fields_managed(pod, {f"f:{number:05x}": {} for number in range(100_000)})
     else:
         pod["spec"]["containers"][0]["args"] = [f"{number % 100:02}" for number in range(270_000)]
     assert len(json.dumps(pod, separators=(",", ":"))) > 1_300_000
-    for number in range(30):
+    for number in range(2 * LIST_PAGE):
         pod["metadata"]["name"] = f"large-{number:02}"
         cluster.create(pod)
     operator.start()
