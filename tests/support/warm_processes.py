@@ -162,8 +162,11 @@ def _worker() -> _Program:
 
 
 def _sshload() -> _Program:
-    """Import all commands."""
-    from sshload_operator.cli import commands  # noqa: PLC0415 - other programs do without
+    """Import all commands, and what those import that ask a cluster: the client of the API server takes a second."""
+    import sshload_operator.cli.cluster.follow  # noqa: PLC0415 - other programs do without
+    import sshload_operator.control.api_server.client  # noqa: PLC0415
+    import sshload_operator.control.api_server.cluster  # noqa: F401, PLC0415
+    from sshload_operator.cli import commands  # noqa: PLC0415
 
     for entry in commands._COMMANDS.values():
         import_module(f"{commands.__package__}.{entry.module}")
