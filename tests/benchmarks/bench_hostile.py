@@ -25,7 +25,6 @@ from operator_process import OperatorProcess
 from played_kubelet import PlayedKubelet, played_kubelet
 from record import add_folder, keep, machine, table
 
-_ATTACKERS = 4
 _LOOK_EVERY_S = 0.01
 _GIVE_UP_S = 120.0
 _BOMB_OBJECTS = 21_000_000
@@ -33,11 +32,11 @@ _OK, _FAULT = 200, 500
 _BEGINS = b"begins\n"
 _ATTACKS = {
     "none": "none",
-    "log": "four masters print a log of 82 kB that unpacks to 64 MB, again and again",
-    "status": "four clients write the statuses of four running tests without a pause",
-    "labels": "four clients write the labels of four running tests without a pause",
-    "pods": "four clients write the annotations of four pods of running tests without a pause",
-    "spec": "four clients write the specs of four suspended tests without a pause",
+    "log": "{} masters print a log of 82 kB that unpacks to 64 MB, again and again",
+    "status": "{} clients write the statuses of as many running tests without a pause",
+    "labels": "{} clients write the labels of as many running tests without a pause",
+    "pods": "{} clients write the annotations of as many pods of running tests without a pause",
+    "spec": "{} clients write the specs of as many suspended tests without a pause",
 }
 _TITLE = "# What a hostile tenant costs the others"
 _WHAT = """A real operator and a real kube-apiserver and etcd on loopback; node and pods are played. While one tenant
@@ -58,6 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--creations", type=int, default=10, help="tests that are created in each turn")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--attackers", type=int, default=4, help="clients or masters that attack at once")
     parser.add_argument("--attacks", nargs="+", choices=_ATTACKS, default=list(_ATTACKS))
     parser.add_argument("--attack", nargs=3, metavar=("NAME", "KUBECONFIG", "PATH"), help=argparse.SUPPRESS)
     add_folder(parser)
@@ -75,7 +75,7 @@ def main() -> None:
 def _row(of: Mapping[str, Any]) -> Sequence[str]:
     waits = sorted(of["first_status_s"])
     return (
-        _ATTACKS[of["attack"]],
+        _ATTACKS[of["attack"]].format(of["attackers"]),
         f"{of['writes_per_s']:.0f}",
         f"{statistics.median(of['api_server_s']):.3f}",
         f"{statistics.median(waits):.2f}",
@@ -92,7 +92,7 @@ async def _measure_all(options: argparse.Namespace) -> list[dict[str, Any]]:
             operator = OperatorProcess(server.kubeconfig, Path(name), namespaces, lambda: None, INSTALLATION)
             await asyncio.to_thread(operator.start)
             try:
-                bench = _Bench(server, kubelet, operator, *namespaces)
+                bench = _Bench(server, kubelet, operator, options.attackers, *namespaces)
                 await bench.prepare()
                 for _, attack in itertools.product(range(options.turns), options.attacks):
                     await bench.measure(attack, options.creations)
@@ -105,25 +105,39 @@ async def _measure_all(options: argparse.Namespace) -> list[dict[str, Any]]:
 class _Bench:
     """Two namespaces of one operator: one tenant attacks, and the other one creates tests."""
 
-    def __init__(
-        self, server: ApiServer, kubelet: PlayedKubelet, operator: OperatorProcess, attacker: str, other: str
+    def __init__(  # noqa: PLR0913, PLR0917 - what a measurement needs
+        self,
+        server: ApiServer,
+        kubelet: PlayedKubelet,
+        operator: OperatorProcess,
+        attackers: int,
+        attacker: str,
+        other: str,
     ) -> None:
         self._server = server
         self._kubelet = kubelet
         self._operator = operator
+        self._attackers = attackers
         self._attacker = attacker
         self._tests, self._others = (
             f"/apis/sshload.dev/v1alpha1/namespaces/{namespace}/sshloadtests" for namespace in (attacker, other)
         )
         self._paths: Mapping[str, Sequence[str]] = {}
         self._figures: dict[str, dict[str, Any]] = {
-            name: {"attack": name, "turns_s": [], "writes": 0, "api_server_s": [], "first_status_s": []}
+            name: {
+                "attack": name,
+                "attackers": attackers,
+                "turns_s": [],
+                "writes": 0,
+                "api_server_s": [],
+                "first_status_s": [],
+            }
             for name in _ATTACKS
         }
 
     async def prepare(self) -> None:
         """Bring the attacker's tests to run, and find what each attack writes to."""
-        names = [f"hostile-{number}" for number in range(_ATTACKERS)]
+        names = [f"hostile-{number}" for number in range(self._attackers)]
         for name in names:
             await self._kubelet.ask("POST", self._tests, load_test_of(name))
             await self._kubelet.ask("POST", self._tests, load_test_of(f"{name}-held", suspend=True))
@@ -134,7 +148,7 @@ class _Bench:
         self._paths = {
             "status": [f"{self._tests}/{name}/status" for name in names],
             "labels": [f"{self._tests}/{name}" for name in names],
-            "pods": [f"{pods}/{pod['metadata']['name']}" for pod in found[:_ATTACKERS]],
+            "pods": [f"{pods}/{pod['metadata']['name']}" for pod in found[: self._attackers]],
             "spec": [f"{self._tests}/{name}-held" for name in names],
         }
 
@@ -182,7 +196,7 @@ class _Bench:
     async def _attacked(self, of: dict[str, Any]) -> AsyncIterator[None]:
         if of["attack"] == "log":
             begun = asyncio.Event()
-            masters = [asyncio.create_task(self._print_bombs(of, begun)) for _ in range(_ATTACKERS)]
+            masters = [asyncio.create_task(self._print_bombs(of, begun)) for _ in range(self._attackers)]
             await begun.wait()
             yield
             for master in masters:

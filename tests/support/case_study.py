@@ -12,6 +12,9 @@ _CONNECTIONS = 6
 """Of a burst, enough for a median: without it nothing tells whether a generator that lagged has spread the burst."""
 
 _DURATION = "2s"
+_THINK_TIME = {"min": "100ms", "max": "200ms"}
+"""Of users, who would else take all of the machine's CPU for as long as the load lasts."""
+
 _INTERVAL = "5s"
 """The error rate of a burst can be judged while the generator stands still for at most a tenth of this."""
 
@@ -48,7 +51,8 @@ def short(path: Path) -> dict[str, Any]:
 def _fewer(value: Any, key: str = "") -> Any:
     """Return a load, or a part of it, with few clients and for seconds; a rate is one that a slow server takes."""
     if isinstance(value, dict):
-        return {name: _fewer(part, name) for name, part in value.items()}
+        thinking = {"thinkTime": _THINK_TIME} if "stages" in value and key == "users" else {}
+        return {name: _fewer(part, name) for name, part in value.items()} | thinking
     if isinstance(value, list):
         return [_fewer(part) for part in value]
     shorter = {"duration": _DURATION, "users": _USERS, "connections": _CONNECTIONS, "interval": _INTERVAL, "rate": 4}

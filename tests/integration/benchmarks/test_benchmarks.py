@@ -55,8 +55,9 @@ def test_the_benchmark_of_the_operators_scale_has_figures_in_every_row(tmp_path:
 
 def test_the_benchmark_of_a_hostile_tenant_has_figures_in_every_row(tmp_path: Path) -> None:
     rows = benchmark_rows(
-        "bench_hostile", "--turns", "1", "--creations", "1", "--attacks", "none", "log", "spec", "--out", tmp_path
-    )
+        "bench_hostile", "--turns", "1", "--creations", "1", "--attackers", "1", "--attacks", "none", "log", "spec",
+        "--out", tmp_path,
+    )  # fmt: skip
     assert len(rows) == 3
     assert not lacking_figures(rows)
     assert kept_figures(tmp_path / "hostile-tenants") == 3

@@ -13,9 +13,9 @@ from typing import Any
 import helm
 import pytest
 import yaml
-from api_server import ApiServer
+from api_server import CRDS, ApiServer
 from guide import PAGES, yaml_file
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, Manifest, load_test
 
 pytestmark = pytest.mark.xdist_group("own_api_server")
 
@@ -54,8 +54,8 @@ def release(own_api_server: ApiServer) -> Iterator[Release]:
     release = Release(own_api_server.namespace())
     release.install()
     yield release
-    release.install()
     release.uninstall()
+    release.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS / "sshloadtests.yaml"))
 
 
 def test_uninstalling_keeps_the_crd_and_the_tests_and_installing_takes_them_over_again(
@@ -96,27 +96,41 @@ def helm_commands(page: Path) -> list[str]:
 HELM_PAGES = [str(path.relative_to(helm.ROOT)) for path in (helm.ROOT / FIRST_PAGE, *PAGES) if helm_commands(path)]
 
 
+TAKEN = ("--take-ownership", "--force-conflicts", "--set", "crds.install=false")
+
+
+@pytest.fixture(scope="module")
+def installed(own_api_server: ApiServer) -> Manifest:
+    """Return the Secret in which helm keeps a release with NEEDED_VALUES. An upgrade makes its objects again."""
+    system = LiveCluster(own_api_server.kubectl_path, own_api_server.kubeconfig, helm.NAMESPACE)
+    where = (f"--kubeconfig={system.kubeconfig}", f"--namespace={system.namespace}")
+    needed = ("--values", helm.NEEDED_VALUES, "--create-namespace")
+    done = helm.helm("upgrade", "--install", helm.RELEASE, helm.CHART, *needed, *TAKEN, *where)
+    assert done.returncode == 0, done.stderr
+    (found,) = system.labelled("secrets", f"owner=helm,name={helm.RELEASE}")
+    helm.helm("uninstall", helm.RELEASE, *where)
+    return {**found, "metadata": {name: found["metadata"][name] for name in ("name", "namespace", "labels")}}
+
+
 @pytest.mark.parametrize("page", HELM_PAGES)
 def test_the_helm_commands_of_a_page_work_as_written_in_their_order(
-    cluster: LiveCluster, page: str, tmp_path: Path
+    cluster: LiveCluster, installed: Manifest, page: str, tmp_path: Path
 ) -> None:
     """Nothing waits, for no kubelet makes anything ready here. Objects of other tests' releases are taken over.
 
     There is no Prometheus operator here, so what a command makes that wants its objects is only rendered.
     """
     where = (f"--kubeconfig={cluster.kubeconfig}",)
-    taken = ("--take-ownership", "--force-conflicts", "--set", "crds.install=false")
     namespace = f"--namespace={helm.NAMESPACE}"
     if page != FIRST_PAGE:
-        needed = ("--values", helm.NEEDED_VALUES, "--create-namespace", namespace)
-        helm.helm("upgrade", "--install", helm.RELEASE, helm.CHART, *needed, *taken, *where)
+        cluster.create(installed)
     for command in helm_commands(helm.ROOT / page):
         words = [here(helm.ROOT / page, word, tmp_path) for word in shlex.split(command)[1:] if word != "--wait"]
         if "monitoring." in command:
             rendered = [word for word in words[1:] if word != "--reset-then-reuse-values"]
             done = helm.helm("template", *rendered, "--values", helm.NEEDED_VALUES)
         else:
-            done = helm.helm(*words, *(taken if words[0] == "upgrade" else ()), *where)
+            done = helm.helm(*words, *(TAKEN if words[0] == "upgrade" else ()), *where)
         assert done.returncode == 0, f"{command}: {done.stderr}"
     helm.helm("uninstall", helm.RELEASE, "--ignore-not-found", namespace, *where)
 

@@ -10,6 +10,8 @@ from canary import Canary, secrets_of_key
 from local_cli import interrupt, measured, start, wait_until, write_test
 
 _STEPS = {"steps": [{"exec": {"command": "true"}}]}
+_THINKING = {"thinkTime": {"min": "50ms", "max": "100ms"}}
+"""Of users, who would else take all of the machine's CPU for as long as the load lasts."""
 
 
 def before(policy: str, **more: int) -> dict[str, Any]:
@@ -19,7 +21,7 @@ def before(policy: str, **more: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("policy", ["login-per-request", "connection-per-user", "pool"])
 def test_each_policy_serves_all_requests_with_the_logins_that_it_promises(tmp_path: Path, policy: str) -> None:
-    load = {"users": {"stages": [{"users": 3, "duration": "3s"}]}}
+    load = {"users": {"stages": [{"users": 3, "duration": "3s"}], **_THINKING}}
     ended = measured(write_test(tmp_path, load=load, **before(policy)), "--logs", tmp_path / "logs")
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.out + ended.err
     results = ended.status["results"]
@@ -37,7 +39,7 @@ def test_each_policy_serves_all_requests_with_the_logins_that_it_promises(tmp_pa
 
 
 def test_nginx_before_a_gateway_passes_on_all_requests_and_its_cpu_is_told_by_iteration(tmp_path: Path) -> None:
-    load = {"users": {"stages": [{"users": 3, "duration": "3s"}]}}
+    load = {"users": {"stages": [{"users": 3, "duration": "3s"}], **_THINKING}}
     asked = before("pool")
     asked["target"]["managed"]["proxy"] = {"kind": "nginx"}
     ended = measured(write_test(tmp_path, load=load, **asked), "--logs", tmp_path / "logs")
