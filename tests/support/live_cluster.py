@@ -222,7 +222,9 @@ class LiveCluster:
             pause_s = min(pause_s * 1.5, _LOOK_AT_LEAST_EVERY_S)
 
     def command(self, *arguments: str) -> list[str]:
-        return [self.kubectl_path, f"--kubeconfig={self.kubeconfig}", f"--namespace={self.namespace}", *arguments]
+        """Return the command of kubectl in the namespace, unless it is for all: `delete` takes only one of the two."""
+        where = [] if "--all-namespaces" in arguments else [f"--namespace={self.namespace}"]
+        return [self.kubectl_path, f"--kubeconfig={self.kubeconfig}", *where, *arguments]
 
     @property
     def _api(self) -> ApiRequests:

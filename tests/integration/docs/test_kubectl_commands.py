@@ -25,6 +25,11 @@ SMALL: dict[str, Any] = {
         "load": {"arrivals": {"rate": 1, "duration": "1s"}},
     },
 }
+OF_AN_OPERATOR: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "of-an-operator", "labels": {"app.kubernetes.io/managed-by": "sshload-operator"}},
+}
 
 
 def kubectl_commands(page: Path) -> list[list[str]]:
@@ -69,7 +74,7 @@ def test_the_kubectl_commands_of_a_page_work_as_written_in_their_order(
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     played = kubectl_commands(page)
-    cluster.apply({**SMALL, "metadata": {"name": ANY_NAME}})
+    cluster.apply({**SMALL, "metadata": {"name": ANY_NAME}}, OF_AN_OPERATOR)
     if not any("first.yaml" in words for words in played):
         cluster.apply({**SMALL, "metadata": {"name": "first"}})
     for words in played:
