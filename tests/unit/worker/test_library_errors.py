@@ -1,13 +1,20 @@
+import threading
+from unittest.mock import Mock
+
 import asyncssh
 import pytest
 from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
+from gevent import GreenletExit
+from gevent.timeout import Timeout
 from paramiko import ssh_exception
 from paramiko.sftp import SFTPError
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.clients.asyncssh.driver import library_outcome as asyncssh_outcome
 from sshload_worker.clients.file_protocols import status_failure
 from sshload_worker.clients.openssh.log import failure, sftp_failure
+from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.clients.paramiko.transport import library_outcome as paramiko_outcome
+from sshload_worker.outcomes import StepFailure
 
 
 @pytest.mark.parametrize(
@@ -191,3 +198,30 @@ def test_sftp_says_what_went_wrong(text: str, outcome: Outcome) -> None:
 )
 def test_an_sftp_status_is_told_by_its_name(code: int, outcome: Outcome) -> None:
     assert status_failure(code, "").outcome is outcome
+
+
+def ended_while_it_waits_for_a_lock(end: BaseException) -> None:
+    """Do what paramiko's channel does where a wait for its lock is ended: release what it does not hold."""
+    lock = threading.Lock()
+    try:
+        raise end
+    finally:
+        lock.release()
+
+
+@pytest.mark.parametrize("end", [GreenletExit(), Timeout()])
+def test_what_ends_a_call_of_paramiko_passes_through_its_error_about_a_lock(end: BaseException) -> None:
+    """Else a time limit, or the end of a run, would count as a lost connection."""
+    with pytest.raises(type(end)) as raised:
+        Driver(Mock()).call(Timing.WRITE, ended_while_it_waits_for_a_lock, end)
+    assert raised.value is end
+
+
+def test_an_error_of_paramiko_after_a_call_was_ended_is_a_failure_of_its_own() -> None:
+    """What cleans up after the end of a call makes calls too."""
+    driver = Driver(Mock(disconnect_text=""))
+    with pytest.raises(StepFailure):
+        try:
+            driver.call(Timing.WRITE, ended_while_it_waits_for_a_lock, GreenletExit())
+        finally:
+            driver.call(Timing.CLOSE, int, "no number")

@@ -4,6 +4,7 @@ The Transport listens to what paramiko drops: exit signals, the server's close, 
 """
 
 import math
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -190,6 +191,20 @@ def error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__
 
 
+def _thrown_in(error: BaseException, handled: BaseException | None) -> BaseException | None:
+    """Return what was thrown into a call to end it, where `error` of paramiko's replaced it; `handled` is of before.
+
+    paramiko releases a lock in `finally`. A call that is ended while it waits for that lock does not hold it, and the
+    release raises an error.
+    """
+    before = error.__context__
+    while before is not None and before is not handled:
+        if not isinstance(before, Exception):
+            return before
+        before = before.__context__
+    return None
+
+
 class Driver:
     """One connection's calls."""
 
@@ -197,13 +212,17 @@ class Driver:
         self.transport = transport
 
     def call(self, step: Timing, function: Callable[..., Any], *arguments: object, **options: object) -> Any:
-        """Call `function` and return its result; raises StepFailure where it fails in `step`."""
+        """Call `function` and return its result; raises StepFailure where it fails in `step`.
+
+        What is thrown into the call to end it, as at a time limit, passes through.
+        """
+        handled = sys.exception()
         try:
             return function(*arguments, **options)
         except StepFailure:
             raise
         except Exception as error:  # noqa: BLE001 - the reader thread hands on whatever a server made it stumble over
-            raise self._failure(step, error) from None
+            raise _thrown_in(error, handled) or self._failure(step, error) from None
 
     def lost(self) -> StepFailure:
         """Return the failure of a connection that has ended."""
