@@ -220,8 +220,12 @@ def test_what_ends_a_call_of_paramiko_passes_through_its_error_about_a_lock(end:
 def test_an_error_of_paramiko_after_a_call_was_ended_is_a_failure_of_its_own() -> None:
     """What cleans up after the end of a call makes calls too."""
     driver = Driver(Mock(disconnect_text=""))
-    with pytest.raises(StepFailure):
+
+    def write_and_close() -> None:
         try:
             driver.call(Timing.WRITE, ended_while_it_waits_for_a_lock, GreenletExit())
         finally:
             driver.call(Timing.CLOSE, int, "no number")
+
+    with pytest.raises(StepFailure):
+        write_and_close()
