@@ -84,8 +84,8 @@ def _recorded() -> float:
         begin_ns, *instants_ns = range(now_ns - 10 * _NS_PER_STEP, now_ns, _NS_PER_STEP)
         clock = StepClock(recorder, Due(begin_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
         clock.begin()
-        clock.operation(_LOGIN.silent, (begin_ns, 0, begin_ns, *instants_ns[:4]))
-        clock.operation(_COMMAND.speaking, (instants_ns[4], instants_ns[7], *instants_ns[4:]))
+        _LOGIN.count_success(clock, begin_ns, (begin_ns, *instants_ns[:4]))
+        _COMMAND.count_success(clock, instants_ns[4], tuple(instants_ns[4:]), instants_ns[7])
         clock.total(Outcome.OK, "")
     report = recorder.take_report(health, final=True)
     cpu_s = process_time() - begin_s

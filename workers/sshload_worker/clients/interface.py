@@ -12,7 +12,6 @@ for a channel to `login.host` and `login.port` (direct-tcpip, RFC 4254 section 7
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sshload_contract.wire.report import Negotiated
@@ -42,11 +41,11 @@ class Course:
     `told_ns` are the times that a gateway says its parts took.
     """
 
-    started_ns: int = 0
-    first_byte_ns: int = 0
-    output_end_ns: int = 0
-    closed_ns: int = 0
-    told_ns: "Mapping[Timing, int]" = MappingProxyType({})
+    __slots__ = ("closed_ns", "first_byte_ns", "output_end_ns", "started_ns", "told_ns")
+
+    def __init__(self) -> None:
+        self.started_ns = self.first_byte_ns = self.output_end_ns = self.closed_ns = 0
+        self.told_ns: Mapping[Timing, int] = {}
 
 
 class Channel(Protocol):

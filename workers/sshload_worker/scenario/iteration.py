@@ -11,7 +11,7 @@ from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Sessions
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
-from sshload_worker.scenario.steps.dispatch import RUNNERS, prepare_steps
+from sshload_worker.scenario.steps.dispatch import prepare_steps, run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
 _HARMLESS = frozenset(
@@ -73,9 +73,8 @@ class Iteration:
             if self.task is not None:
                 goes_on = self.task(run, user)
             for step in self.steps:
-                RUNNERS[type(step)](step, run)
-            if run.holds_subsystem:
-                run.close()
+                run_step(step, run)
+            run.close()
         except BaseException as error:
             failure = classify_error(error)
             outcome, message = failure.outcome, failure.message

@@ -20,8 +20,7 @@ class Parts:
     """The names of an operation's timings: its parts, each of which begins where the one before it ended, and its own.
 
     `silent` and `speaking` are all of them, without and with that of the first byte, which is timed from the begin of
-    the part at `reading`. They lie between the instants of a success: the begin of the whole, the first byte (0 where
-    there is none), the begin of the first part, and the end of each.
+    the part at `reading`.
     """
 
     whole: str
@@ -43,13 +42,18 @@ class Parts:
         speaking = Spans((*all_names, first_byte), (*between, (places[reading], 1)))
         return cls(all_names[-1], first_byte, tuple(all_names[:-1]), reading, silent, speaking)
 
+    def count_success(
+        self, clock: StepClock, begin_ns: int, instants_ns: tuple[int, ...], first_byte_ns: int = 0
+    ) -> None:
+        """Count that all went well. `instants_ns` are the begin of the first part, and the end of each."""
+        clock.operation(self.speaking if first_byte_ns else self.silent, (begin_ns, first_byte_ns, *instants_ns))
+
     def count_failure(
         self, clock: StepClock, begin_ns: int, instants_ns: Sequence[int], outcome: Outcome, first_byte_ns: int = 0
     ) -> None:
         """Count the parts that ended well, the one that did not, and the whole.
 
-        `instants_ns` are the begin of the first part and the end of each, as far as it came: shorter, or 0 from where
-        on nothing began or ended.
+        `instants_ns` are as of a success, as far as it came: shorter, or 0 from where on nothing began or ended.
         """
         if first_byte_ns:
             clock.succeeded(self.first_byte, instants_ns[self.reading], first_byte_ns)

@@ -102,7 +102,7 @@ def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepCl
     except BaseException as error:
         parts.count_failure(clock, begin_ns, instants_ns, classify_error(error).outcome)
         raise
-    clock.operation(parts.silent, (begin_ns, 0, *instants_ns))
+    parts.count_success(clock, begin_ns, tuple(instants_ns))
 
 
 class _Place:

@@ -50,11 +50,7 @@ class TimeLimit:
 
     def __enter__(self) -> Self:
         self._greenlet = getcurrent()
-        row = self._row = _ROWS.get(self._seconds) or _new_row(self._seconds)
-        self.end_s = monotonic() + self._seconds
-        row.limits[self] = None
-        if not row.is_watched:
-            row.watch(row.seconds)
+        self._begin()
         return self
 
     def __exit__(
@@ -68,7 +64,14 @@ class TimeLimit:
         """Bound what follows inside by another limit, which begins now, in place of this one."""
         self._row.limits.pop(self, None)
         self._seconds, self._step = seconds, step
-        self.__enter__()
+        self._begin()
+
+    def _begin(self) -> None:
+        row = self._row = _ROWS.get(self._seconds) or _new_row(self._seconds)
+        self.end_s = monotonic() + self._seconds
+        row.limits[self] = None
+        if not row.is_watched:
+            row.watch(row.seconds)
 
     def cut_off(self) -> None:
         """End what is inside; returns when that waits again, or is over."""
@@ -83,7 +86,7 @@ class Deadline(TimeLimit):
     def __init__(self, seconds: float, step: Timing, reached: Callable[[StepFailure], None]) -> None:
         super().__init__(seconds, step)
         self._reached = reached
-        self.__enter__()
+        self._begin()
 
     def cancel(self) -> None:
         """Watch it no more."""
@@ -146,14 +149,14 @@ class Due:
 class StepClock:
     """Times steps, nested ones too (a login and its kex), each ending in exactly one outcome."""
 
-    __slots__ = ("_due", "_failed_step", "_recorder", "_succeeded_inside", "_window")
+    __slots__ = ("_due", "_failed_step", "_recorder", "_succeeded_ns", "_window")
 
     def __init__(self, recorder: Recorder, due: Due) -> None:
         self._recorder = recorder
         self._due = due
         self._window = due.window
         self._failed_step = ""
-        self._succeeded_inside = True
+        self._succeeded_ns = 0
 
     @property
     def failed_step(self) -> str:
@@ -180,24 +183,23 @@ class StepClock:
     def operation(self, spans: Spans, instants_ns: tuple[int, ...]) -> None:
         """Count the timings of an operation that ended well, the last of whose instants is its end."""
         self._recorder.operation(spans, self._window, instants_ns)
-        end_ns = instants_ns[-1]
-        inside = self._succeeded_inside = end_ns <= self._due.window_end_ns and end_ns <= self._recorder.closed_ns
-        if not inside:
+        end_ns = self._succeeded_ns = instants_ns[-1]
+        if end_ns > self._due.window_end_ns or end_ns > self._recorder.closed_ns:  # _is_inside, without a call
             for name, (_, end) in zip(spans.names, spans.between, strict=True):
                 if not self._is_inside(instants_ns[end]):
                     self._recorder.succeeded_late(name, self._window)
 
     def succeeded(self, name: str, begin_ns: int, end_ns: int) -> None:
         """Count a step that ended well, by its begin and end."""
+        self._succeeded_ns = end_ns
         self._recorder.sample(name, self._window, _OK, (end_ns - begin_ns) // _NS_PER_US)
-        self._succeeded_inside = self._is_inside(end_ns)
-        if not self._succeeded_inside:
+        if not self._is_inside(end_ns):
             self._recorder.succeeded_late(name, self._window)
 
     def told(self, name: str, took_ns: int) -> None:
         """Count how long something took that ended with the step that has just succeeded, as another machine says."""
         self._recorder.sample(name, self._window, _OK, took_ns // _NS_PER_US)
-        if not self._succeeded_inside:
+        if not self._is_inside(self._succeeded_ns):
             self._recorder.succeeded_late(name, self._window)
 
     def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
@@ -211,7 +213,7 @@ class StepClock:
     def transferred(self, name: str, count: int) -> None:
         """Count bytes that the step `name`, which has just succeeded, has moved, at the instant at which it ended."""
         self._recorder.transferred(name, self._window, count)
-        if not self._succeeded_inside:
+        if not self._is_inside(self._succeeded_ns):
             self._recorder.transferred_late(name, self._window, count)
 
     def sibling(self) -> "StepClock":
@@ -229,7 +231,7 @@ class StepClock:
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
         due, recorder, now_ns = self._due, self._recorder, monotonic_ns()
-        inside = now_ns <= due.window_end_ns and now_ns <= recorder.closed_ns  # _is_inside, without a call
+        inside = self._is_inside(now_ns)
         if outcome is _OK:
             recorder.operation(_WHOLE, self._window, (due.at_ns, now_ns), due.stage)
             if not inside:

@@ -90,8 +90,6 @@ class Driver:
         self.descriptor = descriptor
         self.subsystems: set[Subsystem] = set()
         self._calls_without_wait = 0
-        self._block_directions = session.block_directions
-        self._wait_answer = descriptor.wait_answer
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object, asks: bool = False) -> Any:
         """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`.
@@ -106,10 +104,10 @@ class Driver:
             result = attempt(*arguments)
             while result == LIBSSH2_ERROR_EAGAIN:
                 self._calls_without_wait = 0
-                directions = self._block_directions()
+                directions = self.session.block_directions()
                 if asks and directions == LIBSSH2_SESSION_BLOCK_INBOUND:
                     asks = False
-                    self._wait_answer()
+                    self.descriptor.wait_answer()
                 else:
                     self._wait(directions)
                 result = attempt(*arguments)

@@ -40,10 +40,7 @@ def run_command(step: ExecStep, run: StepRun) -> None:
     except BaseException as error:
         run.count_failure(parts, begin_ns, (begin_ns, opened_ns), course, classify_error(error).outcome)
         raise
-    first_byte_ns, started_ns, output_end_ns = course.first_byte_ns, course.started_ns, course.output_end_ns
-    run.count_success(
-        parts, (begin_ns, first_byte_ns, begin_ns, opened_ns, started_ns, output_end_ns, course.closed_ns)
-    )
+    run.count_success(parts, begin_ns, (begin_ns, opened_ns), course)
     for part, took_ns in course.told_ns.items():
         run.clock.told(measured_step(step.name, part), took_ns)
     run.clock.transferred(parts.whole, stdout.count)

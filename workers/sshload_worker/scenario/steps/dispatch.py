@@ -1,6 +1,6 @@
 """The code that runs each kind of step."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gevent import sleep
@@ -57,7 +57,7 @@ def _run_rsync(step: RsyncStep, run: StepRun) -> None:
     run_rsync(step, run)
 
 
-RUNNERS: Mapping[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
+_RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     ExecStep: run_command,
     SftpReadStep: run_sftp_read,
     SftpWriteStep: run_sftp_write,
@@ -75,7 +75,6 @@ RUNNERS: Mapping[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     RsyncStep: _run_rsync,
     SleepStep: _run_sleep,
 }
-"""What runs a step of each kind: it raises StepFailure where the step does not end as expected."""
 
 
 def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
@@ -89,4 +88,4 @@ def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
 
 def run_step(step: ScenarioStep, run: StepRun) -> None:
     """Run one step of the scenario; raises StepFailure where it does not end as expected."""
-    RUNNERS[type(step)](step, run)
+    _RUNNERS[type(step)](step, run)

@@ -72,8 +72,7 @@ def _read(step: SftpReadStep | ScpReadStep, run: StepRun, whole: Timing, prepare
     except BaseException as error:
         run.count_failure(parts, begin_ns, (opening_ns,), course, classify_error(error).outcome)
         raise
-    first_byte_ns, started_ns, output_end_ns = course.first_byte_ns, course.started_ns, course.output_end_ns
-    run.count_success(parts, (begin_ns, first_byte_ns, opening_ns, started_ns, output_end_ns, course.closed_ns))
+    run.count_success(parts, begin_ns, (opening_ns,), course)
     run.clock.transferred(parts.whole, expectation.count)
 
 

@@ -21,11 +21,10 @@ ITERATION_MARK = "{iteration}"
 class StepRun:
     """One iteration's connection and clock. `iteration` is a number that no other iteration of the run has.
 
-    The steps of an iteration share one SFTP subsystem, which the first of them that needs it opens. `holds_subsystem`
-    tells whether it is open.
+    The steps of an iteration share one SFTP subsystem, which the first of them that needs it opens.
     """
 
-    __slots__ = ("_sftp", "clock", "connection", "forward_rule", "holds_subsystem", "iteration", "timeouts")
+    __slots__ = ("_sftp", "clock", "connection", "forward_rule", "iteration", "timeouts")
 
     def __init__(
         self,
@@ -41,7 +40,6 @@ class StepRun:
         self.iteration = iteration
         self.forward_rule = forward_rule
         self._sftp: Sftp | None = None
-        self.holds_subsystem = False
 
     def fill_in(self, text: str) -> str:
         """Return a path, command or text of the scenario with the iteration's number in it."""
@@ -51,23 +49,21 @@ class StepRun:
         """Time a part of the step `name`, where the client library can tell parts apart."""
         return self.clock.timed(measured_step(name, step), call) if self.connection.times_parts else call()
 
-    def count_success(self, parts: Parts, instants_ns: tuple[int, ...]) -> None:
-        """Count an operation that went well, by the instants of a success (Parts).
+    def count_success(self, parts: Parts, begin_ns: int, before_ns: tuple[int, ...], course: Course) -> None:
+        """Count an operation that went well since `begin_ns`; `before_ns` are the instants before those of its course.
 
         Of the parts, where the client library can tell them apart.
         """
         if self.connection.times_parts:
-            self.clock.operation(parts.speaking if instants_ns[1] else parts.silent, instants_ns)
+            instants_ns = (*before_ns, course.started_ns, course.output_end_ns, course.closed_ns)
+            parts.count_success(self.clock, begin_ns, instants_ns, course.first_byte_ns)
         else:
-            self.clock.succeeded(parts.whole, instants_ns[0], instants_ns[-1])
+            self.clock.succeeded(parts.whole, begin_ns, course.closed_ns)
 
     def count_failure(
         self, parts: Parts, begin_ns: int, before_ns: tuple[int, ...], course: Course, outcome: Outcome
     ) -> None:
-        """Count an operation that did not, likewise; what has not begun is at 0.
-
-        It began at `begin_ns`, and `before_ns` are the begin of its first part and the ends before those of its course.
-        """
+        """Count an operation that did not, likewise; what has not begun is at 0."""
         if self.connection.times_parts:
             instants_ns = (*before_ns, course.started_ns, course.output_end_ns, course.closed_ns)
             parts.count_failure(self.clock, begin_ns, instants_ns, outcome, course.first_byte_ns)
@@ -79,8 +75,12 @@ class StepRun:
         if self._sftp is None:
             with self.channel_limit(Timing.SUBSYSTEM):
                 self._sftp = self.time_part(name, Timing.SUBSYSTEM, self.connection.open_sftp)
-            self.holds_subsystem = True
         return self._sftp
+
+    @property
+    def holds_subsystem(self) -> bool:
+        """Whether the SFTP subsystem is open."""
+        return self._sftp is not None
 
     def close(self) -> None:
         """End what the steps shared, once all of them have gone well; raises StepFailure where that fails."""
@@ -88,7 +88,6 @@ class StepRun:
             with self.step_limit(Timing.CLOSE):
                 self._sftp.close()
             self._sftp = None
-            self.holds_subsystem = False
 
     def channel_limit(self, step: Timing = Timing.CHANNEL_OPEN) -> TimeLimit:
         """Bound what opens a channel."""
