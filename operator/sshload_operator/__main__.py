@@ -67,7 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--metrics-port", type=int, default=9100, help="for /metrics")
     parser.add_argument(
-        "--metrics-secure", action="store_true", help="serve /metrics over TLS, to those only whom RBAC lets get it"
+        "--metrics-secure",
+        action="store_true",
+        help="serve /metrics over TLS, only to users whom RBAC allows to get it",
     )
     parser.add_argument(
         "--metrics-certificate", type=Path, help="folder with tls.crt and tls.key for that; default: self-signed"
@@ -79,27 +81,35 @@ def _parser() -> argparse.ArgumentParser:
         help="folder with the HMAC key of the installation's webhook, as the file key",
     )
     parser.add_argument(
-        "--ui", action="store_true", help="serve pages over TLS, to those only whom RBAC lets get /ui or /ui/NAMESPACE"
+        "--ui",
+        action="store_true",
+        help="serve pages over TLS, only to users whom RBAC allows to get /ui or /ui/NAMESPACE",
     )
     parser.add_argument("--ui-port", type=int, default=8443, help="for the pages")
     parser.add_argument(
         "--ui-certificate", type=Path, help="folder with tls.crt and tls.key for that; default: self-signed"
     )
     parser.add_argument(
-        "--otlp-endpoint", default="", help="push the metrics there by OTLP over HTTP, to its path /v1/metrics"
+        "--otlp-endpoint", default="", help="push the metrics by OTLP over HTTP to the path /v1/metrics of this URL"
     )
     parser.add_argument("--otlp-interval", default="60", help="seconds from one push to the next")
     parser.add_argument(
-        "--otlp-secret", type=Path, help="folder with headers, ca.crt, tls.crt and tls.key for that, each if needed"
+        "--otlp-secret",
+        type=Path,
+        help="folder with headers, ca.crt, tls.crt and tls.key for these pushes; each file is optional",
     )
     parser.add_argument("--health-port", type=int, default=8080, help="for /healthz and /readyz")
     parser.add_argument(
-        "--identity", default=f"{socket.gethostname()}-{os.getpid()}", help="as whom it holds its Lease: its pod"
+        "--identity",
+        default=f"{socket.gethostname()}-{os.getpid()}",
+        help="holder of its Lease; default: host name and process id",
     )
     parser.add_argument(
-        "--lease-namespace", default="kube-system", help="where its Lease is, unless it watches some namespaces only"
+        "--lease-namespace", default="kube-system", help="namespace of its Lease, unless --namespace is given"
     )
-    parser.add_argument("--lease-duration", type=int, default=30, help="seconds until another may take it over")
+    parser.add_argument(
+        "--lease-duration", type=int, default=30, help="seconds until another operator may take over the Lease"
+    )
     parser.add_argument("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
     parser.add_argument("--log-format", default=FORMATS[0], choices=FORMATS)
     return parser

@@ -84,7 +84,7 @@ class UsersLoad(StagedLoad):
         float,
         Number(0, MOST),
         Default(0),
-        "Users started per second until the stage has its number. 0 starts them all at once.",
+        "Users started per second until the stage has its number of users. 0 starts them all at once.",
     ]
     think_time: Annotated[ThinkTime, NO_THINK_TIME]
 

@@ -92,10 +92,10 @@ def _no_ssh_beside(field: str) -> Rule:
     return Rule(
         f"!{_FIELDS[field]} || (!has(self.via) || self.via.size() == 0) && has(self.scenario.steps)"
         " && !has(self.load.hold) && !(has(self.load.capacity) && has(self.load.capacity.hold))",
-        "takes no via, locustfile or hold: they are for SSH",
+        "must not have via, locustfile or hold: they are for SSH only",
         lambda spec: _field(spec) != field or not _ssh_beside(spec),
         at=field,
-        explain=lambda spec: f"takes no {' or '.join(_ssh_beside(spec))}: a gateway's workers speak HTTP, not SSH",
+        explain=lambda spec: f"must not have {' or '.join(_ssh_beside(spec))}: a gateway's workers speak HTTP, not SSH",
     )
 
 
@@ -115,7 +115,7 @@ GATEWAY_RULES: Final = (
     Rule(
         f"!{HAS_GATEWAY} || !has(self.scenario.steps) || self.scenario.steps.size() > 0"
         f" && self.scenario.steps.all(s, {_POSSIBLE_IN_CEL})",
-        f"of a gateway must be at least one, and {_POSSIBLE_WORDS} only: others need a session of SSH",
+        f"must have at least one step with a gateway, and only {_POSSIBLE_WORDS}: other steps need an SSH session",
         lambda spec: (
             not calls_gateway(spec)
             or spec.locustfile is not None
@@ -123,17 +123,17 @@ GATEWAY_RULES: Final = (
         ),
         at=".scenario.steps",
         explain=lambda spec: (
-            f"of a gateway must be {_POSSIBLE_WORDS}, and there is {shown(_impossible_steps(spec)[0])}, which needs a"
-            " session of SSH"
+            f"can be only {_POSSIBLE_WORDS} with a gateway: {shown(_impossible_steps(spec)[0])} needs an SSH session"
             if _impossible_steps(spec)
-            else f"must have at least one: a gateway has no login to measure alone. It can be {_POSSIBLE_WORDS}"
+            else "must have at least one step with a gateway, which has no login to measure by itself. It can be"
+            f" {_POSSIBLE_WORDS}"
         ),
     ),
     Rule(
         f"!{HAS_GATEWAY} || {NO_CLIENT} || self.client.library == '{Library.SSH2_PYTHON}' && !self.client.controlMaster"
         f" && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
         + "".join(f" && !has(self.client.{name})" for name in _UNUSED_TEXTS),
-        "can have timeouts, quickAck and networkDelay only where the target is a gateway: the workers speak no SSH",
+        "can have only timeouts, quickAck and networkDelay with a gateway: the workers do not speak SSH",
         lambda spec: not calls_gateway(spec) or not _sets_ssh(spec.client, spec.auth),
         at=".client",
     ),

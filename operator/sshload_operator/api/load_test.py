@@ -62,8 +62,8 @@ def check_size(spec: Mapping[str, Any], path: str = "spec") -> None:
         if size_bytes > SPEC_LIMIT_BYTES:
             raise SpecError(
                 path,
-                f"takes more than {SPEC_LIMIT_BYTES} bytes as compact JSON, which is the most: shorten long lists and"
-                " texts, such as by one label of nodes in place of their many names",
+                f"takes more than {SPEC_LIMIT_BYTES} bytes as compact JSON, which is the limit: shorten long lists"
+                f" and texts, for example select nodes by one label instead of by many names",
             )
         if isinstance(value, Mapping):
             uncounted += [*value.keys(), *value.values()]

@@ -116,7 +116,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         try:
             str(value).encode()
         except UnicodeEncodeError:
-            problem = "a text has half of a surrogate pair, which is no character"
+            problem = "a text has half of a surrogate pair, which is not a character"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
         return value
 

@@ -16,12 +16,12 @@ class ManagedGateway:
         int,
         Whole(1, 1_000),
         Default(4),
-        "How many SSH connections it has at most. The policies of one connection for each user have one.",
+        "The maximum number of SSH connections. It is one with the policies that have one connection for each user.",
     ]
     sessions_per_connection: Annotated[
         int,
         Whole(1, 1_000),
         Default(10),
-        "How many requests share a connection at once. login-per-request has one.",
+        "How many requests share a connection at once. It is one with login-per-request.",
     ]
-    logins_per_host: Annotated[int, Whole(1, 1_000), Default(5), "How many logins it makes at once."]
+    logins_per_host: Annotated[int, Whole(1, 1_000), Default(5), "The maximum number of logins at the same time."]

@@ -42,9 +42,9 @@ _LabelKeys: TypeAlias = Annotated[list[_LabelKey], Items(most=10)]
 _TopologyKey: TypeAlias = Annotated[
     str,
     Text(shortest=1, longest=_LABEL_KEY_CHARACTERS),
-    "The node label whose values tell the places apart, such as the zone's.",
+    "The node label that defines the topology domains, such as the label of the zone.",
 ]
-_Weight: TypeAlias = Annotated[int, Whole(1, 100), "How much a node gains by it."]
+_Weight: TypeAlias = Annotated[int, Whole(1, 100), "The weight of this preference."]
 _Honor: TypeAlias = Annotated[str, Words(("Honor", "Ignore"))]
 _Compared: TypeAlias = Annotated[str, Words(("In", "NotIn", "Exists", "DoesNotExist")), "How the values are compared."]
 _Amounts: TypeAlias = Annotated[
@@ -135,7 +135,7 @@ class _NodePreference(TypedDict, total=False):
 
 
 class _NodeAffinity(TypedDict, total=False):
-    """On which nodes."""
+    """Nodes to run on."""
 
     requiredDuringSchedulingIgnoredDuringExecution: _NodeSelector
     preferredDuringSchedulingIgnoredDuringExecution: Annotated[
@@ -158,22 +158,26 @@ class _LabelRequirement(TypedDict, total=False):
 class _LabelSelector(TypedDict, total=False):
     """Labels of objects."""
 
-    matchLabels: Annotated[Mapping[str, LabelValue], Entries(20), "Labels that must be there."]
+    matchLabels: Annotated[Mapping[str, LabelValue], Entries(20), "Labels that an object must have."]
     matchExpressions: Annotated[list[_LabelRequirement], Items(most=10), "Requirements of the labels."]
 
 
 class _PodAffinityTerm(TypedDict, total=False):
-    """The other pods, and what counts as near."""
+    """The other pods, and the topology domains."""
 
     labelSelector: Annotated[_LabelSelector, "Labels of the other pods."]
     namespaces: Annotated[
         list[Annotated[str, Text(longest=63), "One namespace."]],
         Items(most=20),
-        "Their namespaces. Without these and namespaceSelector, the pod's own.",
+        "The namespaces of the other pods. Without namespaces and namespaceSelector, the pod's own.",
     ]
-    namespaceSelector: Annotated[_LabelSelector, "Labels of their namespaces. An empty one takes all."]
-    matchLabelKeys: Annotated[_LabelKeys, "Labels that the other pods have with the pod's own values."]
-    mismatchLabelKeys: Annotated[_LabelKeys, "Labels that the other pods do not have with the pod's own values."]
+    namespaceSelector: Annotated[
+        _LabelSelector, "Labels of the namespaces of the other pods. An empty selector selects all."
+    ]
+    matchLabelKeys: Annotated[_LabelKeys, "Label keys for which the other pods must have the same values as the pod."]
+    mismatchLabelKeys: Annotated[
+        _LabelKeys, "Label keys for which the other pods must not have the same values as the pod."
+    ]
     topologyKey: Required[_TopologyKey]
 
 
@@ -185,7 +189,7 @@ class _PodPreference(TypedDict, total=False):
 
 
 class _PodAffinity(TypedDict, total=False):
-    """Near which other pods."""
+    """Other pods to be near to."""
 
     requiredDuringSchedulingIgnoredDuringExecution: Annotated[list[_PodAffinityTerm], Items(most=10), "What must hold."]
     preferredDuringSchedulingIgnoredDuringExecution: Annotated[
@@ -198,38 +202,40 @@ class Affinity(TypedDict, total=False):
 
     nodeAffinity: _NodeAffinity
     podAffinity: _PodAffinity
-    podAntiAffinity: Annotated[_PodAffinity, "Away from which other pods."]
+    podAntiAffinity: Annotated[_PodAffinity, "Other pods to stay away from."]
 
 
 class SpreadConstraint(TypedDict, total=False):
     """One constraint."""
 
-    maxSkew: Required[Annotated[int, Whole(1, _INT32_MOST), "How uneven the spread may be."]]
+    maxSkew: Required[
+        Annotated[int, Whole(1, _INT32_MOST), "How much the numbers of pods in two topology domains may differ."]
+    ]
     topologyKey: Required[_TopologyKey]
     whenUnsatisfiable: Required[
-        Annotated[str, Words(("DoNotSchedule", "ScheduleAnyway")), "What happens if that cannot be kept."]
+        Annotated[str, Words(("DoNotSchedule", "ScheduleAnyway")), "What happens to a pod that would exceed maxSkew."]
     ]
     labelSelector: Annotated[_LabelSelector, "Labels of the pods that count."]
     minDomains: Annotated[
-        int, Whole(1, _INT32_MOST), "The least number of places there must be. Only for DoNotSchedule."
+        int, Whole(1, _INT32_MOST), "The minimum number of topology domains. Only with DoNotSchedule."
     ]
     nodeAffinityPolicy: Annotated[
-        _Honor, "Whether only nodes count that the pod's affinity and nodeSelector match. Without it, Honor."
+        _Honor, "Whether only nodes count that match the pod's affinity and nodeSelector. Without it, Honor."
     ]
     nodeTaintsPolicy: Annotated[_Honor, "Whether only nodes count whose taints the pod tolerates. Without it, Ignore."]
-    matchLabelKeys: Annotated[_LabelKeys, "Labels by whose values the pods are counted apart."]
+    matchLabelKeys: Annotated[_LabelKeys, "Label keys. Pods with different values are counted separately."]
 
 
 class Resources(TypedDict, total=False):
     """CPU and memory of each pod."""
 
-    requests: Annotated[_Amounts, "What is reserved for it."]
-    limits: Annotated[_Amounts, "What it may use at most."]
+    requests: Annotated[_Amounts, "What is reserved for the pod."]
+    limits: Annotated[_Amounts, "The most that the pod may use."]
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where pods run, and with which resources: Kubernetes' own objects, handed through as they are."""
+    """Where pods run, and with which resources: Kubernetes' own objects, passed on unchanged."""
 
     resources: Annotated[Mapping[str, Any], WrittenAs(Resources), Absent({})]
     node_selector: Annotated[
@@ -246,7 +252,7 @@ class Placement:
         tuple[Annotated[Mapping[str, Any], WrittenAs(SpreadConstraint)], ...],
         Items(most=10, key=("topologyKey", "whenUnsatisfiable")),
         Absent(()),
-        "How the pods are spread over nodes, zones and the like, as in a pod.",
+        "How the pods are spread over nodes, zones and other topology domains, as in a pod.",
     ]
     priority_class_name: Annotated[str, Text(longest=253), Absent(""), "The priority class of the pods."]
 
@@ -261,7 +267,7 @@ class ConfigMapKeyRef:
 
 @dataclass(frozen=True, slots=True)
 class ValueFrom:
-    """Where a value is read. Of a Secret it cannot be: mount that by volumes."""
+    """Where the value comes from. It cannot come from a Secret: mount that with volumes."""
 
     config_map_key_ref: ConfigMapKeyRef
 
@@ -276,10 +282,11 @@ class Variable:
         Text(shortest=1, longest=100, pattern=r"[A-Za-z_][A-Za-z0-9_]*", wanted="the name of a variable"),
         Rule(
             f"!self.matches('^{_READ_BY_US}')",
-            "is of a variable that sshload's programs or their libraries read: take another name",
+            "is the name of a variable that sshload's programs or their libraries read: use another name",
             lambda name: re.match(_READ_BY_US, name) is None,
         ),
-        "Its name, none that sshload's programs or their libraries read, such as LOCUST_..., PYTHON... and PATH.",
+        "Its name. Names that sshload's programs or their libraries read are not allowed, such as LOCUST_...,"
+        " PYTHON... and PATH.",
     ]
     value: Annotated[str | None, Text(longest=4096, pattern=r"[^\x00]*", wanted="a text"), "Its value."]
     value_from: ValueFrom | None
@@ -330,9 +337,7 @@ class Volume:
         Text(longest=253, pattern=r"/mnt(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", wanted="a path below /mnt"),
         "Where it is mounted, a path below /mnt.",
     ]
-    read_only: Annotated[
-        bool, Default(False), "Whether nothing may be written. To a ConfigMap and a Secret nothing may in any case."
-    ]
+    read_only: Annotated[bool, Default(False), "Whether it is mounted read-only. A ConfigMap and a Secret always are."]
     source: Annotated[ConfigMapVolume | SecretVolume | EmptyDirVolume | ClaimVolume, Inline()]
 
 
@@ -367,14 +372,14 @@ class Pods(Placement):
         tuple[Annotated[SecretName, "One Secret."], ...],
         Items(most=10, key=("name",)),
         Absent(()),
-        "Secrets of this namespace that may pull the image.",
+        "Secrets of this namespace with credentials for pulling the image.",
     ]
     env: Annotated[
         tuple[Annotated[Variable, "One variable."], ...],
         Items(most=50, key=("name",)),
         Absent(()),
         Permission("env"),
-        "Variables of the environment, for a locustfile or an image of your own. Not for credentials: whoever may read"
+        "Environment variables, for a locustfile or an image of your own. Not for credentials: everyone who can read"
         " the test or its pods can read them.",
     ]
     labels: Annotated[
@@ -391,15 +396,15 @@ class Pods(Placement):
         *_of_keys("note"),
         Absent({}),
         Permission("podAnnotations"),
-        "Annotations of the pods, which network plugins and injectors may obey.",
+        "Annotations of the pods, for example for network plugins and sidecar injectors.",
     ]
     service_account_name: Annotated[
         str,
         OBJECT_NAME,
         Absent(""),
         Permission("serviceAccountName"),
-        "The pods' ServiceAccount, for its pull secrets and for what a cloud grants to its pods. No token of it is"
-        " mounted.",
+        "The pods' ServiceAccount, for its pull secrets and for permissions that a cloud grants to its pods. Its"
+        " token is not mounted.",
     ]
     runtime_class_name: Annotated[
         str, OBJECT_NAME, Absent(""), Permission("runtimeClassName"), "The pods' RuntimeClass, such as gvisor."
@@ -408,5 +413,5 @@ class Pods(Placement):
         tuple[Annotated[Volume, "One volume."], ...],
         Items(most=10, key=("mountPath",)),
         Absent(()),
-        "Volumes that the pods mount. Each kind takes a permission of its own.",
+        "Volumes that the pods mount. Each kind needs its own permission of the installation.",
     ]

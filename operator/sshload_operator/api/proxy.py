@@ -24,6 +24,6 @@ class Proxy:
         int,
         Whole(1, 100_000),
         Default(5_000),
-        "How many connections it passes on at once. Others wait at haproxy; nginx closes them. Before a gateway it is"
-        " how many requests, and nginx answers others with 503 (proxyError).",
+        "How many connections it passes on at once. haproxy lets further ones wait; nginx closes them. In front of a"
+        " gateway it counts requests, and nginx answers further ones with 503 (proxyError).",
     ]

@@ -61,7 +61,7 @@ class UsersSearch:
         float,
         Number(0, MOST),
         Default(0),
-        "Users started per second until the trial has its number. 0 starts them all at once.",
+        "Users started per second until the trial has its number of users. 0 starts them all at once.",
     ]
     think_time: Annotated[ThinkTime, NO_THINK_TIME]
 
@@ -182,8 +182,8 @@ class Search:
         int,
         Whole(0, CONFIRM_MOST, read_by_rule=True),
         Default(2),
-        "How many further trials must confirm each bound. Trials near the limit contradict each other: with 0, chance"
-        " may decide.",
+        "How many further trials must confirm each bound. Trials near the limit can contradict each other: with 0,"
+        " chance may decide a bound.",
     ]
     model: Annotated[UsersSearch | ArrivalsSearch | BurstSearch | HoldSearch | ReplaySearch, Inline()]
 

@@ -190,13 +190,13 @@ class WrittenClient(Client):
         *Client.rules,
         Rule(
             f"self.library != 'openssh' || self.auth in {BY_KEY_IN_CEL}",
-            "the library openssh takes publickey, certificate or agent",
+            "the library openssh supports publickey, certificate and agent only",
             lambda client: client.library is not Library.OPENSSH or client.auth in BY_KEY,
             at=".auth",
         ),
         Rule(
             "self.library != 'mina-sshd' || self.auth in ['publickey', 'password']",
-            "the library mina-sshd takes publickey or password",
+            "the library mina-sshd supports publickey and password only",
             lambda client: client.library is not Library.MINA_SSHD or client.auth in BY_MINA_SSHD,
             at=".auth",
         ),
@@ -205,7 +205,7 @@ class WrittenClient(Client):
         Auth,
         Default("publickey"),
         "How the workers log in. certificate is OpenSSH's; agent is a key in an ssh-agent that each worker starts for"
-        " itself. A managed target takes publickey, certificate and agent, with keys that are made for the run.",
+        " itself. A managed target accepts publickey, certificate and agent, with keys that are made for the run.",
     ]
 
     def without_auth(self) -> Client:
@@ -276,8 +276,9 @@ class WrittenSpec:
         bool,
         Default(True),
         "Whether each worker logs in once, to every jump host and to the target, before the load. A failed login"
-        " ends the run in Error, after retries if these can help; a refusal because of too many connections does"
-        " not. These logins are in no figure. Set it to false to measure logins that a server refuses. Tasks of a"
+        " ends the run in Error, after retries if they can help. A refusal because of too many connections does not"
+        " end the run. These logins are in no figure. Set it to false to measure logins that a server refuses. Tasks"
+        " of a"
         " locustfile log in by themselves, so a run with one has no such login.",
     ]
     warm_up_s: Annotated[
@@ -306,22 +307,22 @@ class WrittenSpec:
         float,
         Duration("1s", "24h", example="2m"),
         Default("2m"),
-        "How long the target and the workers may take to be ready.",
+        "How long the target and the workers may take to become ready.",
     ]
     ttl_after_finished: TimeToLive | None
     triggers: Annotated[
         Mapping[str, Annotated[str, Text(longest=253), "Any text."]],
         Entries(20),
         Absent({}),
-        "Any texts by any names. They are not part of the measurement, but a change of them starts a new run: the"
-        " version of a server that the spec only names, or the time at which somebody asked for another run.",
+        "Names and texts of your choice. They are not part of the measurement, but a change of them starts a new run."
+        " Examples are the version of an external server, or the time at which somebody asked for another run.",
     ]
-    abort: Annotated[bool, Default(False), "True ends the run, with the verdict Aborted."]
+    abort: Annotated[bool, Default(False), "True ends the run with the verdict Aborted."]
     suspend: Annotated[
         bool,
         Default(False),
-        "True holds the test until it is false again: no run starts, and a current run ends without a verdict and"
-        " starts again later. A test that has ended keeps its verdict.",
+        "True suspends the test: no run starts, and a current run ends without a verdict. It starts again when"
+        " suspend is false. A test that has ended keeps its verdict.",
     ]
 
     def value(self) -> LoadTestSpec:

@@ -64,19 +64,19 @@ def _processes(spec: LoadTestSpec) -> int:
 _LOGINS: Final = (
     Rule(
         f"!has(self.target.managed) || {NO_CLIENT} || self.client.auth in {BY_KEY_IN_CEL}",
-        "a managed target takes publickey, certificate or agent",
+        "a managed target accepts publickey, certificate and agent only",
         lambda spec: not isinstance(spec.target, ManagedTarget) or spec.auth in BY_KEY,
         at=".client.auth",
     ),
     Rule(
         f"!has(self.target.external) || !self.target.external.encryptedKey || {NO_CLIENT}"
         f" || self.client.auth in {BY_KEY_IN_CEL}",
-        "there is no key that could be encrypted, by client.auth",
+        "must not be true: client.auth uses no private key",
         lambda spec: (
             not isinstance(spec.target, ExternalTarget) or not spec.target.encrypted_key or spec.auth in BY_KEY
         ),
         at=".target.external.encryptedKey",
-        explain=lambda spec: f"{spec.auth} has no key that could be encrypted",
+        explain=lambda spec: f"must not be true: {spec.auth} uses no private key",
     ),
     Rule(
         "!has(self.scenario.sessionReuse) || self.scenario.sessionReuse != 'user' || has(self.load.users)"
@@ -138,7 +138,7 @@ _LIBRARIES: Final = (
     Rule(
         f"{NO_CLIENT} || self.client.library != 'openssh' || !has(self.via)"
         f" || self.via.all(v, v.?auth.orValue('publickey') in {BY_KEY_IN_CEL})",
-        "the library openssh takes publickey, certificate or agent",
+        "the library openssh supports publickey, certificate and agent only",
         lambda spec: spec.client.library is not Library.OPENSSH or all(host.auth in BY_KEY for host in spec.via),
         at=".via",
     ),
@@ -146,14 +146,14 @@ _LIBRARIES: Final = (
     _no_keep_alive("load.capacity.hold"),
     Rule(
         f"{NO_CLIENT} || self.client.library != 'mina-sshd' || !has(self.via)",
-        "the library mina-sshd goes through no jump hosts",
+        "the library mina-sshd does not support jump hosts",
         lambda spec: spec.client.library not in WITHOUT_JUMP_HOSTS or not spec.via,
         at=".via",
     ),
     Rule(
         f"{NO_CLIENT} || self.client.library != 'mina-sshd' || has(self.scenario.steps)"
         f" && self.scenario.steps.all(s, has(s.exec) || has(s.sleep) || {_HAS_SFTP})",
-        "the library mina-sshd takes the steps exec, sleep, and those of SFTP",
+        "the library mina-sshd supports only the steps exec and sleep, and those of SFTP",
         lambda spec: (
             spec.client.library is not Library.MINA_SSHD
             or (spec.locustfile is None and all(isinstance(step, STEPS_OF_MINA_SSHD) for step in spec.scenario.steps))
@@ -314,7 +314,7 @@ _THRESHOLDS: Final = (
     Rule(
         "!has(self.load.capacity) || has(self.thresholds) && self.thresholds.exists(t, has(t.errorRate)"
         " || has(t.latency) && has(t.latency.below) || has(t.throughput) && has(t.throughput.above))",
-        "load.capacity needs what each trial has to keep: latency.below, errorRate or throughput.above",
+        "load.capacity needs a threshold that each trial has to meet: latency.below, errorRate or throughput.above",
         lambda spec: spec.capacity is None or bool(spec.thresholds),
         at=".thresholds",
     ),
@@ -355,12 +355,13 @@ _THRESHOLDS: Final = (
         f"{NO_CLIENT} || !(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
         " || self.thresholds.all(t, !has(t.latency)"
         f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
-        "the library openssh runs programs, as mina-sshd does, whose parts cannot be measured: latency.step must not be"
-        " a part of a step",
+        "the libraries openssh and mina-sshd run programs, so the parts of a step cannot be measured: latency.step"
+        " must not be a part of a step",
         lambda spec: not _parts_that_nobody_times(spec),
         at=".thresholds",
         explain=lambda spec: (
-            f"the library {spec.client.library} runs programs, whose parts cannot be measured: latency.step is"
+            f"the library {spec.client.library} runs programs, so the parts of a step cannot be measured:"
+            f" latency.step is"
             f" {shown(_parts_that_nobody_times(spec)[0])}"
         ),
     ),
@@ -374,8 +375,8 @@ _THRESHOLDS: Final = (
         f" || (has(self.scenario.locustfile) && t.latency.step.matches('^{_NAMED_IN_LOCUSTFILE}$'))"
         f" || (has(self.scenario.steps) && self.scenario.steps.exists(s, {_TIMINGS_IN_CEL}))))",
         "latency.step must be connect, banner, kex, auth, login, total, or a timing of a step of the scenario"
-        " (docs/reference/steps-and-outcomes.md lists them by kind), with the step's name and a dot before it where it"
-        " has one (uptime.exec); of jump hosts via1.login and so on, of held sessions held.login and so on",
+        " (docs/reference/steps-and-outcomes.md lists them by kind), prefixed with the step's name if it has one"
+        " (uptime.exec); for jump hosts via1.login and so on, for held sessions held.login and so on",
         lambda spec: not _unmeasured(spec),
         at=".thresholds",
         explain=lambda spec: (

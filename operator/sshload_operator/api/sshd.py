@@ -118,7 +118,7 @@ class Sshd:
         int | None,
         Whole(1, 1_000),
         Directive("MaxAuthTries"),
-        "Attempts to log in that one connection may make.",
+        "Login attempts that one connection may make.",
     ]
     unused_connection_timeout_s: Annotated[
         float | None,
@@ -264,7 +264,7 @@ Sshd.rules = (
         "each name must be a directive of sshd_config(5)",
         lambda sshd: not _without_name(sshd),
         at=".extraConfig",
-        explain=lambda sshd: f"{shown(_without_name(sshd)[0])} is no directive of sshd_config(5)",
+        explain=lambda sshd: f"{shown(_without_name(sshd)[0])} is not a directive of sshd_config(5)",
     ),
     Rule(
         f"!has(self.extraConfig) || self.extraConfig.all(name, !({_IS_RESERVED}))",

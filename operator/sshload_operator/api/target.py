@@ -43,7 +43,7 @@ class Fixtures:
             " && !r.path.startsWith(f.path + '/')))"
             " && (!has(self.directories) || self.directories.all(d, d.path != r.path"
             " && !d.path.startsWith(r.path + '/'))))",
-            "a repository cannot have the path of another fixture, nor can anything else lie inside one",
+            "a repository cannot have the path of another fixture, and nothing else can lie inside a repository",
             lambda fixtures: not fixtures.in_files("repositories") and not fixtures.in_repositories(),
             at=".repositories",
             explain=lambda fixtures: (
@@ -54,7 +54,7 @@ class Fixtures:
         Rule(
             "!has(self.files) || !has(self.directories) || self.files.all(f, self.directories.all(d,"
             " d.path != f.path && !d.path.startsWith(f.path + '/')))",
-            "a directory cannot have the path of a file, nor lie inside one",
+            "a directory cannot have the path of a file, or lie inside a file",
             lambda fixtures: not fixtures.in_files("directories"),
             at=".directories",
             explain=lambda fixtures: _cannot_be(fixtures.in_files("directories"), "file"),
@@ -107,7 +107,7 @@ class ManagedTarget(Pods):
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "!has(self.proxy) || !has(self.gateway) || self.proxy.kind == 'nginx'",
-            "has no proxy before it but nginx, which speaks HTTP",
+            "can have no proxy but nginx, which speaks HTTP",
             lambda target: target.proxy is None or target.gateway is None or target.proxy.kind is ProxyKind.NGINX,
             at=".gateway",
         ),
@@ -131,7 +131,7 @@ class ExternalTarget:
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "has(self.knownHostsSecretRef) != self.?insecureIgnoreHostKey.orValue(false)",
-            "set knownHostsSecretRef, or insecureIgnoreHostKey in its place",
+            "set either knownHostsSecretRef or insecureIgnoreHostKey",
             lambda server: bool(server.known_hosts_secret) != server.insecure_ignore_host_key,
             at=".knownHostsSecretRef",
         ),
@@ -160,7 +160,8 @@ class ExternalTarget:
     insecure_ignore_host_key: Annotated[
         bool,
         Default(False),
-        "Accept any host key. Whoever controls the network in between can then read and change everything.",
+        "Accept any host key. Whoever controls the network between the workers and the server can then read and"
+        " change everything.",
     ]
     auth: Annotated[Auth, Unwritten(Auth.PUBLICKEY)]  # client.auth
 
@@ -186,7 +187,8 @@ class GatewayTarget:
     tls: Annotated[
         bool,
         Default(True),
-        "Whether it speaks HTTPS. Without it, whoever is in between can read the token.",
+        "Whether it speaks HTTPS. If not, whoever controls the network between the workers and the gateway can read"
+        " the token.",
     ]
     path: Annotated[
         str,
@@ -196,7 +198,7 @@ class GatewayTarget:
             wanted="a path such as /ssh, without a slash at its end",
         ),
         Absent(""),
-        "What stands before /sshapi/v2 in its URLs, if anything.",
+        "The path before /sshapi/v2 in its URLs, if there is one.",
     ]
     credential: Annotated[
         str,
@@ -213,7 +215,8 @@ class GatewayTarget:
         SecretName,
         Named("caSecretRef"),
         Absent(""),
-        "The Secret with `ca.crt`, the authorities of its certificate. Without it, the public ones.",
+        "The Secret with `ca.crt`, the CA certificates to verify the gateway's certificate with. Without it, the"
+        " public CAs.",
     ]
 
 
@@ -232,10 +235,10 @@ class JumpHost(ExternalTarget):
         *ExternalTarget.rules,
         Rule(
             f"!self.?encryptedKey.orValue(false) || self.?auth.orValue('publickey') in {BY_KEY_IN_CEL}",
-            "there is no key that could be encrypted, by auth",
+            "must not be true: auth uses no private key",
             lambda server: not server.encrypted_key or server.auth in BY_KEY,
             at=".encryptedKey",
-            explain=lambda server: f"{server.auth} has no key that could be encrypted",
+            explain=lambda server: f"must not be true: {server.auth} uses no private key",
         ),
     )
     auth: Annotated[Auth, Default("publickey"), "How the workers log in to it."]

@@ -58,12 +58,12 @@ BAD: Mapping[str, tuple[Spec, str]] = {
     "seventeen variants": (comparison_spec(*"abcdefghijklmnopq", repeats=1), "spec.variants: must have from 2 to 16"),
     "a reference that is no variant": (
         with_second(reference="other"),
-        "spec.variants: a reference is another variant, and the first has none: that of b",
+        "spec.variants: a reference must name another variant, and the first variant has none: the reference of b",
     ),
-    "a reference of its own": (with_second(reference="b"), "spec.variants: a reference is another variant"),
+    "a reference of its own": (with_second(reference="b"), "spec.variants: a reference must name another variant"),
     "a reference of the first": (
         {**comparison_spec(), "variants": [{"name": "a", "reference": "b"}, {"name": "b"}]},
-        "spec.variants: a reference is another variant, and the first has none: that of a",
+        "spec.variants: a reference must name another variant, and the first variant has none: the reference of a",
     ),
     "two of one name": (comparison_spec("a", "b", "a"), 'spec.variants[2]: "a" is repeated'),
     "no round": (comparison_spec(repeats=0), "spec.repeats: is 0"),
@@ -118,10 +118,10 @@ BAD: Mapping[str, tuple[Spec, str]] = {
         "spec.base.ttlAfterFinished: must not be set",
     ),
     "a base that is no test": (comparison_spec(base={"target": {"managed": {}}}), "spec.base.scenario: is required"),
-    "neither variants nor a sweep": ({"base": quickstart(), "repeats": 3}, "spec: give variants or sweep"),
+    "neither variants nor a sweep": ({"base": quickstart(), "repeats": 3}, "spec: give either variants or sweep"),
     "variants and a sweep": (
         comparison_spec(sweep={"field": "workers.replicas", "values": "1,2"}),
-        "spec: give variants or sweep",
+        "spec: give either variants or sweep",
     ),
     "a sweep of no path": (swept("load..rate"), "spec.sweep.field"),
     "a sweep of a field that no test has": (

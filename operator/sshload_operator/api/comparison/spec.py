@@ -94,14 +94,14 @@ class _WrittenVariant:
     name: Annotated[
         str,
         _NAME,
-        "Its name, with which the names of its tests end.",
+        "The variant's name. The names of its tests end with it.",
     ]
     patch: Annotated[
         Mapping[str, Any],
         FreeForm(),
         Absent({}),
-        "What it changes of the base, as a JSON merge patch (RFC 7396): objects are merged, a list is replaced as a"
-        " whole, a field of null is removed. But `kubectl apply` without --server-side drops every null before it"
+        "The changes to the base, as a JSON merge patch (RFC 7396): objects are merged, a list is replaced as a"
+        " whole, a field set to null is removed. But `kubectl apply` without --server-side drops every null before it"
         " reaches the API server: use remove. It must not set abort, suspend, ttlAfterFinished or baseline.",
     ]
     remove: Annotated[
@@ -126,7 +126,7 @@ class _WrittenVariant:
         str,
         Text(longest=_LONGEST_NAME),
         Absent(""),
-        "What it is compared with; by default the first.",
+        "The variant that it is compared with. Default: the first.",
     ]
 
 
@@ -152,7 +152,7 @@ class _WrittenSweep:
     values: Annotated[
         str,
         Text(longest=200, shortest=1),
-        f"Its values, 2 to {MOST_VARIANTS}: 10,20,40 or 10..90:10, which is from 10 to 90 by 10.",
+        f"Its values, 2 to {MOST_VARIANTS}: 10,20,40 or 10..90:10, which is 10 to 90 in steps of 10.",
     ]
 
 
@@ -163,27 +163,27 @@ class WrittenComparison:
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "has(self.variants) != has(self.sweep)",
-            "give variants or sweep, and not both",
+            "give either variants or sweep",
             lambda comparison: bool(comparison.variants) != (comparison.sweep is not None),
         ),
         Rule(
             f"!has(self.variants) || self.repeats * self.variants.size() <= {MOST_TESTS}",
-            f"repeats times the variants must be at most {MOST_TESTS} tests",
+            f"repeats times the number of variants must be at most {MOST_TESTS}",
             lambda comparison: comparison.repeats * len(comparison.variants) <= MOST_TESTS,
             at=".repeats",
             explain=lambda comparison: (
-                f"times the variants makes {comparison.repeats * len(comparison.variants)} tests, and at most"
-                f" {MOST_TESTS} can be kept"
+                f"times the number of variants is {comparison.repeats * len(comparison.variants)}, but must be at"
+                f" most {MOST_TESTS}"
             ),
         ),
         Rule(
             "!has(self.variants) || self.variants.all(v, !has(v.reference)"
             " || (v != self.variants[0] && v.reference != v.name && self.variants.exists(o, o.name == v.reference)))",
-            "a reference is another variant; the first has none",
+            "a reference must name another variant; the first variant has none",
             lambda comparison: not _without_reference(comparison.variants),
             at=".variants",
             explain=lambda comparison: (
-                "a reference is another variant, and the first has none: that of"
+                "a reference must name another variant, and the first variant has none: the reference of"
                 f" {_without_reference(comparison.variants)[0]} is not valid"
             ),
         ),
@@ -198,27 +198,27 @@ class WrittenComparison:
     ]
     sweep: Annotated[
         _WrittenSweep | None,
-        "In place of variants, one field with a variant for each of its values. The first one is what the others are"
-        " compared with.",
+        "Instead of variants: one field, with a variant for each of its values. The others are compared with the"
+        " first.",
     ]
     repeats: Annotated[
         int,
         Whole(1, 50, read_by_rule=True),
         Default(5),
-        "How many rounds there are, each with one test of every variant. An interval needs three.",
+        "The number of rounds. Each round has one test of every variant. A confidence interval needs three rounds.",
     ]
     order: Annotated[
         str,
         Words(("interleaved",)),
         Default("interleaved"),
-        "The order of the tests. interleaved: in rounds, each of which begins with another variant (A B C, B C A,"
-        " C A B), so that what drifts with time affects all variants alike.",
+        "The order of the tests. interleaved: in rounds. Each round begins with another variant (A B C, B C A, C A"
+        " B), so that a drift over time affects all variants alike.",
     ]
     abort: Annotated[
         bool,
         Default(False),
-        "Ends the comparison and the test that is under way. What was measured by then is kept. Set to false, it"
-        " compares again.",
+        "True ends the comparison and the test that is under way. What was measured so far is kept. Set it to false"
+        " to run the comparison again.",
     ]
 
 
@@ -262,7 +262,7 @@ def _values_of(written: _WrittenSweep | None, repeats: int) -> Sweep:
         raise SpecError("spec.sweep.values", f"are not valid: {error}") from error
     tests = repeats * len(sweep.values)
     if tests > MOST_TESTS:
-        raise SpecError("spec.repeats", f"times the values makes {tests} tests, and at most {MOST_TESTS} can be kept")
+        raise SpecError("spec.repeats", f"times the number of values is {tests}, but must be at most {MOST_TESTS}")
     return sweep
 
 

@@ -77,7 +77,7 @@ def canonical(expression: str) -> str:
     texts = re.split(" +", _MACROS.get(expression, expression).lower())  # no other space, as in the CRD
     if len(texts) != len(_FIELDS) or (expression.startswith("@") and expression not in _MACROS):
         raise ValueError(
-            "is no cron expression of five fields, and none of @hourly, @daily, @weekly, @monthly, @yearly"
+            "is neither a cron expression of five fields nor one of @hourly, @daily, @weekly, @monthly, @yearly"
         )
     values = [_numbers(field, text) for field, text in zip(_FIELDS, texts, strict=True)]
     _, _, days, months, weekdays = values
@@ -93,7 +93,7 @@ def _numbers(field: _Field, text: str) -> tuple[int, ...] | None:
     for term in text.split(","):
         matched = _TERM.fullmatch(term)
         if matched is None:
-            raise ValueError(f"has the {field.name} {term!r}, which is none")
+            raise ValueError(f"has the {field.name} {term!r}, which is not valid")
         step = int(matched[4] or 1)
         if step < 1:
             raise ValueError(f"has the {field.name} {term!r}, but a step must be at least 1")
@@ -133,7 +133,7 @@ def problem_of(expression: str) -> str:
         interval_s = duration_s(every[1], whole_seconds=True)
         if EVERY_LEAST_S <= interval_s <= EVERY_MOST_S:
             return ""
-        return f"{shown(expression)} must be every minute at the most, every ten years at least"
+        return f"{shown(expression)} must have an interval from one minute to ten years"
     try:
         canonical(expression)
     except ValueError as error:
@@ -178,7 +178,7 @@ SCHEDULE_RULES: Final = (
     Rule(
         f"self.matches('^({_ANY_EXPRESSION}|@({_MACRO_NAMES})|@every ([0-9]{{1,6}}[smh])+)$')",
         "must be a cron expression of five fields, each within its range, or one of @hourly, @daily, @weekly, @monthly,"
-        " @yearly, or @every 1h30m; the time zone stands in spec.timeZone",
+        " @yearly, or @every 1h30m; the time zone goes into spec.timeZone",
         lambda expression: not problem_of(expression),
         explain=problem_of,
     ),

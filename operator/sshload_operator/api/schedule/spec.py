@@ -125,29 +125,29 @@ class WrittenSchedule:
         ),
         Rule(
             "",
-            "is no time zone of the IANA's database",
+            "is not a time zone of the IANA database",
             _is_zone,
-            explain=lambda name: f"{shown(name)} is no time zone of the IANA's database",
+            explain=lambda name: f"{shown(name)} is not a time zone of the IANA database",
         ),
         Default("UTC"),
-        "The time zone of the schedule by its name in the IANA's database, such as Europe/Berlin. A time that is"
+        "The time zone of the schedule by its name in the IANA database, such as Europe/Berlin. A time that is"
         " skipped when clocks go forward does not fire; one that occurs twice when they go back fires twice.",
     ]
     starting_deadline_seconds: Annotated[
         int | None,
         Whole(0, _MOST_DEADLINE_S),
-        "How late a test may start that was not started at its time, because the operator was away, the schedule"
-        " suspended, or an earlier test under way. Without it a start is never too late. However many starts were"
-        " missed, one test makes up for them.",
+        "How late a test may start if it could not start at its scheduled time, because the operator was down, the"
+        " schedule was suspended, or an earlier test was under way. Without it a start is never too late. One test"
+        " makes up for all missed starts.",
     ]
     concurrency_policy: Annotated[
         ConcurrencyPolicy,
         Default("Forbid"),
-        "What happens at a scheduled time while an earlier test of the schedule is not finished. Forbid: the new one"
-        " waits until it is, within the starting deadline. Allow: both run, and share the server. Replace: the earlier"
-        " one is deleted.",
+        "What happens at a scheduled time while an earlier test of the schedule is not finished. Forbid: the new test"
+        " waits until the earlier one is finished, within the starting deadline. Allow: both run, and share the"
+        " server. Replace: the earlier test is deleted.",
     ]
-    suspend: Annotated[bool, Default(False), "Start no more tests. One that is under way goes on."]
+    suspend: Annotated[bool, Default(False), "Whether to stop starting tests. A test that is under way goes on."]
     successful_tests_history_limit: Annotated[
         int,
         _KEPT,
@@ -166,8 +166,8 @@ class WrittenSchedule:
         float,
         Duration("0s", "1h", whole_seconds=True),
         Default("0s"),
-        "Start each test later than scheduled, by less than this: by a number of seconds that follows from the"
-        " schedule's uid and the scheduled time, so that schedules with the same times do not start together.",
+        "Delay each start by a number of seconds below this one. The delay is computed from the schedule's uid and"
+        " the scheduled time, so that schedules with the same times do not start together.",
     ]
     test_template: _WrittenTemplate
 

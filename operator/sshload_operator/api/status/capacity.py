@@ -48,8 +48,8 @@ class Limitation:
     short_of: Annotated[
         tuple[ShortageStatus, ...],
         Items(most=7, key=("resource",)),
-        "What the managed target was short of in most of these trials, by its own counts. Stated limits decide"
-        " (docs/reference/validity.md).",
+        "What the managed target was short of in most of these trials, by its own counts (docs/reference/validity.md"
+        " has the limits).",
     ]
     message: Annotated[
         str | None, Text(1_000), "The finding if the server shows no shortage, or if its counts are not known."
@@ -106,7 +106,7 @@ class CapacityStatus:
     trials: Annotated[
         tuple[TrialStatus, ...],
         Items(most=MOST_TRIALS, key=("number",)),
-        "The trials in their order, of more than a hundred the last.",
+        "The trials in their order; if there are more than a hundred, the last hundred.",
     ]
 
     @property

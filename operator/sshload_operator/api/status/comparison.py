@@ -40,7 +40,7 @@ class ComparisonPhase(StrEnum):
 
 @unique
 class ComparisonVerdict(StrEnum):
-    """How far the results can be taken. It says nothing of which variant is better: the figures do."""
+    """Whether you can rely on the results. It says nothing of which variant is better: the figures do."""
 
     CONCLUSIVE = "Conclusive"
     INCONCLUSIVE = "Inconclusive"
@@ -104,19 +104,18 @@ class ComparedFigure:
         str,
         Text(64),
         "Its name in an SSHLoadTest's results, with its unit: errorPercent, completedRate, cpuPerLoginMs,"
-        " memoryPeakBytes, memoryPerSessionBytes, capacity; of a step p50Ms, p90Ms, p99Ms, and of a whole step"
-        " meanMs, too. Of the workers generatorCpuPerIterationMs and generatorMemoryPeakBytes, which are"
-        " results.generator's cpuPerIterationMs and memoryPeakBytes, and so of results.proxy proxyCpuPerLoginMs,"
-        " proxyCpuPerIterationMs and proxyMemoryPeakBytes, and of results.gateway gatewayCpuPerIterationMs and"
-        " gatewayMemoryPeakBytes.",
+        " memoryPeakBytes, memoryPerSessionBytes, capacity; for a step p50Ms, p90Ms and p99Ms, for a whole step"
+        " meanMs too. Figures of results.generator, results.proxy and results.gateway have a prefix:"
+        " generatorCpuPerIterationMs, generatorMemoryPeakBytes, proxyCpuPerLoginMs, proxyCpuPerIterationMs,"
+        " proxyMemoryPeakBytes, gatewayCpuPerIterationMs, gatewayMemoryPeakBytes.",
     ]
-    step: Annotated[StepName, Absent(""), "The step that it is of. Absent where it is of the whole test."] = ""
+    step: Annotated[StepName, Absent(""), "The step that it belongs to. Absent if it belongs to the whole test."] = ""
     value: Annotated[AnyNumber, "The median over the variant's tests."]
-    rounds: Annotated[Count, "In how many rounds both this variant and the first have it."]
-    ratio: Annotated[Amount | None, "The geometric mean of the rounds' ratios to the first variant."] = None
+    rounds: Annotated[Count, "The number of rounds in which both this variant and its reference have it."]
+    ratio: Annotated[Amount | None, "The geometric mean of the rounds' ratios to the reference."] = None
     points: Annotated[
         AnyNumber | None,
-        "Of errorPercent, in place of the ratio, the mean difference from the first variant in percentage points.",
+        "For errorPercent, instead of the ratio: the mean difference from the reference in percentage points.",
     ] = None
     low: Annotated[
         AnyNumber | None,
@@ -125,12 +124,12 @@ class ComparedFigure:
     high: Annotated[AnyNumber | None, "The upper end."] = None
     difference: Annotated[
         Difference | None,
-        "What the interval says: none (it contains 1, of points 0), faster or slower (latencies), higher or lower (all"
-        " else), unknown (there is no interval).",
+        "What the interval says: none (it contains 1, or 0 for points), faster or slower (latencies), higher or lower"
+        " (all other figures), unknown (there is no interval).",
     ] = None
     difference_ms: Annotated[
         AnyNumber | None,
-        "Of a latency, the mean difference from the reference.",
+        "For a latency, the mean difference from the reference.",
     ] = None
     low_ms: Annotated[
         AnyNumber | None,
@@ -144,10 +143,10 @@ class VariantResult:
     """One variant."""
 
     name: Annotated[_VariantName, "Its name."]
-    value: Annotated[str, Text(200), Absent(""), "Its value of the field that is swept. Absent where none is."] = ""
+    value: Annotated[str, Text(200), Absent(""), "Its value of the swept field. Absent without a sweep."] = ""
     reference: Annotated[_VariantName, Absent(""), "Its reference, if not the first."] = ""
     tests: Annotated[Count, "Its finished tests."]
-    measured: Annotated[Count, "Those of them that were measured."]
+    measured: Annotated[Count, "The number of these tests that were measured."]
     verdicts: Annotated[
         Mapping[str, Annotated[Count, "The number of tests."]],
         Entries(most=6),
@@ -166,7 +165,7 @@ class ComparisonResults:
 
     variants: Annotated[tuple[VariantResult, ...], Items(most=MOST_VARIANTS), "Each variant, the first one first."]
     swept: Annotated[
-        str, Text(200), Absent(""), "The field of which each variant has a value. Absent where none is."
+        str, Text(200), Absent(""), "The field that has another value in each variant. Absent without a sweep."
     ] = ""
 
     def reference_of(self, variant: VariantResult) -> VariantResult:
@@ -181,23 +180,23 @@ class TestRun:
     __test__ = False  # not a pytest class
 
     test: Annotated[ObjectName, "The SSHLoadTest's name."]
-    round: Annotated[Ordinal, "The round it was of."]
+    round: Annotated[Ordinal, "The round that it belongs to."]
     variant: Annotated[_VariantName, "The variant that it measured."]
     verdict: Annotated[Verdict, "Its verdict."]
     reason: Annotated[str, Text(100), Absent(""), "The verdict's reason."] = ""
-    problem: Annotated[str, Text(500), Absent(""), "Why it gave no figures. Absent where it gave some."] = ""
+    problem: Annotated[str, Text(500), Absent(""), "Why it gave no figures. Absent if it gave some."] = ""
     uid: Annotated[
         Uid,
         Absent(""),
         "The uid of a test whose generator lagged, so that it gave no figures. It is made again, at most twice.",
     ] = ""
-    repeats: Annotated[Count, Absent(0), "How many tests in its place lagged before. Absent where none did."] = 0
+    repeats: Annotated[Count, Absent(0), "How many earlier tests in its place lagged. Absent if none did."] = 0
     figures: Annotated[
         Mapping[str, Annotated[AnyNumber, "The figure."]],
         Entries(most=200),
         Absent({}),
-        "Its figures. Those of a step have its name before them, as login.p50Ms. Where there are too many, parts of"
-        " steps are left out.",
+        "Its figures. Figures of a step have its name as a prefix, such as login.p50Ms. If there are too many, parts"
+        " of steps are left out.",
     ] = field(default_factory=dict)
 
     @property
@@ -217,7 +216,7 @@ class ComparisonStatus(RunStatus):
 
     columns: ClassVar[tuple[Column, ...]] = (
         Column("Phase", ".status.phase"),
-        Column("Verdict", ".status.verdict", "How far the results can be taken."),
+        Column("Verdict", ".status.verdict", "Whether you can rely on the results."),
         Column("Progress", ".status.progress"),
         Column("Test", ".status.test"),
         Column("Reason", ".status.reason", wide=True),
@@ -234,7 +233,7 @@ class ComparisonStatus(RunStatus):
     start_time: Annotated[Time | None, "When the current run was started."] = None
     round: Annotated[Count, Absent(0), "The round that is under way, or was the last."] = 0
     test: Annotated[ObjectName, Absent(""), "The SSHLoadTest that is under way."] = ""
-    progress: Annotated[str, Text(20), Absent(""), "Finished tests, of all."] = ""
+    progress: Annotated[str, Text(20), Absent(""), "Finished tests of all, such as 3/10."] = ""
     conditions: Annotated[
         tuple[Condition[ComparisonCondition], ...],
         Items(most=4, key=("type",)),
@@ -246,7 +245,7 @@ class ComparisonStatus(RunStatus):
         tuple[TestRun, ...],
         Items(most=200),
         Absent(()),
-        "Each finished test, with the figures that the results are made of.",
+        "Each finished test, with the figures that the results are computed from.",
     ] = ()
 
     @property

@@ -91,7 +91,7 @@ class TestHead(RunStatus):
         tuple[Condition[ConditionType], ...],
         Items(most=7, key=("type",)),
         Absent(()),
-        "TargetReady and WorkersReady, after the run only the one that is why it ended; Complete and Passed; and"
+        "TargetReady and WorkersReady (after the run, only the one that explains its end); Complete and Passed; and"
         " kstatus's Ready, Reconciling and Stalled, for Argo CD, Flux and `kubectl wait`.",
     ] = ()
     progress: Progress | None = None
@@ -133,8 +133,8 @@ class TestStatus(TestHead):
         tuple[ThresholdStatus, ...],
         Items(most=20),
         Absent(()),
-        "The thresholds as judged, in the order of the spec, those on the capacity after the others, and those within a"
-        " baseline last.",
+        "The judged thresholds in the order of the spec. Those on the capacity come after the others, and those"
+        " within a baseline come last.",
     ] = ()
     baseline: BaselineStatus | None = None
     results_config_map: Annotated[

@@ -48,7 +48,7 @@ class StageResult:
     to_users: Annotated[Count | None, "The users at its end, if they change over the stage."] = None
     duration_seconds: Annotated[Amount, "How long it lasted."]
     offered_rate: Annotated[Amount, "Iterations per second that the load model asked for, on average."]
-    completed_rate: Annotated[Amount, "Iterations per second that succeeded before the stage did."]
+    completed_rate: Annotated[Amount, "Iterations per second that succeeded before the stage ended."]
     iterations: Annotated[Count, "Iterations that ended, successful or failed."]
     failures: Annotated[Count, "Failed iterations."]
     p50_ms: Annotated[Amount | None, "The median of the whole iteration, successes only."] = None
@@ -75,8 +75,12 @@ class FreshLogin:
     alone_p50_ms: Annotated[Amount | None, "The median with nothing held."] = None
     alone_p99_ms: Annotated[Amount | None, "The 99th percentile with nothing held."] = None
     p50_ratio: Annotated[Amount | None, "p50Ms by aloneP50Ms."] = None
-    p50_ratio_low: Annotated[Amount | None, "The least that it may be, by the 95 % intervals of both medians."] = None
-    p50_ratio_high: Annotated[Amount | None, "The most that it may be, by the 95 % intervals of both medians."] = None
+    p50_ratio_low: Annotated[Amount | None, "The lower bound of the ratio, by the 95 % intervals of both medians."] = (
+        None
+    )
+    p50_ratio_high: Annotated[Amount | None, "The upper bound of the ratio, by the 95 % intervals of both medians."] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ class Agreement:
     mac: Annotated[str, _Algorithm, "The message authentication code, or what the cipher brings itself."]
     host_key: Annotated[str, _Algorithm, "The host key's algorithm."]
     server_version: Annotated[str, _Version, "The server's identification string."]
-    count: Annotated[Ordinal, "Logins that agreed on this."]
+    count: Annotated[Ordinal, "Logins that negotiated these algorithms."]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +118,7 @@ class GeneratorResult:
 
     workers_expected: Annotated[Count | None, "Workers that the spec asks for."] = None
     workers_connected: Annotated[Count | None, "Workers that took part."] = None
-    workers_lost: Annotated[Count, Absent(0), "Workers that were lost on the way."] = 0
+    workers_lost: Annotated[Count, Absent(0), "Workers that were lost during the run."] = 0
     reports_missing: Annotated[Count, Absent(0), "Workers' reports that never arrived."] = 0
     late_arrivals: Annotated[Count, Absent(0), "Iterations begun too late."] = 0
     dropped_arrivals: Annotated[Count, Absent(0), "Iterations not begun because maxInFlight were under way."] = 0
@@ -133,14 +137,14 @@ class GeneratorResult:
     loop_lag_max_ms: Annotated[Amount | None, "How late the event loop woke, at worst."] = None
     latencies_may_include_ms: Annotated[
         Amount | None,
-        "The longest delay of the generator's own that latencies may include. Stated only where it spoils a comparison"
-        " with another run.",
+        "The longest delay by the load generator itself that latencies may include. Present only if it prevents a"
+        " comparison with another run.",
     ] = None
     overflows: Annotated[Count, Absent(0), "Samples outside the histogram's range."] = 0
     cpu_per_iteration_ms: Annotated[
         Amount | None,
         "CPU time of all workers from the start of the load to its end, divided by the iterations that ended in it,"
-        " warm-up included. Of openssh it includes its programs. Not for load.hold.",
+        " warm-up included. With the library openssh it includes its programs. Not for load.hold.",
     ] = None
     memory_peak_bytes: Annotated[
         Count | None,
@@ -195,7 +199,9 @@ class TargetResult:
         Amount | None, "How many more processes it had then, divided by the same number (load.hold only)."
     ] = None
     oom_kills: Annotated[Count | None, "Processes that were killed for lack of memory."] = None
-    refused_forks: Annotated[Count | None, "Processes that could not be started, for a limit of their number."] = None
+    refused_forks: Annotated[
+        Count | None, "Processes that could not be started because of a limit of their number."
+    ] = None
     listen_overflows: Annotated[Count | None, "Connections that found the listen queue full."] = None
 
 
@@ -305,9 +311,10 @@ class Results:
         Absent({}),
         "A row for each step by name: the whole iteration (total), the login, the steps of the scenario, and the parts"
         " of both. It has the count of successes, that of failures if there were any, mean and percentiles of the"
-        " successes in milliseconds, and what was moved. Whole steps, and steps that a latency threshold names, have"
+        " successes in milliseconds, and the amount of content moved. Whole steps, and steps that a latency threshold"
+        " names, have"
         " their rate, minimum and maximum too, and in brackets the 95 % confidence interval of p50, p90, p99 and of"
-        " what a threshold names. Intervals are wider where latencies that follow each other are alike. What has too"
+        " what a threshold names. Intervals are wider where successive latencies are correlated. A figure with too"
         " few samples is absent. The summary in resultsConfigMap has the rest.",
     ] = field(default_factory=dict)
     listed_steps: Annotated[

@@ -106,9 +106,9 @@ class ScheduleStatus(ObjectStatus):
         Time | None, "The scheduled time of the next test, before jitter. Absent while the schedule is suspended."
     ] = None
     calendar: Annotated[str, Text(200), Absent(""), "The schedule and time zone that were seen last."] = ""
-    calendar_since: Annotated[
-        Time | None, "When they were seen to have changed. The new ones say nothing about times before."
-    ] = None
+    calendar_since: Annotated[Time | None, "When the change was seen. The new ones do not apply to earlier times."] = (
+        None
+    )
     active_count: Annotated[Count | None, "How many tests are under way."] = None
     active: Annotated[
         tuple[ActiveTest, ...],

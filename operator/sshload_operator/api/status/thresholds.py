@@ -13,7 +13,7 @@ _PERCENT: Final = "%"
 _AT_THE_LIMIT: Final = "at the limit"
 _UPPER_LIMITS: Final = ("latency", "errorRate")
 _HUNDRED: Final = 100
-_ONLY_WITH_INTERVAL: Final = " Only of a threshold on the capacity or within a baseline, as are all fields below."
+_ONLY_WITH_INTERVAL: Final = " Only for a threshold on the capacity or within a baseline, like all fields below."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class ThresholdStatus:
 
     def _why_unseen(self) -> str:
         if self.unit == BASELINE_UNIT:
-            return "not held against a baseline"
+            return "not compared with a baseline"
         return "no capacity is known" if self.kind == CAPACITY else "too few samples"
 
 

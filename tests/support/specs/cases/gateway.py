@@ -16,11 +16,11 @@ _OWN_FIELD = "spec.target.managed.gateway"
 
 
 def _steps(*steps: Spec) -> Bad:
-    return bad("scenario.steps", list(steps), base=changed(GATEWAY, "thresholds", []), says="session of SSH")
+    return bad("scenario.steps", list(steps), base=changed(GATEWAY, "thresholds", []), says="SSH session")
 
 
 def _client(name: str, value: object) -> Bad:
-    return bad(f"client.{name}", value, "spec.client", "the workers speak no SSH", GATEWAY)
+    return bad(f"client.{name}", value, "spec.client", "the workers do not speak SSH", GATEWAY)
 
 
 BAD: dict[str, Bad] = {
@@ -54,7 +54,7 @@ BAD: dict[str, Bad] = {
     ),
     "own-gateway-behind-a-jump-host": bad("via", [_JUMP_HOST], _OWN_FIELD, "via", MANAGED_GATEWAY),
     "own-gateway-with-another-library": bad(
-        "client.library", "paramiko", "spec.client", "the workers speak no SSH", MANAGED_GATEWAY
+        "client.library", "paramiko", "spec.client", "the workers do not speak SSH", MANAGED_GATEWAY
     ),
     "login-of-an-own-gateway": bad(_LATENCY, "login", "spec.thresholds", "login", MANAGED_GATEWAY),
     "wait-in-a-gateway-without-one": bad(

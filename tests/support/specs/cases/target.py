@@ -39,7 +39,7 @@ BAD: dict[str, Bad] = {
         "target.managed",
         {"gateway": {"policy": "pool"}, "proxy": {"kind": "haproxy"}},
         "spec.target.managed.gateway",
-        "no proxy before it but nginx",
+        "no proxy but nginx",
         base=_SMALL_OF_STEPS,
     ),
     "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),

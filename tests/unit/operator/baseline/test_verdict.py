@@ -145,7 +145,7 @@ def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against
     assert passes.said() == ("Invalid", "GeneratorSaturated")
     assert "300 ms of the generator's own delay" in passes.status["message"]
     assert passes.status["results"]["generator"]["latenciesMayIncludeMs"] == 300
-    assert passes.status["thresholds"] == [{**TERMS, "margin": "not held against a baseline"}]
+    assert passes.status["thresholds"] == [{**TERMS, "margin": "not compared with a baseline"}]
 
 
 def test_a_run_whose_generator_lagged_for_steal_says_so() -> None:
@@ -180,7 +180,7 @@ def test_without_a_baseline_nothing_passes() -> None:
     passes = against(slower(1.0))
     assert passes.said() == ("Inconclusive", "NoBaseline")
     assert passes.status["message"] == "there is no SSHLoadTest before in the namespace load-tests"
-    assert passes.status["thresholds"] == [{**TERMS, "margin": "not held against a baseline"}]
+    assert passes.status["thresholds"] == [{**TERMS, "margin": "not compared with a baseline"}]
     assert passes.condition("Passed")["status"] == "Unknown"
 
 

@@ -230,7 +230,7 @@ def test_each_threshold_shows_what_was_observed_and_whether_it_held(threshold: s
         ),
         pytest.param(
             {"kind": "latency", "unit": "% of the baseline", "limit": 10},
-            "not held against a baseline",
+            "not compared with a baseline",
             id="no baseline",
         ),
         pytest.param(

@@ -38,7 +38,7 @@ class MinaConnection:
         """Open the TCP connection."""
         login, client = self._login, self._login.client
         if login.address is None:
-            raise StepFailure(Outcome.GENERATOR_FAULT, "mina-sshd goes through no jump hosts")
+            raise StepFailure(Outcome.GENERATOR_FAULT, "mina-sshd does not support jump hosts")
         keys = login.host_keys
         names = (
             client.kex_algorithms, client.ciphers, client.macs, client.host_key_algorithms or keys.algorithms,
