@@ -298,7 +298,7 @@ def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise _Misfit("has half of a surrogate pair, which is no character") from error
+        raise _Misfit("has half of a surrogate pair, which is not a character") from error
 
 
 def _shown(plain: Any) -> str:

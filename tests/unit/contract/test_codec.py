@@ -118,7 +118,7 @@ def test_half_of_a_surrogate_pair_is_refused_since_no_reader_gives_it_back(
     path: list[str | int], value: str, field: str
 ) -> None:
     refused = _refusal(TargetConfig, _with(path, value))
-    assert (refused.path, refused.problem) == (field, "has half of a surrogate pair, which is no character")
+    assert (refused.path, refused.problem) == (field, "has half of a surrogate pair, which is not a character")
 
 
 def test_the_name_of_an_unknown_field_is_shown_as_text_of_bounded_length() -> None:
