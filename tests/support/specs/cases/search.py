@@ -47,15 +47,23 @@ BAD: dict[str, Bad] = {
     "precision-as-a-fraction": bad("load.capacity.precision", 0.05, base=SEARCH_ARRIVALS),
     "confirmed-less-than-never": bad("load.capacity.confirm", -1, base=SEARCH_ARRIVALS),
     "confirmed-without-end": bad("load.capacity.confirm", 6, base=SEARCH_ARRIVALS),
-    "search-without-thresholds": bad("thresholds", [], base=SEARCH_USERS, says="load.capacity needs a threshold that each trial"),
+    "search-without-thresholds": bad(
+        "thresholds", [], base=SEARCH_USERS, says="load.capacity needs a threshold that each trial"
+    ),
     "search-with-null-for-thresholds": bad(
         "thresholds", None, base=SEARCH_USERS, says="load.capacity needs a threshold that each trial"
     ),
     "search-by-its-own-result-only": bad(
-        "thresholds", [{"capacity": {"above": 1}}], base=SEARCH_USERS, says="load.capacity needs a threshold that each trial"
+        "thresholds",
+        [{"capacity": {"above": 1}}],
+        base=SEARCH_USERS,
+        says="load.capacity needs a threshold that each trial",
     ),
     "search-by-a-baseline-only": bad(
-        "thresholds", [{"capacity": {"within": "5%"}}], base=SEARCH_ARRIVALS, says="load.capacity needs a threshold that each trial"
+        "thresholds",
+        [{"capacity": {"within": "5%"}}],
+        base=SEARCH_ARRIVALS,
+        says="load.capacity needs a threshold that each trial",
     ),
     "search-with-a-relative-latency": bad(
         "thresholds.0.latency",
