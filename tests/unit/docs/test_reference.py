@@ -197,7 +197,7 @@ def test_the_room_for_more_workers_is_the_codes() -> None:
     text, part = section(page("validity.md"), "How many workers are needed"), AIMED_PART_OF_LIMIT
     assert f"{part:.0%} of the limit".replace("%", " %") in text
     assert own_delay.CPU_SHARE_LIMIT == PORTS_SHARE_LIMIT
-    assert f"({own_delay.CPU_SHARE_LIMIT * part:.0%} of a\ncore".replace("%", " %") in text
+    assert f"({own_delay.CPU_SHARE_LIMIT * part:.0%} of a core".replace("%", " %") in " ".join(text.split())
 
 
 @pytest.mark.parametrize("name", sorted(subcommands()))
