@@ -124,7 +124,7 @@ def test_every_step_and_outcome_is_explained() -> None:
 
 
 def test_the_limits_of_validity_are_the_codes() -> None:
-    text = page("validity.md")
+    text = " ".join(page("validity.md").split())
     for words in (
         f"{own_delay.CPU_SHARE_LIMIT:.0%} of a core".replace("%", " %"),
         f"{PORTS_SHARE_LIMIT:.0%} of a worker's source ports".replace("%", " %"),
