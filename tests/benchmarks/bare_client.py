@@ -54,20 +54,17 @@ class BareClient:
         self.until_done(session.userauth_publickey_frommemory, options.user, key, "", None)
         self.sftp: SFTP | None = None
 
-    def wait(self, *, asked: bool = False) -> None:
-        """Let others run until the socket is as the session needs it; `asked` where nothing came since a request."""
-        if not asked:
-            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+    def wait(self) -> None:
+        """Let others run until the socket is as the session needs it."""
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         outbound = self.session.block_directions() & ssh2_session.LIBSSH2_SESSION_BLOCK_OUTBOUND
         self.hub_wait(self.writable if outbound else self.readable)
 
     def until_done(self, call: Callable[..., Any], *arguments: object) -> Any:
         """Call until the library has no need to wait."""
         result = call(*arguments)
-        asked = True
         while result == LIBSSH2_ERROR_EAGAIN:
-            self.wait(asked=asked)
-            asked = False
+            self.wait()
             result = call(*arguments)
         return result
 

@@ -22,7 +22,6 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.by_parts import run_by_parts
 from sshload_worker.clients.interface import Channel, CommandEnd, Course
 from sshload_worker.clients.ssh2.connection import SSH2Connection
-from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.login.known_hosts import ANY_HOST_KEY
 from sshload_worker.outcomes import StepFailure
 from staged_ssh_server import CHANNEL_EOF, StagedServer
@@ -53,26 +52,6 @@ def test_all_of_a_large_input_arrives_and_comes_back(sshd: SshServer) -> None:
         channel.send_end()
         assert read_all(channel) == data
         assert channel.close().exit_code == 0
-
-
-def test_what_is_received_is_acknowledged_before_each_wait_but_that_for_an_answer(
-    sshd: SshServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is there to be acknowledged then. At any other wait, a server may wait for it (Nagle), as we for it."""
-    waits: list[str] = []
-    for name in ("request_quick_ack", "wait_answer"):
-        method = getattr(Descriptor, name)
-        monkeypatch.setattr(Descriptor, name, lambda self, name=name, do=method: (waits.append(name), do(self)))
-    with logged_in(login_to(sshd)) as connection:
-        channel = connection.open_channel()
-        waits.clear()
-        channel.execute("cat")
-        for_answer = waits.copy()
-        with pytest.raises(Timeout), Timeout(0.1):
-            channel.read()
-    later_waits = len(for_answer) // 2
-    assert for_answer in ([], ["wait_answer", *["request_quick_ack", "wait_answer"] * later_waits])
-    assert waits[len(for_answer) :] == ["request_quick_ack", "wait_answer"]
 
 
 def test_input_waits_for_a_program_that_reads_late(sshd: SshServer) -> None:

@@ -70,7 +70,7 @@ class SSH2Channel:
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
         self.expect_end()
-        self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command, asks=True)
+        self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command)
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, hand each piece of stdout to `take`, and close the channel."""
@@ -79,10 +79,8 @@ class SSH2Channel:
         execution = Execution(self._channel, command, self._read_bytes)
         driver, part = self._driver, partial(_part, execution)
         try:
-            piece = driver.until_done(part, execution.advance, asks=True)
-            while piece is not None:
+            while (piece := driver.until_done(part, execution.advance)) is not None:
                 take(piece)
-                piece = driver.until_done(part, execution.advance)
         finally:
             course.started_ns, course.first_byte_ns = execution.started_ns, execution.first_byte_ns
             course.output_end_ns, course.closed_ns = execution.output_end_ns, execution.closed_ns

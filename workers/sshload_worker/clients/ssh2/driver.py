@@ -91,11 +91,8 @@ class Driver:
         self.subsystems: set[Subsystem] = set()
         self._calls_without_wait = 0
 
-    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object, asks: bool = False) -> Any:
-        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`.
-
-        `asks` tells that it begins by sending a request, and so waits for the answer first (Descriptor.wait_answer).
-        """
+    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         self._calls_without_wait += 1
         if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
             self._calls_without_wait = 0
@@ -104,20 +101,14 @@ class Driver:
             result = attempt(*arguments)
             while result == LIBSSH2_ERROR_EAGAIN:
                 self._calls_without_wait = 0
-                directions = self.session.block_directions()
-                if asks and directions == LIBSSH2_SESSION_BLOCK_INBOUND:
-                    asks = False
-                    self.descriptor.wait_answer()
-                else:
-                    self._wait(directions)
+                self._wait()
                 result = attempt(*arguments)
         except SSH2Error as error:
             raise self.failure(step, error) from None
         return result
 
-    def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Do the same for calls whose state libssh2 keeps in the session: those that open a channel, which they ask."""
-        return self.until_done(step, attempt, *arguments, asks=True)
+    until_opened = until_done
+    """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
 
     def attempt(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Make `attempt` once; return its result, or LIBSSH2_ERROR_EAGAIN. Raises StepFailure where it fails in `step`.
@@ -150,7 +141,8 @@ class Driver:
         failed = step() if callable(step) else step
         return StepFailure(library_outcome(failed, type(error)), f"{type(error).__name__}: {text}")
 
-    def _wait(self, directions: int) -> None:
+    def _wait(self) -> None:
+        directions = self.session.block_directions()
         if not directions & LIBSSH2_SESSION_BLOCK_OUTBOUND:
             self.descriptor.wait_readable()
         elif directions & LIBSSH2_SESSION_BLOCK_INBOUND:

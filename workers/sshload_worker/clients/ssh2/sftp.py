@@ -70,12 +70,9 @@ class _SftpRequests:
         self._channel: Channel | None = None
         driver.subsystems.add(self)
 
-    def done(self, step: Timing, path: str, attempt: Callable[..., Any], *arguments: object, asks: bool = False) -> Any:
-        """Repeat `attempt` until done; return its result. Raises StepFailure with the server's status on an error.
-
-        `asks` is as of the driver.
-        """
-        return self.driver.until_done(step, self._attempted, path, attempt, *arguments, asks=asks)
+    def done(self, step: Timing, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Repeat `attempt` until done; return its result. Raises StepFailure with the server's status on an error."""
+        return self.driver.until_done(step, self._attempted, path, attempt, *arguments)
 
     def close(self, step: Timing, path: str, handle: SFTPHandle) -> None:
         """Close a file or directory; raises StepFailure where the server says no."""
@@ -90,10 +87,8 @@ class _SftpRequests:
         reading = FileReading(self._sftp, path, first_bytes, _READ_GROWTH, most_bytes)
         self._readings.add(reading)
         try:
-            piece = self.done(Timing.READ, path, reading.advance, asks=True)
-            while piece is not None:
+            while (piece := self.done(Timing.READ, path, reading.advance)) is not None:
                 take(piece)
-                piece = self.done(Timing.READ, path, reading.advance)
         finally:
             course.started_ns, course.first_byte_ns = reading.opened_ns, reading.first_byte_ns
             course.output_end_ns, course.closed_ns = reading.output_end_ns, reading.closed_ns

@@ -164,13 +164,7 @@ class SharedDriver(Driver):
         self._added = False
         self._opened: dict[int, Channel | SFTP] = {}
 
-    def until_done(
-        self,
-        step: Step,
-        attempt: Callable[..., Any],
-        *arguments: object,
-        asks: bool = False,  # noqa: ARG002 - what is received may be another channel's
-    ) -> Any:
+    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         return self._operate(_Operation(step, attempt, arguments))
 
