@@ -52,7 +52,8 @@ def command_reply(stdout: bytes = b"", after_s: float = 0.0, **changes: object) 
 class StandIn:
     """A running server. `heard` has each request as (method, path, body); the times are those of the wire.
 
-    `spans` has of each connection when the head of each request had come, and when its answer was sent, in seconds.
+    `spans` has of each connection when the head of each request had come, and when its answer was about to be sent, in
+    seconds: neither is before the one, nor after the other, however late the server has its turn on a busy machine.
     """
 
     port: int
@@ -97,6 +98,7 @@ def stand_in(answer: Callable[[str, str], Reply], certificate: tuple[Path, Path]
             known.tokens.add(self.headers.get("Authorization", ""))
             reply = answer(self.command, self.path)
             time.sleep(reply.after_s)
+            self.spans.append((came_s, time.monotonic()))
             if reply.raw is not None:
                 self.wfile.write(reply.raw)
             else:
@@ -107,7 +109,6 @@ def stand_in(answer: Callable[[str, str], Reply], certificate: tuple[Path, Path]
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
-            self.spans.append((came_s, time.monotonic()))
             self.close_connection = self.close_connection or reply.closes
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
