@@ -119,7 +119,10 @@ def certificate(keys: Keys, folder: Path) -> dict[str, str]:
     """Return what `ssh-keygen -L` says of the certificate, by its headings."""
     path = folder / "id-cert.pub"
     path.write_text(keys.certificate)
-    shown = subprocess.run(["ssh-keygen", "-L", "-f", path], capture_output=True, check=True).stdout.decode()
+    # In local time, an hour may be missing between two times that it shows.
+    shown = subprocess.run(
+        ["ssh-keygen", "-L", "-f", path], capture_output=True, check=True, env={**os.environ, "TZ": "UTC"}
+    ).stdout.decode()
     flat = re.sub(r"\n {16}\s*", " ", shown)
     headings = (line.strip().partition(":") for line in flat.splitlines()[1:])
     return {heading: value.strip() for heading, _, value in headings}
