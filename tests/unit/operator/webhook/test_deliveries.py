@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ import pytest
 from running_target import wait_until
 from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.api_server.errors import ApiError
+from sshload_operator.control.webhook import deliveries as deliveries_module
 from sshload_operator.control.webhook.deliveries import Counts, Deliveries
 from sshload_operator.control.webhook.sender import Sender
 from sshload_operator.decision.notification import NOTIFIED_ANNOTATION
 from sshload_operator.planning.plan import EndEvent, Webhook
 from webhook_receiver import Receiver, key_folder, webhook_receiver
+
+_MAX_AGE_S = 3_600.0
 
 
 @dataclass
@@ -72,9 +75,9 @@ def _receiver() -> Iterator[Receiver]:
 def _play(receiver: Receiver, tmp_path: Path) -> Callable[..., Play]:
     folder = key_folder(tmp_path)
 
-    def play(cluster: Any, max_age_s: float = 600.0, most_pending: int = 1_000) -> Play:
+    def play(cluster: Any, most_pending: int = 1_000) -> Play:
         outcomes: Counter[str] = Counter()
-        webhook = Webhook(receiver.url, frozenset(EndEvent), frozenset(), max_age_s)
+        webhook = Webhook(receiver.url, frozenset(EndEvent), frozenset(), _MAX_AGE_S)
         counts = Counts(lambda outcome, times: outcomes.update({outcome: times}), lambda _: None)
         sender = Sender(webhook.url, folder)
         return Play(Deliveries(cluster, webhook, sender, (), counts, most_pending), outcomes)
@@ -101,13 +104,19 @@ def test_what_finds_no_room_is_listed_and_delivered_once_there_is_room(
 
 
 def test_an_end_that_nobody_takes_in_time_is_given_up_and_not_noted(
-    play: Callable[..., Play], receiver: Receiver
+    play: Callable[..., Play], receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class TooLateAfterAnAttempt(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + timedelta(seconds=_MAX_AGE_S if receiver.received else 0.0)
+
+    monkeypatch.setattr(deliveries_module, "datetime", TooLateAfterAnAttempt)
     receiver.answer = 500
     cluster = PlayedCluster()
 
     async def scenario() -> None:
-        played = play(cluster, max_age_s=2.0)
+        played = play(cluster)
         played.deliveries.object_changed(TEST, cluster.end("late"))
         await played.until(lambda: played.outcomes["given_up"] == 1)
         await played.deliveries.stop()
