@@ -38,7 +38,8 @@ def owner(version: int, generation: int) -> Object:
 class Writes:
     """A kind whose passes write a status and wait for an event; `answers` are what the API server answers to them.
 
-    `seen` are the tests of each pass, with their versions. With `parks` they park the owner until it is due.
+    `seen` are the tests of each pass, with their versions. With `parks` they park the owner, the first one until it is
+    due where it says when.
     """
 
     answers: list[Object]
@@ -62,7 +63,8 @@ class Writes:
         self.seen.append({name: test["metadata"]["resourceVersion"] for name, test in tests.facts.items()})
         self.passes.append(body["metadata"]["generation"])
         self.passed.set()
-        following = tests.park(self.due_s, datetime.now(UTC)) if self.parks else Wait(None)
+        due_s, self.due_s = self.due_s, None
+        following = tests.park(due_s, datetime.now(UTC)) if self.parks else Wait(None)
         return OwnerReconciled(self.answers.pop(0) if self.answers else body, following)
 
     async def one_more_pass(self) -> None:
