@@ -10,10 +10,10 @@ from time import monotonic_ns
 
 import gevent
 import pytest
-from bare_ssh_server import CHANNEL_CLOSE, CHANNEL_REQUEST, CHANNEL_SUCCESS, string
+from bare_ssh_server import CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS, string
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from gevent import Timeout
-from gevent.event import AsyncResult
+from gevent.event import AsyncResult, Event
 from gevent.socket import wait_read
 from run_configs import client
 from ssh2_connections import logged_in, login_to
@@ -21,6 +21,7 @@ from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.by_parts import run_by_parts
 from sshload_worker.clients.interface import Channel, CommandEnd, Course
+from sshload_worker.clients.ssh2.channel import SSH2Channel
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.login.known_hosts import ANY_HOST_KEY
 from sshload_worker.outcomes import StepFailure
@@ -155,6 +156,50 @@ def test_no_end_of_input_is_sent_on_a_channel_that_the_server_has_closed(sshd: S
         with logged_in(replace(login_to(sshd, FAST), host_keys=ANY_HOST_KEY, address=there)) as connection:
             assert connection.open_channel().run("true", len, Course()).exit_code == 0
             assert heard.get() == CHANNEL_CLOSE
+
+
+@pytest.mark.parametrize("run", [SSH2Channel.run, run_by_parts], ids=["one call", "by parts"])
+@pytest.mark.parametrize("stderr", [False, True])
+@pytest.mark.parametrize("late_after", [CHANNEL_EOF, CHANNEL_REQUEST], ids=["end of output", "exit status"])
+def test_output_after_its_end_is_dropped_whenever_it_comes(
+    sshd: SshServer, run: Callable[..., CommandEnd], late_after: int, *, stderr: bool
+) -> None:
+    """RFC 4254 section 5.3 allows none, which is the server's fault and not the worker's."""
+    end_is_read = Event()
+
+    def serve(connection: socket.socket) -> None:
+        server = StagedServer(connection, Ed25519PrivateKey.generate())
+        server.exchange_own_keys()
+        server.let_in()
+        server.open_channel()
+        server.hear_start()
+        exit_status = string(b"exit-status") + struct.pack(">BI", 0, 3)
+        told = [
+            (CHANNEL_SUCCESS, b""),
+            (CHANNEL_DATA, string(b"all")),
+            (CHANNEL_EOF, b""),
+            (CHANNEL_REQUEST, exit_status),
+        ]
+        before = told if late_after == CHANNEL_REQUEST else told[:-1]
+        server.send_at_once(struct.pack(">BI", kind, 0) + rest for kind, rest in before)
+        end_is_read.wait()
+        server.say(b"late", stderr=stderr)
+        gevent.sleep(0.02)
+        if late_after == CHANNEL_EOF:
+            server.exit(3)
+        server.close_channel()
+        server.await_end()
+
+    def take(piece: bytes) -> None:
+        taken.append(piece)
+        end_is_read.set()  # it came with this piece
+
+    taken: list[bytes] = []
+    with speaking(serve) as port:
+        there = (socket.AF_INET, ("127.0.0.1", port))
+        with logged_in(replace(login_to(sshd, FAST), host_keys=ANY_HOST_KEY, address=there)) as connection:
+            assert run(connection.open_channel(), "true", take, Course()).exit_code == 3
+            assert b"".join(taken) == b"all"
 
 
 def test_the_parts_of_a_command_by_one_call_end_in_their_order(sshd: SshServer) -> None:

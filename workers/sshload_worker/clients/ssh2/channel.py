@@ -11,6 +11,7 @@ from typing import Any
 
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
+from ssh2.exceptions import InvalidRequestError
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Timing
 
@@ -79,7 +80,7 @@ class SSH2Channel:
         execution = Execution(self._channel, command, self._read_bytes)
         driver, part = self._driver, partial(_part, execution)
         try:
-            while (piece := driver.until_done(part, execution.advance)) is not None:
+            while (piece := driver.until_done(part, self._try_past_late_output, execution.advance)) is not None:
                 take(piece)
         finally:
             course.started_ns, course.first_byte_ns = execution.started_ns, execution.first_byte_ns
@@ -113,17 +114,36 @@ class SSH2Channel:
         """Close the channel, wait for the server's close, and return how the command ended."""
         until_done = self._driver.until_done
         if self._ended:
-            until_done(Timing.CLOSE, self._try_end)
+            self._until_past_late_output(self._try_end)
         until_done(Timing.CLOSE, self._channel.close)
         if not self._ended:
             until_done(Timing.CLOSE, self._channel.wait_eof)
-        until_done(Timing.CLOSE, self._channel.wait_closed)
+        self._until_past_late_output(self._channel.wait_closed)
         self._closed = True
         self._driver.forget(self._channel)
         exit_code, signal = command_end(self._driver.session, self._channel)
         if exit_code != 0 or signal or self._stderr:
             return CommandEnd(exit_code, signal, self._stderr)
         return _SUCCESS
+
+    def _until_past_late_output(self, attempt: Callable[[], int]) -> None:
+        while self._driver.until_done(Timing.CLOSE, self._try_past_late_output, attempt) == b"":
+            pass
+
+    def _try_past_late_output(self, attempt: Callable[[], Any]) -> Any:
+        """Make an attempt, and drop a piece of what has followed the end of the output: then an empty one is returned.
+
+        A server must send none (RFC 4254 section 5.3). libssh2 takes it for more to come, and refuses to wait for the
+        channel's close, unless it came together with the end.
+        """
+        try:
+            return attempt()
+        except InvalidRequestError:
+            channel = self._channel
+            count, _ = channel.read(_STDERR_BYTES)
+            if count <= 0 and channel.poll_channel_read(_ANY):
+                count, _ = channel.read_stderr(_STDERR_BYTES)
+            return b"" if count > 0 or channel.eof() else _AGAIN
 
     def _try_end(self) -> int:
         """Wait until the server has told how the command ended, or closes: some tell nothing after our own close."""
