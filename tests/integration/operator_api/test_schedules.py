@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from api_proxy import ApiProxy, Write
@@ -13,6 +14,7 @@ from sshload_operator.planning.plan import spec_hash
 
 LABEL = "sshload.dev/schedule"
 NEVER_AGAIN = "0 0 1 1 *"
+BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def schedule(name: str, **spec: Any) -> dict[str, Any]:
@@ -93,12 +95,12 @@ def creations(proxy: ApiProxy) -> list[Write]:
 def test_a_missed_start_is_made_up_for_by_a_test_that_runs(
     cluster: LiveCluster, operator: OperatorProcess, name: str
 ) -> None:
-    owner = apply_missed(cluster, name, timeZone="Europe/Berlin")
+    owner = apply_missed(cluster, name, timeZone=str(BERLIN))
     operator.start()
     status = wait(cluster, name, "active")
     (test,) = made_by(cluster, name)
     metadata = test["metadata"]
-    year = datetime.now(UTC).year
+    year = datetime.now(BERLIN).year  # which begins there before it does in UTC
     assert status["lastScheduleTime"] == f"{year - 1}-12-31T23:00:00Z"
     assert status["nextScheduleTime"] == f"{year}-12-31T23:00:00Z"
     assert status["active"] == [{"name": metadata["name"], "uid": metadata["uid"]}]
