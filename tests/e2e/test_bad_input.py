@@ -63,10 +63,10 @@ def test_the_reason_for_a_missing_image_is_in_the_status_before_the_verdict(clus
 def test_a_target_that_never_gets_ready_is_an_error_at_the_start_timeout(cluster: LiveCluster) -> None:
     target = {"managed": {**MANAGED, "nodeSelector": {"no-such": "node"}}}
     cluster.apply(lone_worker_test("unplaceable", target=target, startTimeout="1h", deadline="2h"))
-    cluster.wait("unplaceable", lambda status: "no node takes pod" in status.get("message", ""), "reason")
+    cluster.wait("unplaceable", lambda status: "cannot be scheduled" in status.get("message", ""), "reason")
     status = cluster.finished_after("unplaceable", timedelta(hours=1))
     assert (status["verdict"], status["reason"]) == ("Error", "TargetNeverReady"), status["message"]
-    assert "no node takes pod" in status["message"]
+    assert "cannot be scheduled" in status["message"]
     assert condition(status, "Stalled")["status"] == "True"
     cluster.gone(lambda: cluster.children("unplaceable"), "children")
 

@@ -166,7 +166,7 @@ def _schedules() -> dict[str, Case]:
     unseen = whole(SCHEDULE, schedule().spec, {"observedGeneration": -1})
     return {
         "schedule-not-seen": Case(unseen, GOES_ON, "not seen"),
-        "schedule-new": Case(_schedule(_nothing), GOOD, "no run has come to an end yet"),
+        "schedule-new": Case(_schedule(_nothing), GOOD, "no run has ended yet"),
         "schedule-running": Case(_schedule(lambda found: found.go_to("10:30")), GOOD, "started as scheduled"),
         "schedule-passed": Case(_last("Passed"), GOOD, "the last run passed"),
         "schedule-failed": Case(_last("Failed"), GOOD, "the last run failed"),

@@ -23,7 +23,7 @@ from sshload_operator.cli.view.formats import print_result
 @click.option("-f", "--filename", metavar="FILE", type=FILE, help="What `sshload run -o json` printed.")
 @cluster_options
 def command(name: str | None, filename: Path | None, **options: Any) -> ExitCode:
-    """Say what a result asks to change in sshd_config: that of the SSHLoadTest NAME in a cluster, or of FILE."""
+    """Say what to change in sshd_config after a result: that of the SSHLoadTest NAME in a cluster, or of FILE."""
     if (name is None) == (filename is None):
         raise click.UsageError("name a test of a cluster, or give a file with -f")
     try:

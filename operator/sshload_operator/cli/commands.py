@@ -36,12 +36,11 @@ Exit codes:
   1    Failed        a threshold was broken
   2    Inconclusive  too few samples, or rounds, to say
   3    Invalid       the numbers cannot be trusted
-  4    Error         it could not be measured, a file is not valid, or sshload
-                     itself went wrong
+  4    Error         it could not be measured, a file is not valid, or sshload itself failed
   5    Aborted       its end was asked for
   64                 the command line is wrong
   130                watching was ended by Ctrl-C; what was watched goes on
-  141                whoever read the output did not read all of it
+  141                the reader of the output closed it early
 """
 
 _TRACEBACK: Final = "SSHLOAD_TRACEBACK"
@@ -63,12 +62,12 @@ _COMMANDS: Final = {
     "watch": _Entry("cluster.follow", "Follow a test in a cluster to its end", "watch"),
     "compare": _Entry("compare", "Compare variants, in a cluster or here in turns"),
     "sweep": _Entry("sweep", "Run a test here at each value of one field"),
-    "apply": _Entry("cluster.apply", "Set the objects of a file in a cluster, and wait for their verdicts"),
+    "apply": _Entry("cluster.apply", "Apply the objects of a file to a cluster, and wait for their verdicts"),
     "list": _Entry("cluster.manage", "List the tests, schedules and comparisons of a cluster", "list_command"),
     "abort": _Entry("cluster.manage", "End the run of a test in a cluster", "abort"),
     "rerun": _Entry("cluster.manage", "Run a test in a cluster again", "rerun"),
     "report": _Entry("report", "Write a report of a finished test: a page, JSON or Markdown"),
-    "advise": _Entry("advise", "Say what a result asks to change in sshd_config"),
+    "advise": _Entry("advise", "Say what to change in sshd_config after a result"),
     "trace": _Entry("record.command", "Make a trace for load.replay from an sshd's log"),
 }
 

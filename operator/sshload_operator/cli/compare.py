@@ -35,7 +35,7 @@ _OF_CLUSTER: Final = ("namespace", "kubeconfig", "context")
 @local_options
 @cluster_options
 @timeout
-@click.option("--save", metavar="FILE", type=NEW_FILE, help="Write the comparison with its results there.")
+@click.option("--save", metavar="FILE", type=NEW_FILE, help="Write the comparison with its results to this file.")
 @output()
 @verbose()
 def command(  # noqa: PLR0913 - click passes each option

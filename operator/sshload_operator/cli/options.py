@@ -110,7 +110,7 @@ verbose: Final = partial(click.option, "-v", "--verbose", is_flag=True, help="Sh
 def object_name(text: str) -> str:
     """Return the name of an object or of a namespace; raises ValueError where no object can have it."""
     if not is_name(text):
-        raise ValueError(f"{text!r} is no name of an object")
+        raise ValueError(f"{text!r} is not the name of an object")
     return text
 
 

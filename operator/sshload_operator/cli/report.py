@@ -92,7 +92,7 @@ def _document(found: Found, other: Found | None) -> dict[str, Any]:
     if isinstance(found, SavedRun) and (other is None or isinstance(other, SavedRun)):
         return report_document(found, version("sshload"), other)
     if isinstance(found, SavedRun) or other is not None:
-        raise ReportError("--against lays one test over another: both have to be tests")
+        raise ReportError("--against compares two tests, and nothing else")
     return found
 
 

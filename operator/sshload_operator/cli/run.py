@@ -40,8 +40,8 @@ _EXTERNAL: Final = (
     ("passphrase-file", "The passphrase of that key."),
     ("password-file", "The password to log in with."),
     ("known-hosts", "The host keys to accept, jump hosts' too."),
-    ("token-file", "The token that requests to a gateway have."),
-    ("ca-file", "The authorities to check a gateway's certificate by."),
+    ("token-file", "The bearer token for requests to a gateway."),
+    ("ca-file", "The CA certificates to verify a gateway's certificate with."),
 )
 
 _OF_FILES: Final[Mapping[str, str]] = {
@@ -86,7 +86,7 @@ def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="HOST=FILE",
             type=Parsed("HOST=FILE", host_and_file),
             multiple=True,
-            help="The same for the jump host that spec.via names so; repeatable.",
+            help="The same for the jump host of this name in spec.via; repeatable.",
         )(function)
     for name, what in reversed(_EXTERNAL):
         function = click.option(f"--{name}", metavar="FILE", type=FILE, help=what)(function)
@@ -95,9 +95,9 @@ def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="HOST[:PORT]",
         type=Parsed("HOST[:PORT]", allowed_target),
         multiple=True,
-        help="Load may go to this host (a name, a pattern or a CIDR); repeatable.",
+        help="Allow load to this host (a name, a pattern or a CIDR); repeatable.",
     )(function)
-    logs_help = "Keep the processes' output and summary.json there."
+    logs_help = "Keep the processes' output and summary.json in this directory."
     function = click.option("--logs", metavar="DIR", type=FILE, help=logs_help)(function)
     return click.option("--name", help="Which test, where the file has several.")(function)
 
@@ -115,7 +115,10 @@ def given(options: dict[str, Any]) -> Given:
     "--baseline", metavar="FILE", type=FILE, help="The baseline: what `sshload run -o json` printed of an earlier run."
 )
 @click.option(
-    "--save", metavar="FILE", type=NEW_FILE, help="Write the test with all it measured there, for `sshload report`."
+    "--save",
+    metavar="FILE",
+    type=NEW_FILE,
+    help="Write the test with all its measurements to this file, for `sshload report`.",
 )
 @output()
 @verbose()

@@ -47,7 +47,7 @@ def swept_field(text: str) -> Sweep:
 )
 @local_options
 @click.option(
-    "--save", metavar="FILE", type=NEW_FILE, help="Write each value with its test there, for `sshload report`."
+    "--save", metavar="FILE", type=NEW_FILE, help="Write each value with its test to this file, for `sshload report`."
 )
 @output()
 def command(file: Path, swept: Sweep, output: str, save: Path | None, **options: Any) -> ExitCode:

@@ -38,8 +38,8 @@ def _extracted(name: str, wanted: ConfigMapFile, test_file: Path, namespace: str
     text = _text(wanted, test_file, namespace)
     if text is None:
         raise LocalRunError(
-            f"the test uses {wanted.key} of the ConfigMap {wanted.config_map}: say where it is, with {option(name)}"
-            f" FILE, or add the ConfigMap to {test_file}"
+            f"the test uses {wanted.key} of the ConfigMap {wanted.config_map}: give it with {option(name)} FILE, or"
+            f" add the ConfigMap to {test_file}"
         )
     path = folder / name
     path.write_text(text, encoding="utf-8")

@@ -58,7 +58,7 @@ def via_endpoints(
     """
     for name in given:
         if name not in {host.host for host in hosts}:
-            raise LocalRunError(f"files are given for the jump host {name}, and spec.via has none of that name")
+            raise LocalRunError(f"files are given for the jump host {name}, but spec.via has no jump host of that name")
     endpoints = []
     for host in hosts:
         own = given.get(host.host, Credentials())
@@ -76,13 +76,13 @@ def via_endpoints(
 def _gateway_endpoint(target: GatewayTarget, given: Credentials) -> GatewayEndpoint:
     if given.token_file is None:
         raise LocalRunError(
-            f"each request to {target.host} has a token: say which, with --token-file FILE (in a cluster,"
+            f"requests to {target.host} need a token: give it with --token-file FILE (in a cluster,"
             f" {GATEWAY_TOKEN} of the Secret {target.token_secret})"
         )
     if target.ca_secret and given.ca_file is None:
         raise LocalRunError(
-            f"the certificate of {target.host} is checked by authorities of your own: say which, with --ca-file FILE"
-            f" (in a cluster, {GATEWAY_CA} of the Secret {target.ca_secret})"
+            f"the certificate of {target.host} is verified with your own CA certificates: give them with --ca-file"
+            f" FILE (in a cluster, {GATEWAY_CA} of the Secret {target.ca_secret})"
         )
     ca_path = readable(given.ca_file) if target.ca_secret else ""
     return gateway_endpoint(target, readable(given.token_file), ca_path)
@@ -106,13 +106,13 @@ def _endpoint(server: ExternalTarget, given: Credentials, dashes: str, value: st
     for name in credential_files(server):
         if files[name] is None:
             raise LocalRunError(
-                f"the test logs in to {server.host} by {server.auth} (spec.{field}): say with what, with"
+                f"the test logs in to {server.host} by {server.auth} (spec.{field}): give what it needs with"
                 f" {dashes}{_OPTIONS[name]} {value} (in a cluster, {name} of the Secret {server.credentials_secret})"
             )
     if given.known_hosts is None and not server.insecure_ignore_host_key:
         raise LocalRunError(
-            f"the host key of {server.host} is checked: say which is right, with {dashes}known-hosts {value} "
-            f"(made by `ssh-keyscan -p {server.port} {server.host}`, and compared by you)"
+            f"the host key of {server.host} is checked: give the right key with {dashes}known-hosts {value}"
+            f" (`ssh-keyscan -p {server.port} {server.host}` prints the server's key; compare it first)"
         )
     paths = CredentialPaths(
         private_key=readable(given.identity),

@@ -292,7 +292,7 @@ def _as_far_as_it_came(status: TestStatus, plan: Plan | SpecError, summary: RunS
     measured_s = f"{summary.load.duration_s:.1f} s of it were measured"
     return replace(
         status,
-        message=f"it was ended before its time. {measured_s}, and no threshold is judged by that",
+        message=f"it was ended early. {measured_s}, and no threshold is judged by that",
         results=results_status(plan, summary),
         capacity=capacity_status(plan, summary),
     )

@@ -78,9 +78,9 @@ def _burst_above_backlog(plan: Plan) -> Iterator[str]:
     field = "spec.load.burst.connections" if plan.spec.capacity is None else "spec.load.capacity.burst.max"
     if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG and not calls_gateway(plan.spec):
         yield (
-            f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: those that find it full"
-            " are tried again by TCP after 1 s, 3 s and so on, which is in their connect latency, or count for the"
-            " client as connected and are never seen by sshd (bannerTimeout). No setting of MaxStartups changes that"
+            f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: if it is full, TCP tries"
+            f" a connection again after 1 s, 3 s and so on, which adds to its connect latency; or the client counts"
+            f" it as connected although sshd never sees it (bannerTimeout). No setting of MaxStartups changes that"
         )
 
 
@@ -89,7 +89,7 @@ def _penalties(plan: Plan) -> Iterator[str]:
     if isinstance(target, ManagedTarget) and target.sshd.per_source_penalties != "no":
         yield (
             f'spec.target.managed.sshd.perSourcePenalties is "{target.sshd.per_source_penalties}": after a few failed'
-            " logins the server refuses the workers' addresses, good logins too"
+            " logins the server refuses the workers' addresses, and with them valid logins"
         )
 
 

@@ -30,8 +30,8 @@ def search_cautions(plan: Plan) -> tuple[str, ...]:
 def _no_error_rate(plan: Plan) -> Iterator[str]:
     if not any(isinstance(threshold, ErrorRateThreshold) for threshold in plan.spec.thresholds):
         yield (
-            "spec.thresholds has no errorRate: what the server refuses or drops counts in no latency, so that a load of"
-            " which it refuses a part may hold; add errorRate"
+            "spec.thresholds has no errorRate: connections that the server refuses or drops have no latency, so that"
+            " all thresholds may hold at a load that it partly refuses; add errorRate"
         )
 
 
@@ -50,9 +50,9 @@ def _barely_enough_samples(plan: Plan) -> Iterator[str]:
         needed = samples_needed(threshold.percentile)
         if fewest < needed:
             yield (
-                f"spec.thresholds: {in_words(threshold)} takes {needed} samples, and of the {samples:.0f} of the least"
-                f" trial, by chance or by failures, only {max(fewest, 0):.0f} may be left: a trial that cannot be"
-                " judged has failed; make its duration longer"
+                f"spec.thresholds: {in_words(threshold)} takes {needed} samples. The least trial makes {samples:.0f},"
+                f" and only {max(fewest, 0):.0f} of them may remain, by chance or because of failures: a trial that"
+                f" cannot be judged has failed; make its duration longer"
             )
 
 
@@ -79,8 +79,8 @@ def _too_coarse(plan: Plan) -> Iterator[str]:
         if isinstance(threshold, RelativeCapacity) and capacity.precision > threshold.within:
             yield (
                 f"spec.load.capacity.precision is {capacity.precision * 100:.4g}%, and spec.thresholds asks for a"
-                f" capacity within {threshold.within * 100:.4g}% of the baseline's: so near to each other two searches"
-                " of the same server need not come; ask for a precision of half of that, or finer, in both"
+                f" capacity within {threshold.within * 100:.4g}% of the baseline's: two searches of the same server"
+                f" can differ by more than that; ask for a precision of half of that, or finer, in both"
             )
 
 
@@ -94,8 +94,8 @@ def _few_in_flight(plan: Plan) -> Iterator[str]:
     if load.most_connections < under_way:
         yield (
             f"spec.load.capacity.arrivals.maxInFlight is {load.most_connections}, and at max {under_way} are under way"
-            f" when a latency comes to the promised {min(promised_s):g} s: a trial that drops arrivals before a promise"
-            f" is broken cannot be judged; raise it to {under_way} or more"
+            f" when a latency reaches its threshold of {min(promised_s):g} s: a trial that drops arrivals before a"
+            f" threshold is broken cannot be judged; raise it to {under_way} or more"
         )
 
 

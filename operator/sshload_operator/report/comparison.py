@@ -35,7 +35,7 @@ _TOO_LARGE: Final = {
     "tests": "the tests of the rounds are left out: the report would be too large",
     "figures": "the figures are left out: the report would be too large",
 }
-_NOT_ALL_OF_ROUNDS: Final = "of each round the figures of whole tests, of the login and of the whole iteration only"
+_NOT_ALL_OF_ROUNDS: Final = "each round has only the figures of whole tests, of the login and of the whole iteration"
 
 
 def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def read_saved_run(text: bytes) -> SavedRun:
 def saved_json(text: bytes) -> Any:
     """Return what the JSON of a saved file says; raises ReportError."""
     if len(text) > SAVED_RUN_LIMIT_BYTES:
-        raise ReportError(f"is larger than {SAVED_RUN_LIMIT_BYTES} bytes, which no run is")
+        raise ReportError(f"is larger than {SAVED_RUN_LIMIT_BYTES} bytes, which is more than any run has")
     try:
         return parse_json(text.decode())
     except (ContractError, UnicodeDecodeError) as error:
@@ -141,7 +141,9 @@ def summary_in(config_map: Mapping[str, Any]) -> RunSummary:
         unpacking = zlib.decompressobj(_GZIP)
         text = unpacking.decompress(raw, _SUMMARY_LIMIT_BYTES)
         if unpacking.unconsumed_tail:
-            raise ReportError(f"the summary is larger than {_SUMMARY_LIMIT_BYTES} bytes, which none is")
+            raise ReportError(
+                f"the summary is larger than {_SUMMARY_LIMIT_BYTES} bytes, which is more than any summary has"
+            )
         return from_json(RunSummary, text.decode(), tolerant=True)
     except (KeyError, TypeError, ValueError, binascii.Error, zlib.error) as error:
         raise ReportError(f"the summary in the ConfigMap cannot be read: {error}. Run the test again") from error

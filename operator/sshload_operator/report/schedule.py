@@ -121,4 +121,4 @@ def _lacks(trend: Sequence[TrendPoint], statuses: Mapping[str, TestStatus]) -> I
     yield _ONLY_KEPT
     gone = sum(point.test not in statuses for point in trend)
     if gone:
-        yield f"{gone} of the tests could not be read: of these there is what the schedule's status keeps"
+        yield f"{gone} of the tests could not be read: only the data in the schedule's status is shown for them"

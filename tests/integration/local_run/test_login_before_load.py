@@ -68,7 +68,7 @@ def test_a_server_that_accepts_and_says_nothing_is_unreachable(tmp_path: Path, o
         ended = run(tmp_path, own_server, spec=SOON, port=port)
     where = f"the target (127.0.0.1 port {port})"
     assert_not_begun(
-        ended, "TargetUnreachable", f"{where} took the connection and then said nothing", "timeouts.banner"
+        ended, "TargetUnreachable", f"{where} accepted the connection and then sent nothing", "timeouts.banner"
     )
 
 
@@ -158,4 +158,4 @@ def test_a_closed_port_is_named_without_a_login_too(tmp_path: Path, own_server: 
     path = write_test(tmp_path, target={"external": external}, loginBeforeLoad=False, **SOON)
     options = ["--allow-target", "127.0.0.1", "--identity", own_server.identity]
     ended = sshload("run", path, "--output", "json", *options)
-    assert_not_begun(ended, "TargetUnreachable", "could not be connected to", "Connection refused")
+    assert_not_begun(ended, "TargetUnreachable", "the connection to the target", "Connection refused")

@@ -142,4 +142,4 @@ def test_only_a_test_is_laid_over_another(saved: Path, tmp_path: Path) -> None:
     )
     for one, other in ((saved, "cmp.json"), (tmp_path / "cmp.json", saved)):
         ended = sshload("report", one, "--against", tmp_path / other, "-o", tmp_path / "report.md")
-        assert (ended.code, "both have to be tests" in ended.err) == (4, True)
+        assert (ended.code, "--against compares two tests" in ended.err) == (4, True)

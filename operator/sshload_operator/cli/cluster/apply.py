@@ -141,7 +141,7 @@ async def _apply(manifests: Sequence[Manifest], access: Access, *, force: bool) 
             own = manifest["metadata"].get("namespace", "")
             if access.namespace and own and own != access.namespace:
                 raise ClusterError(
-                    f"{name} is of the namespace {own}, and -n says {access.namespace}: leave one of them out"
+                    f"{name} is in the namespace {own}, but -n says {access.namespace}: leave one of them out"
                 )
             namespace = own or chosen
             try:

@@ -144,7 +144,8 @@ async def read_object(cluster: "Cluster", kind: Kind, namespace: str, name: str)
         raise
     if found is None:
         raise ClusterError(
-            f"there is no {kind.name} {name} in the namespace {namespace}: sshload list -A shows where there are some"
+            f"there is no {kind.name} {name} in the namespace {namespace}: sshload list -A shows those of all"
+            f" namespaces"
         )
     return found
 

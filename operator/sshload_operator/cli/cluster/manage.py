@@ -83,7 +83,7 @@ def abort(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT
         status = _status(kind, found)
         if not status.is_finished or _is_stale(found, status):
             return ""
-        return f"its run is over, with the verdict {status.verdict or ABSENT}, and the abort would be that of the next"
+        return f"its run is over, with the verdict {status.verdict or ABSENT}, so an abort would end the next run"
 
     return _change(
         kind, name, Access.taken_from(options), {"abort": True}, done="is being aborted", refusal=nothing_to_abort
@@ -109,13 +109,16 @@ def _was_not_aborted(found: Mapping[str, Any]) -> str:
     """Return why a comparison does not run again: only a change of its spec makes one begin that was not aborted."""
     if found["spec"].get("abort"):
         return ""
-    return "its spec.abort is not set, and only a comparison that was aborted runs again as it is: change its spec"
+    return (
+        "its spec.abort is not set, and only an aborted comparison runs again without a change of its spec: change"
+        " its spec"
+    )
 
 
 def _cannot_run_again(found: Mapping[str, Any]) -> str:
     """Return why a test is not run again: it is held back, or its owner counts on it being as it made it."""
     if found["spec"].get("suspend"):
-        return "spec.suspend holds it back: set that to false"
+        return "spec.suspend is true: set it to false"
     owner = next((one for one in found["metadata"].get("ownerReferences") or () if one.get("controller")), None)
     if owner is None:
         return ""

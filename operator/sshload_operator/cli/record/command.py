@@ -42,7 +42,7 @@ _TIME: Final = Parsed("TIME", moment)
 @click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
 @click.option("--since", metavar="TIME", type=_TIME, help="When the trace begins, such as 2026-11-16T09:00.")
 @click.option("--until", metavar="TIME", type=_TIME, help="When the trace ends.")
-@click.option("-o", "--out", metavar="FILE", type=FILE, help="Write the trace there, not to standard output.")
+@click.option("-o", "--out", metavar="FILE", type=FILE, help="Write the trace to this file, not to standard output.")
 @click.option("--config-map", metavar="NAME", help="Write it as a ConfigMap of this name.")
 def command(
     files: tuple[Path, ...], since: datetime | None, until: datetime | None, out: Path | None, config_map: str | None
@@ -129,8 +129,8 @@ def _notes(trace: Trace, begin_s: float, chosen: list[Arrival], timeless: int) -
     later = sum(not arrival.exact for arrival in chosen)
     if later:
         yield (
-            f"{later} of them have the time of a later line, up to a login after they came: with LogLevel VERBOSE, sshd"
-            " logs when a connection comes"
+            f"{later} of them have the time of a later line, which can be as late as the end of the login: with"
+            f" LogLevel VERBOSE, sshd logs when a connection comes"
         )
     if any(arrival.whole_second for arrival in chosen):
         yield "the log has no fractions of a second: the connections of a second are spread evenly in it"

@@ -52,7 +52,7 @@ def advice_page(name: str, status: TestStatus) -> Page:
     if found or facts.rows:
         sentence = "the server's configuration is a limit" if found else "what was seen of the server"
     else:
-        sentence = "nothing that was measured names an option of sshd as the limit"
+        sentence = "no measurement shows an option of sshd as the limit"
     return Page(name, "Advice", sentence, None, parts=(*((facts,) if facts.rows else ()), *found))
 
 

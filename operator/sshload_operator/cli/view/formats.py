@@ -32,7 +32,7 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
     """
     if output == "junit" and not page.verdict:
         raise click.UsageError(
-            "a list has no verdict that JUnit could state: take json, or `sshload watch NAME -o junit`"
+            "JUnit output needs a verdict, and a list has none: use json, or `sshload watch NAME -o junit`"
         )
     if output == "table":
         show(page, sys.stdout)

@@ -230,7 +230,7 @@ def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:
         *_stated("{:.0f} MB at most", None if (peak := generator.memory_peak_bytes) is None else peak / _MEGA),
         *_stated("{:,} arrivals late", generator.late_arrivals),
         *_stated("{:,} dropped", generator.dropped_arrivals),
-        *(["this kernel does not tell how long it waited for a CPU"] if is_run_delay_untold else []),
+        *(["this kernel does not report how long it waited for a CPU"] if is_run_delay_untold else []),
     ]
     if words:
         yield "generator", ", ".join(words)

@@ -195,9 +195,9 @@ class _ClusterWorld(Generic[F]):
         owner = controller(metadata)
         names = self.kind.kind.name, self.body["metadata"]["name"]
         if "deletionTimestamp" in metadata or (owner.get("kind"), owner.get("name")) == names:
-            message = f"the test {metadata['name']} of a former {word} of this name is not gone yet"
+            message = f"the test {metadata['name']} of an earlier {word} of the same name still exists"
             return Obstacle(Cause.NAME_TAKEN, message, may_pass=True)
-        message = f"there is a test {metadata['name']} that is not of this {word}: rename one of them"
+        message = f"there is a test {metadata['name']} that does not belong to this {word}: rename one of them"
         return Obstacle(Cause.NAME_TAKEN, message)
 
     async def abort(self, test: OwnedTest) -> None:

@@ -46,7 +46,7 @@ class Review(Enum):
 
 _WORDS: Final = {
     Review.UNAUTHENTICATED: "a bearer token is needed that the API server of the cluster accepts\n",
-    Review.FORBIDDEN: "this user may not: RBAC has to allow the verb on the path as a nonResourceURL\n",
+    Review.FORBIDDEN: "this user is not allowed to: RBAC must allow the verb on the path as a nonResourceURL\n",
     Review.UNDECIDED: "the API server of the cluster does not say who may read this: try again\n",
 }
 

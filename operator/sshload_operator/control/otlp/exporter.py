@@ -141,9 +141,9 @@ class Exporter:
     def _report(self, problem: str) -> None:
         """Log a problem once, however often it comes again, and its end."""
         if problem and problem != self._last_problem:
-            _LOG.warning("%s did not take the metrics, and gets them again: %s", self._origin, problem)
+            _LOG.warning("%s did not accept the metrics, and they are sent again: %s", self._origin, problem)
         if not problem and self._last_problem:
-            _LOG.info("%s takes the metrics again", self._origin)
+            _LOG.info("%s accepts the metrics again", self._origin)
         self._last_problem = problem
 
 
@@ -158,4 +158,4 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
 def _report_defect(task: asyncio.Task[None]) -> None:
     """Log what ended the pushes, which nothing but a defect of the operator's does."""
     if not task.cancelled():
-        _LOG.error("the metrics are pushed no more until the operator starts again", exc_info=task.exception())
+        _LOG.error("the metrics are not pushed any more until the operator starts again", exc_info=task.exception())

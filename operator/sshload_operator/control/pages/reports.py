@@ -120,7 +120,7 @@ class RenderedReports:
         except ApiError as error:
             if error.status != HTTPStatus.FORBIDDEN:
                 raise
-            _LOG.warning("a page lacks what ConfigMap %s keeps: the operator needs get on configmaps", name)
+            _LOG.warning("a page lacks the data of ConfigMap %s: the operator needs get on configmaps", name)
             return None
 
     async def _made(self, asked: Mapping[str, Any]) -> Report:

@@ -50,7 +50,7 @@ _STATIC_TYPES: Final = {"pages.css": "text/css", "live.js": "text/javascript"}
 _KINDS: Final = {f"{kind.word}s": kind for kind in KINDS}
 _SAID: Final = {
     Review.UNAUTHENTICATED: "The API server of the cluster does not accept this token.",
-    Review.FORBIDDEN: "This user may not: RBAC has to allow get on the nonResourceURL {path}.",
+    Review.FORBIDDEN: "This user is not allowed to: RBAC must allow get on the nonResourceURL {path}.",
     Review.UNDECIDED: "The API server of the cluster does not say who may read this: try again.",
 }
 
@@ -157,7 +157,7 @@ class PagesServer:
     async def _log_in(self, request: web.Request) -> web.StreamResponse:
         """Begin a session for a token that may get what was asked for, and lead there."""
         if not _is_own_form(request):
-            return _page(error_page("Forbidden", "The form of another site is not taken."), HTTPStatus.FORBIDDEN)
+            return _page(error_page("Forbidden", "A form from another site is not accepted."), HTTPStatus.FORBIDDEN)
         form = await request.post()
         token = bearer_token([f"Bearer {form.get('token', '')}"])
         following = str(form.get("next", ""))
@@ -173,7 +173,7 @@ class PagesServer:
 
     async def _log_out(self, request: web.Request) -> web.StreamResponse:
         if not _is_own_form(request):
-            return _page(error_page("Forbidden", "The form of another site is not taken."), HTTPStatus.FORBIDDEN)
+            return _page(error_page("Forbidden", "A form from another site is not accepted."), HTTPStatus.FORBIDDEN)
         self._sessions.end(request.cookies.get(COOKIE, ""))
         answer = _page(login_page(_HOME), HTTPStatus.OK)
         answer.del_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="Strict")

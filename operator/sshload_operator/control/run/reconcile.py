@@ -166,7 +166,7 @@ async def _decide(judging: Judging, subject: TestSubject, observations: Observat
         size_bytes = len(json.dumps(decision.status)) if decision.status is not None else 0
         if size_bytes <= _STATUS_LIMIT_BYTES:
             return decision
-        problem = f"they would take {size_bytes} bytes of the status, and {_STATUS_LIMIT_BYTES} is the most"
+        problem = f"they would take {size_bytes} bytes of the status, and the limit is {_STATUS_LIMIT_BYTES}"
     except Exception as error:  # noqa: BLE001 - the results are a tenant's, and can be false in any way
         problem = f"{type(error).__name__}: {error}"
     unreadable = _discard_results(subject, observations, problem)

@@ -132,9 +132,9 @@ class Deliveries:
         if problem and problem != self._last_problem:
             origin = self.sender.origin
             name = f"{found.namespace}/{found.name}"
-            _LOG.warning("%s: %s did not take the end of its run, and is asked again: %s", name, origin, problem)
+            _LOG.warning("%s: %s did not accept the end of its run, and it is sent again: %s", name, origin, problem)
         if not problem and self._last_problem:
-            _LOG.info("%s takes events again", self.sender.origin)
+            _LOG.info("%s accepts events again", self.sender.origin)
         self._last_problem = problem
 
     def _look_for_what_was_left_out(self) -> None:

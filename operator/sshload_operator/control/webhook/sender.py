@@ -95,7 +95,10 @@ class Sender:
                 key = read_key(file.read(_LARGEST_KEY_BYTES + 1))
             return key, ssl.create_default_context(cafile=authority if authority.exists() else None)
         except OSError as error:  # ssl.SSLError is one
-            problem = f"{type(error).__name__}: it needs the HMAC key in key, and in ca.crt certificates or nothing"
+            problem = (
+                f"{type(error).__name__}: it needs the HMAC key in the file key, and CA certificates in ca.crt if it"
+                " has that file"
+            )
             raise KeyFileError(f"the webhook's Secret in {self._folder} cannot be used: {problem}") from error
 
 
@@ -111,7 +114,7 @@ def read_key(content: bytes) -> bytes:
         try:
             key = base64.b64decode(key.removeprefix(_ENCODED_KEY), validate=True)
         except binascii.Error:
-            raise KeyFileError("the HMAC key begins with whsec_ and goes on with no Base64") from None
+            raise KeyFileError("the HMAC key begins with whsec_, and what follows is not Base64") from None
     if len(key) < _SHORTEST_KEY_BYTES:
         raise KeyFileError(f"the HMAC key has less than {_SHORTEST_KEY_BYTES} bytes")
     return key

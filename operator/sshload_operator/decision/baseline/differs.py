@@ -25,7 +25,7 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
         here, there = read(ours), read(baseline)
         if here != there:
             shown = isinstance(here, str | int) and isinstance(there, str | int)
-            return f"{field} is {here} here and {there} there" if shown else f"{field} is another one there"
+            return f"{field} is {here} here and {there} there" if shown else f"{field} differs"
     return ""
 
 

@@ -171,7 +171,7 @@ def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} is not finished", ref)
     if ref.verdict not in _TRUSTED and not test.lacked_only_a_baseline:
         verdict = ref.verdict or "a verdict of another release"
-        said = f"ended as {verdict} ({status.reason}), which is nothing to be held against"
+        said = f"ended as {verdict} ({status.reason}), so nothing can be compared with it"
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} {said}. Run it again", ref)
     return judge_candidate(plan, test)
 
@@ -183,7 +183,7 @@ def _last_passed(plan: Plan, bodies: Sequence[Manifest], start_time: datetime) -
     candidates = filter(None, (candidate(plan, test, start_time) for test in tests))
     judged = [judge_candidate(plan, by_uid[one.ref.uid]) for one in best_first(candidates)]
     if not judged:
-        message = "no earlier test of the schedule has passed and is kept. The next test is held against this one"
+        message = "no earlier test of the schedule has passed and is kept. The next test is compared with this one"
         return Unusable(Reason.NO_BASELINE, message)
     found = [one for one in judged if isinstance(one, Found)]
     if not found:
@@ -215,7 +215,10 @@ def judge_candidate(plan: Plan, test: EarlierTest) -> Found | Unusable:
         message = f"the baseline {ref.test} measured something else: {field}"
         return Unusable(Reason.BASELINE_DIFFERS, message, ref)
     if test.was_ended_early:
-        message = f"the load of the baseline {ref.test} was ended for a broken threshold, and so where it was worst"
+        message = (
+            f"the load of the baseline {ref.test} ended early because a threshold was broken, so it shows only the"
+            " worst part"
+        )
         return Unusable(Reason.NO_BASELINE, message, ref)
     delay_ms = own_delay_ms(status)
     if not is_clean(ours, delay_ms):

@@ -169,7 +169,10 @@ def _remedy(threshold: RelativeThreshold, found: Ratio) -> str:
     """Say what it takes to tell the two apart: the noise falls with the root of the load's length."""
     if isinstance(threshold, RelativeCapacity):
         precision = threshold.within * 100 / 2
-        return f"Search both with spec.load.capacity.precision of {precision:.3g}% or finer, and a max that is not held"
+        return (
+            f"Search both with spec.load.capacity.precision of {precision:.3g}% or finer, and a max at which a"
+            " threshold breaks"
+        )
     noise = max(_logarithm(found.value / found.low if found.low else inf), _logarithm(found.high / found.value))
     tolerance = abs(log(_limit(threshold)))
     if noise == inf:
@@ -179,14 +182,17 @@ def _remedy(threshold: RelativeThreshold, found: Ratio) -> str:
     if noise > tolerance:
         times = (noise / tolerance) ** 2
         return (
-            f"The noise of the two runs is larger than what is to be told apart: it takes a load {_times(times)} as "
-            f"long, in both, for the noise to fall below {threshold.within * 100:.4g} %"
+            f"The noise of the two runs is larger than the allowed difference: both need a load {_times(times)} as"
+            f" long for the noise to fall below {threshold.within * 100:.4g} %"
         )
     distance = abs(log(found.value / _limit(threshold)))
     times = (noise / distance) ** 2 if distance else inf
     if times > _MOST_TIMES_LONGER:
-        return "It is just at the limit, on which no load is long enough to tell the sides. Allow more or less of it"
-    return f"It is near the limit: it takes a load {_times(times)} as long, in both, to tell on which side of it"
+        return (
+            "It is exactly at the limit, so no load is long enough to tell whether it is above or below. Allow more"
+            " or less of it"
+        )
+    return f"It is near the limit: both need a load {_times(times)} as long to tell whether it is above or below"
 
 
 def _times(times: float) -> str:
@@ -263,8 +269,8 @@ def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float, *, stolen: bool)
     if by_itself.verdict is Verdict.FAILED:
         return judged
     message = (
-        f"latencies may include {delay_ms:.4g} ms of the generator's own delay, so nothing can be held against the "
-        f"baseline. {OTHER_MACHINE if stolen else MORE_CPU}. Then run again"
+        f"latencies may include {delay_ms:.4g} ms of the generator's own delay, so nothing can be compared with the"
+        f" baseline. {OTHER_MACHINE if stolen else MORE_CPU}. Then run again"
     )
     reason = Reason.CPU_STOLEN if stolen else Reason.GENERATOR_SATURATED
     return replace(judged, verdict=Verdict.INVALID, reason=reason, message=message)

@@ -17,7 +17,9 @@ AIMED_PART_OF_LIMIT = 0.8
 _CPU = (Invalidity.GENERATOR_SATURATED, Invalidity.LATE_ARRIVALS)
 _OTHER_REMEDIES = {
     Invalidity.CPU_STOLEN: OTHER_MACHINE,
-    Invalidity.ARRIVALS_DROPPED: "Raise maxInFlight, or promise a latency, which breaks before so many are under way",
+    Invalidity.ARRIVALS_DROPPED: (
+        "Raise maxInFlight, or set a latency threshold that breaks before so many iterations are under way"
+    ),
     Invalidity.NO_REQUESTS: "Lengthen the trials, or raise spec.load.capacity's min",
     Invalidity.WORKER_LOST: "See why the workers' pods ended, and give them more memory",
 }
@@ -30,7 +32,9 @@ def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
         return None
     beyond = _lowest_given_up(found)
     if beyond is None:
-        message = "the search ended for trials that cannot be judged, and there is none. Run the test again"
+        message = (
+            "the search ended because of trials that cannot be judged, but it has no such trial. Run the test again"
+        )
         return Verdict.INVALID, Reason.COUNTS_DISAGREE, message
     load = plan.spec.load
     at_amount = trials_at(found, beyond.amount)
@@ -89,11 +93,14 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     sound = _sound_below(found, invalid.amount)
     amount, cpu_share = amount_in_words(invalid.amount, plan.spec.load), (sound or invalid).generator.cpu_share
     if cpu_share is None:
-        return f"How many workers {amount} would take, trials of less than a second do not tell: lengthen the load"
+        return f"Trials of less than a second do not show how many workers {amount} would need: lengthen the load"
     wanted = _per_amount(sound, invalid, cpu_share) * plan.workers / (CPU_SHARE_LIMIT * AIMED_PART_OF_LIMIT)
     if sound is None:
         least = max(ceil(wanted * invalid.amount), plan.workers + 1)
-        return f"{_workers(plan, least)} or more would take {amount}, as far as one can say: no trial could be judged"
+        return (
+            f"{amount} would need {_workers(plan, least)} or more. This is a rough estimate, because no trial could"
+            " be judged"
+        )
     used = f"at {amount_in_words(sound.amount, plan.spec.load)} the busiest of {plan.workers} used "
     used += f"{cpu_share:.0%} of a core"
     needed = ceil(wanted * invalid.amount)
@@ -101,12 +108,12 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
         delay = invalid.generator.run_delay_share
         told = "" if delay is None else f" (ready to run and not run for {delay:.0%} of the time)"
         return (
-            f"As many workers should do, for {used}: what they lacked is CPU time that others took{told}. Give each a"
-            " whole core, on nodes that they do not share with the target"
+            f"The number of workers should be enough: {used}. They lacked CPU time that others took{told}. Give each"
+            f" a whole core, on nodes that they do not share with the target"
         )
     most = plan.spec.capacity.most if plan.spec.capacity is not None else invalid.amount
     further = f", {amount_in_words(most, plan.spec.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
-    return f"{amount} would take about {_workers(plan, needed)}{further}, for {used}"
+    return f"{amount} would need about {_workers(plan, needed)}{further}: {used}"
 
 
 def _workers(plan: Plan, count: int) -> str:
@@ -125,8 +132,8 @@ def _more_pods(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     pods = ceil(wanted / (PORTS_SHARE_LIMIT * AIMED_PART_OF_LIMIT * max(1, seen.ports_available)))
     amount = amount_in_words(invalid.amount, plan.spec.load)
     return (
-        f"{amount} would take about {max(pods, plan.spec.workers.replicas + 1)} pods (spec.workers.replicas), for each "
-        f"has an address, and {seen.ports_available} source ports, of its own"
+        f"{amount} would need about {max(pods, plan.spec.workers.replicas + 1)} pods (spec.workers.replicas): each"
+        f" has its own address with {seen.ports_available} source ports"
     )
 
 

@@ -28,13 +28,13 @@ MEMORY_SHARE_LIMIT = 0.9
 PROCESSES_SHARE_LIMIT = 0.95
 _MEGABYTE = 1_000_000
 _NOT_OURS = (
-    "the target is not ours, so what it was short of is not known here: look at its CPU and memory, at its log for "
-    "drops by MaxStartups, and at what it asks at each login (PAM, DNS, an authentication backend)"
+    "the target is external, so sshload does not know what it was short of: look at its CPU and memory, at its log for"
+    " drops by MaxStartups, and at what it asks at each login (PAM, DNS, an authentication backend)"
 )
-_NOT_COUNTED = "the target's own counts around these trials are not known, so neither is what it was short of"
+_NOT_COUNTED = "the target's own counts around these trials are not known, so it is not known what it was short of"
 _ELSEWHERE = (
-    "The server was short of nothing that sshload sees, in most of these trials; what is left is {before}the network, "
-    "the kernel, its node's CPU where others use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
+    "In most of these trials the server was short of nothing that sshload sees; what remains is {before}the network,"
+    " the kernel, its node's CPU where others use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
 )
 
 
@@ -157,7 +157,7 @@ def _dropped(found: Strain, name: str, why: str) -> str:
     """Say what sshd told. What it leaves out of its log it tells with a later drop, which may be another trial's."""
     count = found.grown(name)
     if count and found.before.dropped_is_lower_bound:
-        return f"connections were dropped {why}: sshd told of {count:.0f}, some of which may be of an earlier trial"
+        return f"connections were dropped {why}: sshd reported {count:.0f}, and some may be of an earlier trial"
     at_least = "at least " if found.after.dropped_is_lower_bound else ""
     return f"{at_least}{count:.0f} connections were dropped {why}" if count else ""
 
@@ -170,7 +170,7 @@ def _listen_backlog(found: Strain) -> str:
 _RULES: dict[Resource, tuple[Callable[[Strain], str], str]] = {
     Resource.CPU: (_cpu, "Raise spec.target.managed.resources.limits.cpu, or take a cheaper key exchange"),
     Resource.MEMORY: (_memory, "Raise spec.target.managed.resources.limits.memory"),
-    Resource.PROCESSES: (_processes, "Raise the limit of processes of a pod (the kubelet's podPidsLimit)"),
+    Resource.PROCESSES: (_processes, "Raise the limit of processes in a pod (the kubelet's podPidsLimit)"),
     Resource.MAX_STARTUPS: (
         _max_startups,
         "Raise spec.target.managed.sshd.maxStartups (perSourceMaxStartups, where that is set)",
@@ -178,7 +178,7 @@ _RULES: dict[Resource, tuple[Callable[[Strain], str], str]] = {
     Resource.PENALTIES: (_penalties, 'Set spec.target.managed.sshd.perSourcePenalties to "no"'),
     Resource.LISTEN_BACKLOG: (
         _listen_backlog,
-        "The queue takes 128 connections, which sshd fixes: let fewer come at one instant",
+        "The queue holds 128 connections, which sshd fixes: let fewer come at one instant",
     ),
 }
 

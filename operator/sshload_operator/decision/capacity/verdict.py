@@ -22,8 +22,8 @@ from sshload_operator.decision.judgement import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
-_MORE_TIME = "Raise spec.deadline, shorten the trials, bring min and max nearer, or ask for less precision"
-_MORE_SAMPLES = "Lengthen the trials, raise spec.load.capacity's min, or promise a lower percentile"
+_MORE_TIME = "Raise spec.deadline, shorten the trials, bring min and max closer together, or ask for less precision"
+_MORE_SAMPLES = "Lengthen the trials, raise spec.load.capacity's min, or use a lower percentile"
 _LESS_NOISE = "Lengthen the trials, or ask for less precision"
 _CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LIMIT)
 
@@ -34,7 +34,7 @@ def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
         return None
     found = summary.capacity
     if found is None:
-        message = "the results of the master tell nothing of the search. Run the test again"
+        message = "the master's results do not include the search. Run the test again"
         return Verdict.ERROR, Reason.RESULTS_UNREADABLE, message
     return _by_trials(plan, found) or _by_end(plan, summary, found)
 
@@ -54,7 +54,7 @@ def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
         return None
     reason = Reason.CAPACITY_FOUND if found.end is SearchEnd.FOUND else Reason.THRESHOLDS_MET
     promised = len(capacity_results(plan, summary))
-    kept = "" if not promised else ", as was promised" if promised == 1 else f", as {promised} thresholds promised"
+    kept = "" if not promised else ", as required" if promised == 1 else f", as {promised} thresholds require"
     message = f"the capacity is {known(plan, found)}{kept} ({how_many(found)}){_limit(plan, summary)}"
     return Verdict.PASSED, reason, message
 
@@ -83,7 +83,7 @@ def _by_trials(plan: Plan, found: CapacityResult) -> Conclusion | None:
             )
     wanting = found.end is SearchEnd.FOUND and (found.lower is None or found.upper is None)
     if wanting or (found.end is SearchEnd.MOST_HELD and found.lower is None):
-        return _contradiction(f"the search ended as {found.end} without the bounds that make it so")
+        return _contradiction(f"the search ended as {found.end} without the bounds that this needs")
     return None
 
 
@@ -95,7 +95,7 @@ def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Conclusio
     unjudged = unjudged_least(plan, found)
     match found.end:
         case SearchEnd.LEAST_BROKEN if unjudged is not None:
-            message = f"no trial of the least can be judged: {unjudged.message}. {_MORE_SAMPLES}"
+            message = f"no trial of the smallest load can be judged: {unjudged.message}. {_MORE_SAMPLES}"
             return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, message
         case SearchEnd.LEAST_BROKEN:
             return Verdict.FAILED, Reason.CAPACITY_BELOW_MIN, _below_min(plan, summary, found)
@@ -121,13 +121,13 @@ def _held_enough(plan: Plan, summary: RunSummary) -> bool:
 
 def _above_max(plan: Plan, found: CapacityResult) -> str:
     return (
-        f"the capacity is {known(plan, found)}: every threshold held at the most that was to be tried "
-        f"({how_many(found)}). Raise spec.load.capacity's max, or promise an amount below it (a capacity threshold)"
+        f"the capacity is {known(plan, found)}: every threshold held at the largest load of the search"
+        f" ({how_many(found)}). Raise spec.load.capacity's max, or set a capacity threshold below it"
     )
 
 
 def _below_min(plan: Plan, summary: RunSummary, found: CapacityResult) -> str:
-    where = f"the least that was to be tried ({how_many(found)})"
+    where = f"the smallest load of the search ({how_many(found)})"
     return f"the capacity is {known(plan, found)}, {where}{_limit(plan, summary)}"
 
 

@@ -121,7 +121,7 @@ def _milliseconds_text(one: Compared) -> str:
 
 def _survivors(differing: Sequence[Compared]) -> Iterator[str]:
     if any(one.key == ERROR_PERCENT for one in differing):
-        yield ". Latencies are of successes only, and these are not the same share of both"
+        yield ". Latencies are those of successes only, and the share of successes differs"
 
 
 def _rank(one: Compared) -> tuple[int, str]:

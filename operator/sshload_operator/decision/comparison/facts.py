@@ -83,11 +83,11 @@ def test_run(place: Place, test: ObservedTest, verdict: Verdict, most_figures: i
     if verdict not in MEASURED:
         problem = f"{verdict}: {test.message}"
     elif not measured_it:
-        problem = "its spec was changed by somebody, so that it did not measure the variant"
+        problem = "somebody changed its spec, so that it did not measure the variant"
     elif test.own_delay_ms is not None:
         problem = f"{verdict}, but its figures may include {test.own_delay_ms:.4g} ms of the generator's own delay"
     elif not test.figures:
-        problem = f"{verdict}, without a figure that could be compared: {test.message}"
+        problem = f"{verdict}, without a comparable figure: {test.message}"
     if lagged and repeats:
         problem = f"{problem} (test {repeats + 1} of {MOST_REPEATS + 1} in its place)"
     return TestRun(

@@ -20,7 +20,7 @@ _IMAGE_REASONS = frozenset(
 _INVALID_IMAGE = "InvalidImageName"
 _CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "FailedMount"})
 _IMAGE_ADVICE = "Check the image's name and tag, and that the node may pull it (imagePullSecrets)"
-_CONFIG_ADVICE = "Check that the Secrets and the ConfigMap that the spec names are there with the keys it needs"
+_CONFIG_ADVICE = "Check that the Secrets and the ConfigMap that the spec names exist and have the keys that it needs"
 _INSUFFICIENT = "Insufficient "
 _ROOM_ADVICE = {
     Role.TARGET: "Lower spec.target.managed.resources, or add a node",
@@ -91,7 +91,7 @@ def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
         yield _error(Reason.POD_CONFIG_ERROR, message, BLOCKED_PATIENCE_S)
     if pod.blocked_message:
         advice = f". {_ROOM_ADVICE[pod.role]}" if _INSUFFICIENT in pod.blocked_message else ""
-        message = f"no node takes pod {pod.name}: {pod.blocked_message.rstrip('.')}{advice}"
+        message = f"pod {pod.name} cannot be scheduled: {pod.blocked_message.rstrip('.')}{advice}"
         yield _error(Reason.UNSCHEDULABLE, message, None)
 
 

@@ -80,7 +80,7 @@ def _target(situation: Situation) -> Finding:
     ready = {pod.role: pod.name for pod in reversed(pods) if pod.ready}
     if len(ready) == len(situation.deployed):
         through = "".join(f" through pod {name}" for role, name in ready.items() if role is not Role.TARGET)
-        return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready[Role.TARGET]} takes logins{through}")
+        return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready[Role.TARGET]} accepts logins{through}")
     if situation.start_over and any(pod.role not in ready for pod in pods):
         # Each pod is named, because only by its name is one that replaces another told from it (endings.py).
         answers = ", ".join(f"pod {pod.name} {'does' if pod.role in ready else 'does not'}" for pod in pods)
@@ -99,7 +99,7 @@ def _external_target(situation: Situation, target: ExternalTarget | GatewayTarge
     if snapshot is not None and snapshot.problem and not situation.start_over:
         message = f"the workers try again to {do} to {where}: {snapshot.problem}"
         return Finding(ConditionStatus.FALSE, Reason.TARGET_UNREACHABLE, message)
-    message = f"{where} is not ours to prepare; the workers find out whether it takes {takes}"
+    message = f"{where} is external: the workers find out whether it accepts {takes}"
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, message)
 
 
@@ -148,4 +148,4 @@ def _load(situation: Situation) -> str:
 def _swept_target(*, managed: bool) -> Finding:
     if managed:
         return Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is under way, so there is no target")
-    return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, "the target is not ours, and no run looks at it")
+    return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, "the target is external, and no run is checking it")

@@ -336,8 +336,8 @@ def _queue(situation: Situation) -> str:
         "any number" if limit is None else limit for limit in (limits.tests_per_namespace, limits.tests)
     )
     return (
-        f"position {situation.observed.queued} in the queue: of a namespace {here} tests may run at once, of the"
-        f" installation {everywhere} (chart value limits)"
+        f"position {situation.observed.queued} in the queue: {here} tests may run at once in a namespace,"
+        f" {everywhere} in the installation (chart value limits)"
     )
 
 

@@ -212,7 +212,7 @@ def _start_timed_out(situation: Situation) -> Ending | None:
     connected = snapshot.workers_connected if snapshot is not None else 0
     if snapshot is not None and connected >= situation.plan.workers:
         why = snapshot.problem or "none of them says why"
-        message = f"all {connected} workers had come, but could not begin the load {waited}: {why}"
+        message = f"all {connected} workers had connected, but could not begin the load {waited}: {why}"
         return _error(Reason.TARGET_UNREACHABLE, message, ConditionType.TARGET_READY)
     counted = f"{connected} of {situation.plan.workers} workers had connected {waited}"
     why = blocker.message if blocker is not None else _seen(situation, Role.MASTER, Role.WORKER)

@@ -12,7 +12,7 @@ from sshload_operator.decision.judgement import Conclusion
 from sshload_operator.planning.plan import Plan, gateway_of
 from sshload_operator.state import Reason
 
-_MANAGED_ADVICE = "The run made this server: see whether spec.target.managed keeps its user from logging in"
+_MANAGED_ADVICE = "The run made this server: check whether spec.target.managed keeps its user from logging in"
 _GATEWAY_ADVICE = "The run made this gateway: the log of its pod may say more"
 
 
@@ -27,7 +27,7 @@ class _Meaning:
 
 _NO_ADDRESS = _Meaning(
     Reason.TARGET_NAME_UNKNOWN,
-    "the name of {server} leads to no address",
+    "the name of {server} has no address",
     "Correct {field}.host, or the name's record in the DNS",
 )
 _OTHER = _Meaning(Reason.LOGIN_FAILED, "the login to {server} failed", "Its log may say more")
@@ -45,36 +45,36 @@ _MEANINGS = {
     Outcome.REFUSED: _Meaning(
         Reason.TARGET_UNREACHABLE,
         "{server} refused the connection",
-        "See that an SSH server listens there, and that {field}.port is its port",
+        "Check that an SSH server listens there, and that {field}.port is its port",
     ),
     Outcome.CONNECT_TIMEOUT: _Meaning(
         Reason.TARGET_UNREACHABLE,
-        "{server} took no connection in time",
-        "See whether a firewall or a NetworkPolicy is in the way, or raise spec.client.timeouts.connect",
+        "{server} did not accept the connection in time",
+        "Check whether a firewall or a NetworkPolicy blocks it, or raise spec.client.timeouts.connect",
     ),
     Outcome.CONNECT_FAILED: _Meaning(
         Reason.TARGET_UNREACHABLE,
-        "{server} could not be connected to",
-        "See that an SSH server listens there, and that nothing in between is in the way",
+        "the connection to {server} failed",
+        "Check that an SSH server listens there, and that nothing blocks the connection",
     ),
     Outcome.BANNER_TIMEOUT: _Meaning(
         Reason.TARGET_UNREACHABLE,
-        "{server} took the connection and then said nothing",
-        "See that {field}.port is that of an SSH server, and that it is not overloaded; or raise"
+        "{server} accepted the connection and then sent nothing",
+        "Check that {field}.port is the port of an SSH server, and that it is not overloaded; or raise"
         " spec.client.timeouts.banner",
     ),
     Outcome.RESET_BEFORE_BANNER: _Meaning(
         Reason.TARGET_UNREACHABLE,
-        "{server} closed the connection before it said anything",
-        "Its log, or that of what stands before it, may say why it rejects the workers' addresses",
+        "{server} closed the connection before it sent anything",
+        "Its log, or the log of a proxy in front of it, may say why it rejects the workers' addresses",
     ),
     Outcome.CHANNEL_REFUSED: _Meaning(
         Reason.TARGET_UNREACHABLE,
-        "the jump host did not open the way to {server}",
-        "See that it reaches {field}.host, and that AllowTcpForwarding and PermitOpen in its sshd_config let it",
+        "the jump host did not forward the connection to {server}",
+        "Check that it reaches {field}.host, and that AllowTcpForwarding and PermitOpen in its sshd_config allow it",
     ),
     Outcome.NOT_SSH: _Meaning(
-        Reason.LOGIN_FAILED, "{server} does not speak SSH", "See that {field}.port is that of an SSH server"
+        Reason.LOGIN_FAILED, "{server} does not speak SSH", "Check that {field}.port is the port of an SSH server"
     ),
     Outcome.KEX_FAILED: _Meaning(
         Reason.LOGIN_FAILED,
@@ -84,12 +84,12 @@ _MEANINGS = {
     Outcome.KEX_TIMEOUT: _Meaning(
         Reason.LOGIN_FAILED,
         "the key exchange with {server} did not end in time",
-        "See whether it is overloaded, or raise spec.client.timeouts.kex",
+        "Check whether it is overloaded, or raise spec.client.timeouts.kex",
     ),
     Outcome.AUTH_TIMEOUT: _Meaning(
         Reason.LOGIN_FAILED,
         "{server} did not decide on the credentials in time",
-        "See what its authentication waits for (DNS, PAM, a directory), or raise spec.client.timeouts.auth",
+        "Check what its authentication waits for (DNS, PAM, a directory), or raise spec.client.timeouts.auth",
     ),
 }
 
@@ -98,7 +98,7 @@ _OF_GATEWAY = {
     Outcome.AUTH_REJECTED: _Meaning(
         Reason.CREDENTIALS_REJECTED,
         "{server} refused the token",
-        "Check the Secret of {field}.tokenSecretRef: the token may have run out",
+        "Check the Secret of {field}.tokenSecretRef: the token may have expired",
     ),
     Outcome.REQUEST_REFUSED: _Meaning(
         Reason.LOGIN_FAILED,
@@ -108,27 +108,27 @@ _OF_GATEWAY = {
     Outcome.REFUSED: _Meaning(
         Reason.TARGET_UNREACHABLE,
         "{server} refused the connection",
-        "See that a gateway listens there, and that {field}.port is its port",
+        "Check that a gateway listens there, and that {field}.port is its port",
     ),
     Outcome.CONNECT_FAILED: _Meaning(
         Reason.TARGET_UNREACHABLE,
-        "{server} could not be connected to",
-        "See that a gateway listens there, and that nothing in between is in the way",
+        "the connection to {server} failed",
+        "Check that a gateway listens there, and that nothing blocks the connection",
     ),
     Outcome.TLS_FAILED: _Meaning(
         Reason.LOGIN_FAILED,
-        "{server} agreed on no TLS that can be trusted",
-        "Compare {field}.tls and {field}.host with its certificate, and {field}.caSecretRef with who signed that",
+        "no trusted TLS connection to {server} was possible",
+        "Compare {field}.tls and {field}.host with its certificate, and {field}.caSecretRef with the CA that signed it",
     ),
     Outcome.TLS_TIMEOUT: _Meaning(
         Reason.TARGET_UNREACHABLE,
         "{server} did not end the TLS handshake in time",
-        "See that it speaks TLS at {field}.port, or raise spec.client.timeouts.kex",
+        "Check that it speaks TLS at {field}.port, or raise spec.client.timeouts.kex",
     ),
     Outcome.BAD_ANSWER: _Meaning(
         Reason.LOGIN_FAILED,
-        "{server} does not answer as a gateway does",
-        "See that {field}.port and {field}.path are those of a gateway, and {field}.tls as it has it",
+        "{server} does not answer like a gateway",
+        "Check that {field}.port, {field}.path and {field}.tls are those of a gateway",
     ),
 }
 """What outcomes mean where the target is a gateway."""
@@ -145,7 +145,7 @@ def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
     made_advice = _MANAGED_ADVICE if gateway_of(plan.spec) is None else _GATEWAY_ADVICE
     advice = made_advice if is_made else meaning.advice.format(field=field)
     words = meaning.words.format(server=server)
-    message = f"the load was not begun: {words}{said} at the login of worker {failure.worker} before it. {advice}"
+    message = f"the load was not begun: {words}{said} when worker {failure.worker} logged in before the load. {advice}"
     return Verdict.ERROR, meaning.reason, message
 
 

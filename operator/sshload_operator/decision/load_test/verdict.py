@@ -44,7 +44,7 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
     RunEnd.TARGET_NOT_ALLOWED: (
         Verdict.ERROR,
         Reason.TARGET_NOT_ALLOWED,
-        "the load was not begun, because externalTargets of the installation's chart do not allow where it would go",
+        "the load was not begun, because the chart value externalTargets does not allow its destination",
     ),
     RunEnd.LOGIN_FAILED: (Verdict.ERROR, Reason.LOGIN_FAILED, "the load was not begun, because a worker cannot log in"),
     RunEnd.STOPPED: (Verdict.ERROR, Reason.MASTER_LOST, "the master was stopped before the end of the load"),
@@ -83,8 +83,8 @@ def judge(plan: Plan, summary: RunSummary) -> Judgement:
 
 def _early(plan: Plan, early: EarlyEnd) -> str:
     return (
-        f"The load was ended {early.after_s:.1f} s after its start in place of {plan.load_s:g} s, because nothing that "
-        f"was still to come could have kept: {early.threshold}"
+        f"The load was ended {early.after_s:.1f} s after its start instead of {plan.load_s:g} s, because nothing"
+        f" after that could have met this threshold: {early.threshold}"
     )
 
 
@@ -95,7 +95,7 @@ def _by_end(plan: Plan, summary: RunSummary) -> Conclusion | None:
         return by_login_failure(plan, summary.login_failure)
     verdict, reason, meaning = _ENDS[summary.end]
     if summary.end is RunEnd.GENERATOR_FAULT and not summary.load.duration_s:
-        verdict, meaning = Verdict.ERROR, "the load was not begun, because a worker cannot make it"
+        verdict, meaning = Verdict.ERROR, "the load was not begun, because a worker cannot generate it"
     message = f"{meaning}: {summary.message}" if summary.message else meaning
     return verdict, reason, f"{message}{search_so_far(plan, summary)}"
 
@@ -122,8 +122,8 @@ def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
         external = isinstance(plan.spec.target, GatewayTarget)
         whose = "the Secret of spec.target.gateway.tokenSecretRef" if external else _whose(plan, "")
         message = (
-            f"the gateway refused the token of every one of the {tried.failed} requests{said}. Check {whose}: the token"
-            " may have run out"
+            f"the gateway refused the token of every one of the {tried.failed} requests{said}. Check {whose}: the"
+            f" token may have expired"
         )
         return Verdict.ERROR, Reason.CREDENTIALS_REJECTED, message
     if outcomes == {Outcome.AUTH_REJECTED}:

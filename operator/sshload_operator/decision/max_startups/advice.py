@@ -162,17 +162,17 @@ def _overflow(observed: float, need: Need) -> str:
     enough = f" {recommended(need.start)} is enough for all of it." if need.start is not None else ""
     return (
         f"{percent(observed):.4g} % of the connections that reached sshd were dropped. Its listen queue of"
-        f" {LISTEN_BACKLOG} overflowed, so that the rest of the burst came a second later, or never, and what"
-        f" MaxStartups explains is not known: spread the burst.{enough}"
+        f" {LISTEN_BACKLOG} overflowed, so that the rest of the burst came a second later, or never. How many of them"
+        f" MaxStartups dropped is not known: spread the burst.{enough}"
     )
 
 
 def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | None) -> str:
     seen = f"{percent(observed):.4g} % of the connections were dropped"
     if setting is None:
-        return f"{seen}; which MaxStartups the target has is not known."
+        return f"{seen}; the MaxStartups of the target is not known."
     if foreseen is None:
-        return f"{seen}; MaxStartups {setting} leaves more in than the server can log in."
+        return f"{seen}; MaxStartups {setting} lets in more connections than the server can log in."
     rule = f"MaxStartups {setting} predicts {percent(foreseen.dropped):.4g} %"
     if foreseen.explains(observed):
         lowest, highest = percent(max(0.0, foreseen.lowest)), percent(min(1.0, foreseen.highest))
@@ -183,30 +183,32 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
             " (PerSourceMaxStartups, PerSourcePenalties), or the connections reached sshd in clumps."
         )
     return (
-        f"{seen}, but {rule} and at least {percent(foreseen.lowest):.4g} %: sshd had fewer unauthenticated connections"
-        " at once than the clients' times say, such as when they wait in its listen queue."
+        f"{seen}, but {rule} and at least {percent(foreseen.lowest):.4g} %: sshd had fewer unauthenticated"
+        f" connections at once than the clients' times suggest, for example because they waited in its listen queue."
     )
 
 
 def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
     rates = (
-        "" if not need.use else f": {need.per_s:.3g} connections come per second, and it logs in {need.most_per_s:.3g}"
+        ""
+        if not need.use
+        else f": {need.per_s:.3g} connections come per second, and it logs in at most {{need.most_per_s:.3g}}"
     )
     if need.start is None and need.start_if_waiting is not None:
         return (
-            f"If logins slow each other down, the server cannot log in such a load, and no setting loses nothing{rates}"
-            f" at most. If they wait for something else (PAM, LDAP, distance), {recommended(need.start_if_waiting)}"
-            " loses nothing. A run at half the rate tells: logins that take as long there wait."
+            f"If logins slow each other down, the server cannot log in such a load, and every setting loses some of"
+            f" it{rates}. If they wait for something else (PAM, LDAP, distance), {recommended(need.start_if_waiting)}"
+            f" loses nothing. A run at half the rate tells which: logins that wait take as long there."
         )
     if need.start is None:
-        return f"No setting loses nothing of such a load, which is more than the server can log in{rates} at most."
+        return f"Every setting loses some of such a load, which is more than the server can log in{rates}."
     advised, room = recommended(need.start), f"with {HEADROOM:.0%} headroom"
     if setting is not None and setting.start >= advised.start:
-        said = f"This setting loses nothing of such a load, {room}; {advised} is the smallest that does so."
+        said = f"This setting loses nothing of such a load, {room}; {advised} is the smallest such setting."
     else:
         said = f"{advised} loses nothing of such a load, {room}."
     if need.use < _NEAR_THE_LIMIT:
         return said
     if need.start_if_waiting is not None:
-        return f"{said} If logins slow each other down, the server is near what it can log in{rates} at most."
-    return f"{said} The server is near what it can log in{rates} at most, so that a little more load needs far more."
+        return f"{said} If logins slow each other down, the server is near what it can log in{rates}."
+    return f"{said} The server is near what it can log in{rates}, and a little more load needs a far higher setting."

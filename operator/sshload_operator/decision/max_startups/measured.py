@@ -69,7 +69,7 @@ def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
     """
     scenario, load = plan.spec.scenario, measured_load(plan, summary)
     if plan.spec.client.library is Library.OPENSSH:
-        raise NoFiguresError("the client library openssh does not tell how long a login takes by itself")
+        raise NoFiguresError("the client library openssh does not report how long a login takes by itself")
     if isinstance(load, HoldLoad):
         probes = () if scenario.session_reuse is not SessionReuse.NONE else _of_probes(plan, load, summary)
         return (*_of_held(plan, load, summary), *probes)
@@ -114,13 +114,13 @@ def _manner(plan: Plan, load: Load, summary: RunSummary, logins: Logins) -> Arri
             longest_s = _longest_login_s(summary)
             if repeat > 1 and longest_s > interval_s:
                 raise NoFiguresError(
-                    f"a login took up to {longest_s:.3g} s, so that bursts met those who came {interval_s:g} s before"
-                    " them. Take a longer interval"
+                    f"a login took up to {longest_s:.3g} s, so that each burst met logins of the burst {interval_s:g}"
+                    f" s before it. Use a longer interval"
                 )
             return Burst(connections, repeat)
         case _:
             raise NoFiguresError(
-                "the load has several levels, whose times to log in cannot be told apart: take one stage, or"
+                "the load has several levels, and their login times cannot be separated: use one stage, or"
                 " load.capacity"
             )
 
@@ -151,7 +151,7 @@ def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, over
     parts = [find_step(summary, measured_step(name, part), Window.MEASURED) for part in _PARTS]
     timed = [part for part in parts if part is not None and part.mean_us is not None and part.min_us is not None]
     if connect is None or lasted_s <= 0 or len(timed) < len(_PARTS) or timed[-1].count < LEAST_LOGINS:
-        raise NoFiguresError(f"it takes {LEAST_LOGINS} logins at least to tell how long they take")
+        raise NoFiguresError(f"at least {LEAST_LOGINS} logins are needed to know how long they take")
     failures = _failures(summary, name)
     never_came = failures.pop((Timing.BANNER, Outcome.BANNER_TIMEOUT), 0) if overflowed else 0
     attempted = connect.count - never_came

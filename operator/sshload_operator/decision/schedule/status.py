@@ -178,7 +178,7 @@ def _ready(facts: ScheduleFacts, schedule_times: ScheduleTimes) -> Finding:
     if facts.spec.suspend:
         return Finding(ConditionStatus.TRUE, ScheduleReason.SUSPENDED, "spec.suspend is set: no tests are started")
     if schedule_times.next_time is None:
-        message = "the schedule names no time that is still to come"
+        message = "the schedule has no time in the future"
         return Finding(ConditionStatus.FALSE, ScheduleReason.NEVER_FIRES, message)
     return Finding(ConditionStatus.TRUE, ScheduleReason.SCHEDULED, "tests are started as scheduled")
 
@@ -186,11 +186,11 @@ def _ready(facts: ScheduleFacts, schedule_times: ScheduleTimes) -> Finding:
 def _passed(last: _LastRun) -> Finding:
     match last.verdict:
         case None:
-            return Finding(ConditionStatus.UNKNOWN, ScheduleReason.NO_RUN_YET, "no run has come to an end yet")
+            return Finding(ConditionStatus.UNKNOWN, ScheduleReason.NO_RUN_YET, "no run has ended yet")
         case Verdict.PASSED:
             return Finding(ConditionStatus.TRUE, ScheduleReason.LAST_RUN_PASSED, "the last run passed")
         case Verdict.FAILED:
             return Finding(ConditionStatus.FALSE, ScheduleReason.LAST_RUN_FAILED, "the last run failed")
         case other:
-            message = f"the last run says nothing about the server: it is {other}"
+            message = f"the last run says nothing about the server: its verdict is {other}"
             return Finding(ConditionStatus.UNKNOWN, ScheduleReason.LAST_RUN_UNDECIDED, message)

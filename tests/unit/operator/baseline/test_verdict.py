@@ -69,14 +69,14 @@ def test_a_faster_run_passes() -> None:
 def test_what_the_noise_could_have_made_is_inconclusive_and_says_how_much_longer_it_takes() -> None:
     passes = against(slower(1.1, noise=0.2), finished(slower(1.0, noise=0.2)))
     assert passes.said() == ("Inconclusive", "WithinNoise")
-    assert "it takes a load 7.4 times as long, in both, for the noise to fall below 10 %" in passes.status["message"]
+    assert "both need a load 7.4 times as long for the noise to fall below 10 %" in passes.status["message"]
     assert "passed" not in passes.status["thresholds"][0]
 
 
 def test_a_run_near_the_limit_is_inconclusive_and_says_how_much_longer_it_takes() -> None:
     passes = against(slower(1.09), finished(slower(1.0)))
     assert passes.said() == ("Inconclusive", "WithinNoise")
-    assert "near the limit: it takes a load 2.4 times as long" in passes.status["message"]
+    assert "near the limit: both need a load 2.4 times as long" in passes.status["message"]
 
 
 def test_a_run_at_the_limit_is_told_that_no_length_decides_it() -> None:

@@ -242,7 +242,7 @@ def test_after_a_change_of_the_load_the_schedule_begins_anew() -> None:
 def test_a_schedules_first_test_says_that_the_next_is_held_against_it() -> None:
     passes = run_to_end(OF_SCHEDULE, slower(1.0), seen())
     assert passes.said() == ("Inconclusive", "NoBaseline")
-    assert "The next test is held against this one" in passes.status["message"]
+    assert "The next test is compared with this one" in passes.status["message"]
 
 
 def test_a_run_is_held_against_the_oldest_of_its_schedule_too() -> None:

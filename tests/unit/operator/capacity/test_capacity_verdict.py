@@ -273,7 +273,7 @@ def test_workers_of_one_pod_are_counted_in_pods_too() -> None:
 def test_a_generator_that_never_kept_up_takes_at_least_one_worker_more() -> None:
     judgement = judged(generator_limit(lower=None))
     assert judgement.verdict is Verdict.INVALID
-    assert "3 workers with a core each (spec.workers.replicas) or more would take 300 arrivals/s" in judgement.message
+    assert "300 arrivals/s would need 3 workers with a core each (spec.workers.replicas) or more" in judgement.message
     assert "the capacity is" not in judgement.message
 
 

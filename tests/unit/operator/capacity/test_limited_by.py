@@ -139,9 +139,9 @@ def test_below_its_stated_limit_nothing_is_short(trial: Trial) -> None:
 @pytest.mark.parametrize(
     ("managed", "said"),
     [
-        ({}, "what is left is the network"),
-        ({"proxy": {"kind": "haproxy"}}, "what is left is the proxy before it, the network"),
-        ({"gateway": {"policy": "pool"}}, "what is left is the gateway before it (its policy, its limits, its one"),
+        ({}, "what remains is the network"),
+        ({"proxy": {"kind": "haproxy"}}, "what remains is the proxy before it, the network"),
+        ({"gateway": {"policy": "pool"}}, "what remains is the gateway before it (its policy, its limits, its one"),
     ],
 )
 def test_where_nothing_is_short_what_stands_before_the_server_is_named_first(managed: Any, said: str) -> None:

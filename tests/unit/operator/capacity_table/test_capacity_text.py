@@ -60,7 +60,7 @@ def test_the_capacity_stands_with_its_bounds_and_what_limits_it() -> None:
 
 def test_where_nothing_was_short_it_says_what_may_have_been() -> None:
     text = lines(searched(passed(118), failed(121), lower=118, upper=121), target={"external": EXTERNAL})
-    assert any(line.strip().startswith("the target is not ours") for line in text)
+    assert any(line.strip().startswith("the target is external") for line in text)
 
 
 def test_a_bound_is_not_printed_as_a_capacity() -> None:

@@ -32,7 +32,7 @@ def test_a_search_that_can_be_judged_in_its_time_needs_no_caution(spec: Spec) ->
 
 def test_a_search_without_an_error_rate_is_told_what_it_does_not_see() -> None:
     (caution,) = cautions(plan(SEARCH_USERS))
-    assert "spec.thresholds has no errorRate: what the server refuses or drops counts in no latency" in caution
+    assert "spec.thresholds has no errorRate: connections that the server refuses or drops have no latency" in caution
 
 
 def test_a_burst_is_held_against_the_backlog_at_its_most() -> None:
@@ -45,8 +45,8 @@ def test_a_burst_is_held_against_the_backlog_at_its_most() -> None:
     [
         pytest.param(
             {**FINE, "thresholds": [latency(99, "login"), ERRORS, *FINE["thresholds"][2:]]},
-            "p99 of login below 1 s takes 299 samples, and of the 300 of the least trial, by chance or by failures,"
-            " only 297 may be left",
+            "p99 of login below 1 s takes 299 samples. The least trial makes 300, and"
+            " only 297 of them may remain, by chance",
             id="failures",
         ),
         pytest.param(
@@ -54,8 +54,8 @@ def test_a_burst_is_held_against_the_backlog_at_its_most() -> None:
                 changed({**SEARCH_ARRIVALS, "thresholds": [latency(90), ERRORS]} | {"baseline": None},
                         "load.capacity.arrivals.min", 1.2),
                 "load.capacity.arrivals.max", 50),
-            "p90 of total below 1 s takes 29 samples, and of the 36 of the least trial, by chance or by failures,"
-            " only 18 may be left",
+            "p90 of total below 1 s takes 29 samples. The least trial makes 36, and"
+            " only 18 of them may remain, by chance",
             id="chance",
         ),
     ],

@@ -140,7 +140,7 @@ def test_whole_tests_differences_are_told_before_those_of_steps() -> None:
 def test_latencies_of_unequal_survivors_are_cautioned() -> None:
     text = told(errorPercent=((60.0, 62.0, 61.0), (0.0, 0.0, 0.0)), total_p50Ms=DOUBLE)
     assert "errorPercent -61 points (" in text
-    assert text.endswith("Latencies are of successes only, and these are not the same share of both")
+    assert text.endswith("Latencies are those of successes only, and the share of successes differs")
 
 
 def test_nothing_that_can_be_compared_is_said() -> None:

@@ -196,7 +196,7 @@ def test_the_targets_credentials_are_never_shown_to_a_jump_host(tmp_path: Path) 
 
 def test_files_for_a_jump_host_that_the_test_does_not_have_are_refused(tmp_path: Path) -> None:
     own = replace(NOTHING, via={"elsewhere": Credentials()})
-    with pytest.raises(LocalRunError, match=r"elsewhere, and spec.via has none of that name"):
+    with pytest.raises(LocalRunError, match=r"elsewhere, but spec.via has no jump host of that name"):
         asyncio.run(prepare(plan(), own, tmp_path))
 
 

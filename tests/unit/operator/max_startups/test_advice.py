@@ -118,7 +118,7 @@ def test_an_external_target_has_a_recommendation_and_no_setting() -> None:
     found = told(quickstart(target={"external": EXTERNAL}, load=POISSON), 2_000, 230, min_us=50_000, mean_us=50_000.0)
     assert {"setting", "predictedDropPercent"} & set(found) == set()
     assert found["recommended"] == "37:30:100"
-    assert "which MaxStartups the target has is not known" in found["message"]
+    assert "the MaxStartups of the target is not known" in found["message"]
 
 
 def with_cpu(found: RunSummary, login_s: float, limit_cores: float | None) -> RunSummary:
@@ -147,7 +147,7 @@ def test_more_than_the_cpu_can_log_in_has_no_recommendation() -> None:
     """At 13 ms of CPU for a login, a core makes 77 in a second: the rest would wait for ever."""
     found = overloaded(login_s=0.013, limit_cores=1.0)
     assert "recommended" not in found
-    assert "No setting loses nothing" in found["message"]
+    assert "Every setting loses some" in found["message"]
     assert "100 connections come per second" in found["message"]
 
 
@@ -189,7 +189,7 @@ def test_without_figures_there_is_the_reason_and_no_figure() -> None:
     found = told(quickstart(), 20, 0)
     assert found == {
         "setting": "10:30:100",
-        "message": "no advice: it takes 30 logins at least to tell how long they take",
+        "message": "no advice: at least 30 logins are needed to know how long they take",
     }
 
 

@@ -72,7 +72,7 @@ def test_bursts_that_meet_logins_of_the_one_before_come_at_no_instant() -> None:
     burst = {"burst": {"connections": 60, "repeat": 3, "interval": "2s"}}
     (login,) = (step for step in steps(180, 0) if step.step == "login")
     slow = replace(of(180, 50), steps=(*logins(180, 50), replace(login, max_us=2_100_000)))
-    with pytest.raises(NoFiguresError, match=r"up to 2\.1 s, so that bursts met those who came 2 s before"):
+    with pytest.raises(NoFiguresError, match=r"up to 2\.1 s, so that each burst met logins of the burst 2 s before"):
         measured_logins(plan(quickstart(load=burst)), slow)
     once = {"burst": {**burst["burst"], "repeat": 1}}
     assert only(quickstart(load=once), slow).arrivals == Burst(60, 1)

@@ -146,7 +146,7 @@ def test_pushes_are_counted_by_how_they_ended_and_a_problem_is_logged_once(
     assert (counts["refused"], counts["unreachable"]) == (2, 0)
     origin = collector.url.removesuffix(PATH)
     assert [record.getMessage() for record in caplog.records if record.name.endswith("otlp.exporter")] == [
-        f"{origin} did not take the metrics, and gets them again: it answered 503",
+        f"{origin} did not accept the metrics, and they are sent again: it answered 503",
         f"{origin} takes the metrics again",
     ]
 

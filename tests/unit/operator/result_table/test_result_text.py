@@ -356,7 +356,7 @@ def test_each_program_in_the_path_has_a_line_of_what_it_used() -> None:
 def test_a_kernel_that_does_not_tell_how_long_the_workers_waited_for_a_cpu_is_named() -> None:
     generator = {"workersExpected": 2, "workersConnected": 2, "cpuPercent": 12.0}
     told = {**generator, "runDelayPercent": 1.0}
-    missing = "this kernel does not tell how long it waited for a CPU"
+    missing = "this kernel does not report how long it waited for a CPU"
     assert missing in result_text({**FINISHED, "results": {**RESULTS, "generator": generator}})
     assert missing not in result_text({**FINISHED, "results": {**RESULTS, "generator": told}})
     assert missing not in result_text(FINISHED)

@@ -26,10 +26,10 @@ def judged(failure: LoginFailure, *, managed: bool = False) -> Judgement:
 @pytest.mark.parametrize(
     ("outcome", "reason", "words"),
     [
-        (None, Reason.TARGET_NAME_UNKNOWN, "leads to no address"),
+        (None, Reason.TARGET_NAME_UNKNOWN, "has no address"),
         (Outcome.REFUSED, Reason.TARGET_UNREACHABLE, "refused the connection"),
         (Outcome.CONNECT_TIMEOUT, Reason.TARGET_UNREACHABLE, "spec.client.timeouts.connect"),
-        (Outcome.CONNECT_FAILED, Reason.TARGET_UNREACHABLE, "could not be connected to"),
+        (Outcome.CONNECT_FAILED, Reason.TARGET_UNREACHABLE, "the connection to"),
         (Outcome.BANNER_TIMEOUT, Reason.TARGET_UNREACHABLE, "spec.client.timeouts.banner"),
         (Outcome.RESET_BEFORE_BANNER, Reason.TARGET_UNREACHABLE, "closed the connection"),
         (Outcome.CHANNEL_REFUSED, Reason.TARGET_UNREACHABLE, "PermitOpen"),

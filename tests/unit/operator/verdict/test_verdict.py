@@ -190,7 +190,7 @@ def test_a_load_that_was_ended_early_says_when_and_why_beside_its_verdict() -> N
     judgement = judged(cut_short, {**ERRORS_BELOW_1_PERCENT, "abortOnFail": True})
     assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
     assert "error rate below 1 %, but it was 100 % (30 of 30)" in judgement.message
-    assert "The load was ended 7.5 s after its start in place of 35 s" in judgement.message
+    assert "The load was ended 7.5 s after its start instead of 35 s" in judgement.message
 
 
 @pytest.mark.parametrize(
