@@ -173,10 +173,10 @@ class PoolConfig(_Section):
     waiting: Count = Field(default=2_000, description="Requests that may wait for a session.")
     wait_s: Seconds = Field(default=10.0, description="How long a request waits for a session, login included.")
     login_s: Seconds = Field(default=10.0, description="How long a login may take.")
-    idle_s: Seconds = Field(default=60.0, description="After how long without a session a connection is closed.")
-    age_s: Seconds = Field(default=3_600.0, description="After how long a connection gets no more sessions.")
+    idle_s: Seconds = Field(default=60.0, description="After this time without a session, a connection is closed.")
+    age_s: Seconds = Field(default=3_600.0, description="After this time, a connection gets no more sessions.")
     refusal_pause_s: float = Field(
-        default=10.0, ge=0, le=3_600, description="How long a login that was refused is not tried again."
+        default=10.0, ge=0, le=3_600, description="How long the gateway waits before it repeats a refused login."
     )
 
     def limits(self) -> Limits:
@@ -188,7 +188,7 @@ class RequestLimits(_Section):
     """What one caller and one request may use."""
 
     requests_per_second: float = Field(
-        default=20.0, gt=0, le=100_000, description="Requests of one caller in the long run, by each process."
+        default=20.0, gt=0, le=100_000, description="Requests of one caller per second on average, in each process."
     )
     requests_at_once: Count = Field(default=40, description="Requests of one caller in a burst.")
     under_way: Count = Field(default=40, description="Requests of one caller that are under way at the same time.")
@@ -204,14 +204,16 @@ class RequestLimits(_Section):
 class LoadConfig(_Section):
     """Who may start SSHLoadTests by `POST /sshapi/v2/load`, and where. Without this section nobody may."""
 
-    claim: str = Field(min_length=1, max_length=255, description="The claim of a token that says who may.")
+    claim: str = Field(
+        min_length=1, max_length=255, description="The claim of a token that decides who may start tests."
+    )
     namespaces: dict[Annotated[str, Field(min_length=1, max_length=255)], Namespace] = Field(
-        min_length=1, description="From what the claim says, a text, to the namespace of the tests."
+        min_length=1, description="A map from the text of the claim to the namespace of the tests."
     )
     per_minute: Count = Field(default=6, description="Tests of one caller, by each process.")
     body_bytes: int = Field(default=65_536, ge=1_024, le=1024 * 1024, description="Of a spec.")
     pages_url: str = Field(
-        default="", pattern=r"^(https?://[^\s?#]+[^\s?#/])?$", description="Where the operator's pages are, for links."
+        default="", pattern=r"^(https?://[^\s?#]+[^\s?#/])?$", description="The URL of the operator's pages, for links."
     )
     api_server: str = Field(
         default="https://kubernetes.default.svc", pattern=r"^https://[^\s/?#@]+$", description="The API server."
@@ -220,7 +222,7 @@ class LoadConfig(_Section):
         default=Path(_ACCOUNT, "token"), description="The token of the account that creates tests."
     )
     ca_file: Annotated[Path, Field(strict=False)] = Field(
-        default=Path(_ACCOUNT, "ca.crt"), description="The certificates that the API server's is held against."
+        default=Path(_ACCOUNT, "ca.crt"), description="The CA certificates to verify the API server's certificate with."
     )
 
 
@@ -256,7 +258,7 @@ def read_config(text: str) -> Config:
         where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError(f"is not YAML{where}: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError of dates and numbers that are none
-        raise ConfigError("is not YAML, or has a date or a number that is none, or is nested too deeply") from None
+        raise ConfigError("is not YAML, or has an invalid date or number, or is nested too deeply") from None
     try:
         return Config.model_validate(document)
     except ValidationError as error:
@@ -274,7 +276,7 @@ def _database_url(text: str) -> sa.URL:
     except (sa.exc.ArgumentError, ValueError):
         raise ValueError("is no URL of a database") from None  # what it says has the text, and that a password
     if url.drivername not in ("sqlite", "postgresql"):
-        raise ValueError("begins neither with sqlite:/// nor with postgresql://")
+        raise ValueError("must begin with sqlite:/// or postgresql://")
     if url.drivername == "sqlite" and not url.database:
         raise ValueError("names no file: write sqlite:////var/lib/sshload-gateway/credentials.db")
     return url

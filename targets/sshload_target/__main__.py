@@ -113,7 +113,7 @@ def _parse(argv: Sequence[str]) -> Arguments:
         description="Runs an sshd that is to be measured, with its keys and fixtures, and counts what it sees.",
     )
     parser.add_argument("--config", type=Path, required=True, help="TargetConfig as JSON")
-    parser.add_argument("--termination-log", type=Path, help="file that takes the reason of a failure")
+    parser.add_argument("--termination-log", type=Path, help="file for the reason of a failure")
     parser.add_argument("--stats-host", default="", help="address of the HTTP server, all by default")
     parser.add_argument("--listen-address", default="", help="address of sshd, all by default")
     parser.add_argument("--sshd", type=Path, help="the sshd to run, by default the one on the path")

@@ -75,7 +75,7 @@ class _Answers:
                 from sshload_target import metrics  # noqa: PLC0415 - few targets are asked for them
 
                 return _Answer(HTTPStatus.OK, metrics.CONTENT_TYPE, metrics.metrics(self._observed))
-        return _text(HTTPStatus.NOT_FOUND, "there are /healthz, /readyz, /stats and /metrics\n")
+        return _text(HTTPStatus.NOT_FOUND, "the paths are /healthz, /readyz, /stats and /metrics\n")
 
 
 def _text(status: HTTPStatus, text: str) -> _Answer:

@@ -34,7 +34,7 @@ class _TargetCollector(Collector):
         yield _counter("auth_failed", "Connections that had named a user and ended without a login.", stats.auth_failed)
         dropped = CounterMetricFamily(
             "sshload_target_dropped",
-            "Connections that sshd dropped before its banner, as its log tells.",
+            "Connections that sshd dropped before its banner, by its log.",
             labels=["reason"],
         )
         dropped.add_metric([DropReason.MAX_STARTUPS.value], stats.dropped_max_startups)
@@ -42,13 +42,13 @@ class _TargetCollector(Collector):
         yield dropped
         yield _gauge(
             "dropped_is_lower_bound",
-            "Whether sshd may have dropped more than its log tells (1) or not (0).",
+            "Whether sshd may have dropped more than its log reports (1) or not (0).",
             int(stats.dropped_is_lower_bound),
         )
         yield _gauge("sessions", "Logged-in connections that are open.", stats.sessions)
         yield _counter("cpu_seconds", "CPU time of the container, user and system.", stats.cpu_s)
         yield _counter(
-            "cpu_throttled_seconds", "Time for which the CPU limit held the container up.", stats.cpu_throttled_s
+            "cpu_throttled_seconds", "Time for which the CPU limit held the container back.", stats.cpu_throttled_s
         )
         if stats.machine_cpu is not None:
             text = "CPU time that the machine's host gave to others, of all its CPUs."
@@ -63,7 +63,11 @@ class _TargetCollector(Collector):
         )
         yield from (_gauge(name, text, limit) for name, text, limit in limits if limit is not None)
         yield _counter("oom_kills", "Processes that were killed for lack of memory.", stats.oom_kills)
-        yield _counter("refused_forks", "Processes that could not be started for their limit.", stats.refused_forks)
+        yield _counter(
+            "refused_forks",
+            "Processes that could not be started because of the limit of processes.",
+            stats.refused_forks,
+        )
         yield _counter(
             "listen_overflows",
             "Connections lost to full listen backlogs in the network namespace since the target's start.",

@@ -96,13 +96,13 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     if is_not_below(tried.failed if is_sound else _sure_failures(load, summary), tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=False))
     if is_sound:
-        doubt = f"{words} cannot be told: it was {observed}. {_remedy(threshold, tried)}"
+        doubt = f"{words} cannot be judged: it was {observed}. {_remedy(threshold, tried)}"
         return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=rate < threshold.below)
     if _is_surely_below(threshold.below, tried, load, summary):
         return Judged(ThresholdResult(words, observed, passed=True))
     doubt = (
-        f"{words} cannot be judged: it was {observed}, of which the generator's own delays may have made or kept away "
-        f"some (timeouts, and refusals of connections that came together)"
+        f"{words} cannot be judged: it was {observed}, and the generator's own delays may have caused or prevented"
+        f" some of these failures (timeouts, and refusals of connections that came together)"
     )
     return Judged(ThresholdResult(words, observed, None), doubt=doubt)
 

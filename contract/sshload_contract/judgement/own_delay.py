@@ -121,10 +121,10 @@ def _start_delay(starts: StepStats | None, percentile: float | None) -> int:
 
 def _figures(summary: RunSummary, start_max_us: int) -> str:
     generator = summary.generator
-    waited = "how long it waited for a CPU, this kernel does not tell"
+    waited = "this kernel does not report how long it waited for a CPU"
     if generator.run_delay_share is not None:
         waited = f"for {generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
-    used = "how much CPU it used is not known of a run of less than a second"
+    used = "its CPU use is not known, because the run took less than a second"
     if generator.cpu_share is not None:
         used = f"a worker used {generator.cpu_share:.0%} of its core in its busiest second"
     return (

@@ -129,7 +129,7 @@ def _judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary)
     if value_us - ADDED_DELAYS * delay.largest_us >= limit_us:
         return Judged(ThresholdResult(words, observed, passed=False))
     if _is_surely_met(threshold, value_us, delay, load, summary):
-        caution = f"{words}: it was {observed}, which may contain delays of the generator's own"
+        caution = f"{words}: it was {observed}, which may include the generator's own delays"
         return Judged(ThresholdResult(words, observed, passed=True), caution=caution)
     doubt = f"{words} cannot be judged: it was {observed}, and the generator's own delays may have made the difference"
     return Judged(ThresholdResult(words, observed, None), doubt=doubt)
@@ -142,8 +142,8 @@ def _judge_sound(words: str, observed: str, value_us: float, limit_us: float, de
     if value_us - SOUND_ADDED_DELAYS * delay_us >= limit_us:
         return Judged(ThresholdResult(words, observed, passed=False))
     doubt = (
-        f"{words} cannot be judged: it was {observed}, too near to the limit for delays of the generator's own of "
-        f"{duration_in_words(delay_us)}"
+        f"{words} cannot be judged: it was {observed}, too near to the limit, because the generator's own delays may"
+        f" be {duration_in_words(delay_us)}"
     )
     return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=value_us < limit_us)
 

@@ -74,8 +74,8 @@ def _disagreements(summary: RunSummary) -> Iterator[str]:
     load, total = summary.load, total_step(summary, Window.MEASURED)
     if load.scheduled != load.started + load.dropped:
         yield (
-            f"{load.scheduled} iterations were due, but {load.started} begun and {load.dropped} dropped. "
-            f"Samples were lost: run again"
+            f"{load.scheduled} iterations were due, but {load.started} were begun and {load.dropped} dropped."
+            f" Samples were lost: run again"
         )
     if load.started != load.succeeded + load.failed:
         yield (
@@ -117,8 +117,8 @@ def _ports_used_up(summary: RunSummary) -> Defect | None:
     if available <= 0 or used <= PORTS_SHARE_LIMIT * available:
         return None
     message = (
-        f"a worker used {used} of its {available} source ports (limit {PORTS_SHARE_LIMIT:.0%}), so connections waited "
-        f"for ports and not for the server. Use more pods (spec.workers.replicas): each has a source address of its own"
+        f"a worker used {used} of its {available} source ports (limit {PORTS_SHARE_LIMIT:.0%}), so connections waited"
+        f" for ports and not for the server. Use more pods (spec.workers.replicas): each has its own source address"
     )
     return Defect(Invalidity.SOURCE_PORTS_USED_UP, message)
 
@@ -135,8 +135,8 @@ def figures_spoiled(summary: RunSummary, slept_s: float = 0.0) -> Defect | None:
     if not delay.is_cpu_used_up and delay.p99_us <= limit_us:
         return None
     message = (
-        f"latencies may contain {delay.p99_us / 1_000:.1f} ms of the generator's own delay and more (limit "
-        f"{limit_us / 1_000:.1f} ms, and {CPU_SHARE_LIMIT:.0%} of a core): {delay.advice}"
+        f"latencies may include {delay.p99_us / 1_000:.1f} ms of the generator's own delay and more (limit"
+        f" {limit_us / 1_000:.1f} ms, and {CPU_SHARE_LIMIT:.0%} of a core): {delay.advice}"
     )
     return Defect(delay.invalidity, message)
 

@@ -168,7 +168,7 @@ def _name(cursor: str) -> bytes:
     try:
         return base64.b64decode(cursor, altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        fault = {"loc": ("query", "after"), "msg": "is not the next of another page", "type": "value_error"}
+        fault = {"loc": ("query", "after"), "msg": "is not the next of an earlier page", "type": "value_error"}
         raise RequestValidationError([fault]) from None
 
 

@@ -27,7 +27,7 @@ class _Shape(BaseModel):
 
 def _free(name: str) -> str:
     if name in RESERVED:
-        raise ValueError(f"{name} is no name for a credential: the API has it for itself")
+        raise ValueError(f"{name} cannot be the name of a credential: the API reserves it")
     return name
 
 
@@ -49,7 +49,7 @@ class CredentialRequest(_Shape):
     """A login to store."""
 
     name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63), AfterValidator(_free)] = Field(
-        description="What to call it in paths. A name that exists gets a new version."
+        description="Its name in paths. A name that exists gets a new version."
     )
     host: str = Field(min_length=1, max_length=253, description="A DNS name or an address.")
     port: int = Field(default=22, ge=1, le=65_535)
@@ -87,8 +87,8 @@ class StartedLoad(_Shape):
 
     name: str
     namespace: str
-    command: str = Field(description="What shows how it stands.")
-    page: str | None = Field(description="Its page, null where the gateway knows of none.")
+    command: str = Field(description="The command that shows its state.")
+    page: str | None = Field(description="The URL of its page, null where the gateway knows none.")
 
 
 class CommandRequest(_Shape):
@@ -102,7 +102,7 @@ class CommandRequest(_Shape):
         default="utf-8", description="Of stdin, stdout and stderr. With utf-8, other bytes come as U+FFFD."
     )
     timeout_seconds: float | None = Field(
-        default=None, gt=0, le=86_400, description="At most what the gateway allows, which is the default too."
+        default=None, gt=0, le=86_400, description="At most the gateway's limit, which is also the default."
     )
 
     @model_validator(mode="after")
@@ -121,9 +121,9 @@ class CommandRequest(_Shape):
 class Timings(_Shape):
     """How long the parts of a request took, in seconds."""
 
-    wait_seconds: float = Field(description="Until there was a session, a login included.")
+    wait_seconds: float = Field(description="The time until there was a session, a login included.")
     login_seconds: float | None = Field(description="The login of the connection, null where it was open before.")
-    command_seconds: float = Field(description="From asking for a channel to the end of the command.")
+    command_seconds: float = Field(description="The time from the request of a channel to the end of the command.")
 
 
 class CommandAnswer(_Shape):

@@ -89,8 +89,8 @@ class Destinations:
         for address in found:
             why = address_refusal(self.allow_list, address, port)
             if why:
-                _LOG.warning("%s leads to %s, which %s", host, address, why)
-                what = f"{host} leads to an address that this gateway does not connect to"
+                _LOG.warning("%s resolves to %s, which %s", host, address, why)
+                what = f"{host} resolves to an address that this gateway does not connect to"
                 raise LoginError(LoginFailure.NOT_ALLOWED, what)
         if not found:
             raise LoginError(LoginFailure.UNRESOLVED, f"the name {host} has no address")

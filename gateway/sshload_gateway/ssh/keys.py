@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.dsa import DSAPrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPrivateNumbers
 
 _PUBLIC_KEY: Final = re.compile(r"[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( [^\n]*)?\n?")
-_NO_PRIVATE_KEY: Final = "is no private key in OpenSSH's format or PEM"
+_NO_PRIVATE_KEY: Final = "is not a private key in OpenSSH's format or PEM"
 _NO_HOST_KEY: Final = 'is no host key: write the type and the key, as in "ssh-ed25519 AAAA..."'
 _RSA_BITS: Final = range(2_048, 8_192 + 1)
 _RSA_EXPONENTS: Final = range(3, 2**32, 2)

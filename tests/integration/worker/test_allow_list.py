@@ -170,7 +170,7 @@ def test_a_name_that_leads_to_a_denied_address_ends_the_run_before_any_connectio
     ):
         summary = run.summary()
     assert summary.end is RunEnd.TARGET_NOT_ALLOWED
-    assert f"{NAME} port {farm.port} leads to {DENIED}, which is in 127.0.0.0/8 (loopback)" in summary.message
+    assert f"{NAME} port {farm.port} resolves to {DENIED}, which is in 127.0.0.0/8 (loopback)" in summary.message
     assert summary.load.started == 0
     assert "Connection from" not in farm.log
 
@@ -186,7 +186,7 @@ def test_a_name_that_leads_into_a_range_of_the_installers_ends_the_run(farm: Ssh
     ):
         summary = run.summary()
     assert summary.end is RunEnd.TARGET_NOT_ALLOWED
-    assert "leads to 192.0.2.7, which is in 192.0.2.0/24 (the cluster's services)" in summary.message
+    assert "resolves to 192.0.2.7, which is in 192.0.2.0/24 (the cluster's services)" in summary.message
 
 
 def test_no_search_list_puts_a_name_below_a_domain_of_the_cluster(farm: SshServer, tmp_path: Path) -> None:

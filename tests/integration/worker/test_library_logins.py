@@ -95,7 +95,7 @@ def test_a_command_of_which_the_server_tells_no_exit_status_is_an_outcome_of_its
     done = run_once(replace(config, scenario=scenario(*steps)))
     assert (done.outcome, done.failed_step) == (Outcome.NO_EXIT_STATUS, "untold.command"), done
     assert done.steps["told.command"] is Outcome.OK
-    assert done.message.startswith("the server told no exit status")
+    assert done.message.startswith("the server sent no exit status")
 
 
 @each_by(*METHODS)

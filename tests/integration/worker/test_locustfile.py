@@ -310,7 +310,7 @@ def test_a_run_of_which_every_task_fails_comes_to_its_end(sshd: SshServer, tmp_p
         pytest.param("class A(SSHUser):\n    pass\n", "line 2: A has no task", id="no task"),
         pytest.param(
             "from locust import User\nclass A(User):\n    @task\n    def work(self): pass\n",
-            "line 3: A is no SSHUser",
+            "line 3: A is not an SSHUser",
             id="another kind of user",
         ),
         pytest.param(
@@ -438,7 +438,7 @@ def test_plain_locust_is_told_what_it_needs(sshd: SshServer) -> None:
     said, _ = plain_locust(EXAMPLE, "http://127.0.0.1")
     assert "expected ssh://user@host" in said
     said, _ = plain_locust(EXAMPLE, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}")
-    assert "$SSHLOAD_PRIVATE_KEY is to hold the path of the private key" in said
+    assert "$SSHLOAD_PRIVATE_KEY must hold the path of the private key" in said
 
 
 def test_steps_outside_of_an_iteration_are_an_error(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_logins_before_the_load_that_the_target_never_tells_of_are_named_in_the_
         settling = Settling(url, nobody, idle_timeout_s=0.0)
         settling.settle()
         settling.expect(2)
-        assert settling.settle() == "when the trial began, the target had yet to tell of 2 earlier logins"
+        assert settling.settle() == "when the trial began, the target had not yet reported 2 earlier logins"
 
 
 def test_processes_that_were_there_before_the_first_trial_are_the_targets_own() -> None:

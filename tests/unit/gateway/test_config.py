@@ -42,7 +42,7 @@ def test_all_problems_are_named_at_once_with_their_places() -> None:
 @pytest.mark.parametrize(
     ("section", "value", "why"),
     [
-        ("database", {"url": "mysql://host/db"}, "begins neither"),
+        ("database", {"url": "mysql://host/db"}, "must begin with sqlite:///"),
         ("database", {"url": "postgresql://me:canary@host/db"}, "put the whole URL into a file"),
         ("database", {"url": "postgresql://me:canary@host:port/db"}, "no URL"),
         ("database", {}, "either url or urlFile"),

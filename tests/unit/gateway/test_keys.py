@@ -61,13 +61,13 @@ def test_an_rsa_key_within_the_limits_costs_no_test_of_its_factors() -> None:
 
 @pytest.mark.parametrize("factors", [(2**2_203 - 1, 2**1_103 - 1), (2**2_203 - 1, 3 * (2**1_279 - 1))])
 def test_an_rsa_key_whose_factors_are_no_primes_is_refused(factors: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="is no private key"):
+    with pytest.raises(ValueError, match="is not a private key"):
         read_private_key(_rsa_key(*factors))
 
 
 @pytest.mark.parametrize("change", [{"d": 3}, {"dmp1": 3}, {"dmq1": 3}, {"iqmp": 3}])
 def test_an_rsa_key_whose_numbers_do_not_belong_together_is_refused(change: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="is no private key"):
+    with pytest.raises(ValueError, match="is not a private key"):
         read_private_key(_rsa_key(2**2_203 - 1, 2**2_281 - 1, **change))
 
 

@@ -47,7 +47,7 @@ def test_a_payload_that_comes_back_is_known_again_in_whatever_pieces(size_bytes:
 def test_a_single_byte_that_differs_is_named(at: int, piece_bytes: int) -> None:
     changed = bytearray(payload(2 * BLOCK_BYTES + 100))
     changed[at] ^= 1
-    assert mismatch(len(changed), bytes(changed), piece_bytes) == f"byte {at} came back other than it was written"
+    assert mismatch(len(changed), bytes(changed), piece_bytes) == f"byte {at} came back different from what was written"
 
 
 def test_the_first_of_many_differing_bytes_is_named() -> None:

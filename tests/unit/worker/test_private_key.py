@@ -94,8 +94,8 @@ def test_a_passphrase_that_is_not_needed_does_no_harm(tmp_path: Path) -> None:
     [
         pytest.param(b"", "is empty", id="nothing"),
         pytest.param(b" \n", "is empty", id="space"),
-        pytest.param(b"hello", "is no private key", id="another text"),
-        pytest.param(b"\x00\xff" * 50, "is no private key", id="bytes"),
+        pytest.param(b"hello", "is not a private key", id="another text"),
+        pytest.param(b"\x00\xff" * 50, "is not a private key", id="bytes"),
         pytest.param(b"ssh-ed25519 AAAA me", "holds a public key", id="a public key"),
         pytest.param(b"PuTTY-User-Key-File-3: ssh-ed25519\n", "puttygen", id="PuTTY's format"),
         pytest.param(b"-----BEGIN OPENSSH PRIVATE KEY-----\n", "is damaged", id="only the first line"),

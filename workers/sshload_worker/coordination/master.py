@@ -206,7 +206,7 @@ class Master:
             self.end_early(RunEnd.TARGET_UNREACHABLE, f"the target was not ready{again} {waited}: {problem}")
         else:
             absent = ", ".join(str(index) for index in self.worker_registry.absent)
-            self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
+            self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not connect {waited}")
 
     def _run_trial(self, target_activity: str) -> bool:
         """Order the start, follow the trial to its end, and judge it; return False where there is no more time for it.
@@ -289,7 +289,7 @@ class Master:
             self._wait(min(SNAPSHOT_INTERVAL_S, max(deadline_s - monotonic(), 0)))
             self._note_losses()
         if not self.worker_registry.all_done:
-            self.end_early(RunEnd.WORKER_LOST, "a worker's final report did not come")
+            self.end_early(RunEnd.WORKER_LOST, "a worker's final report did not arrive")
 
     def _note_losses(self) -> None:
         self.worker_registry.note_silence(monotonic())

@@ -94,8 +94,8 @@ class _RunCollector(Collector):
             ("sshload_iterations_in_flight", "Iterations under way", sum(report.in_flight for report in reports)),
             ("sshload_users", "Users of a closed load", sum(report.users for report in reports)),
             ("sshload_held_sessions", "Sessions held", sum(report.held for report in reports)),
-            ("sshload_workers_connected", "Workers that have come", worker_registry.connected),
-            ("sshload_workers_expected", "Workers that are to come", self._master.config.workers),
+            ("sshload_workers_connected", "Workers that have connected", worker_registry.connected),
+            ("sshload_workers_expected", "Workers that are expected", self._master.config.workers),
             ("sshload_workers_lost", "Workers lost during the run", len(worker_registry.losses)),
             *(_health(worst_health(report.health for report in reports)) if reports else ()),
         ):

@@ -101,7 +101,7 @@ class Settling:
         more = max(stats.processes - self._processes_before, 0)
         if not stats.sessions and not more:
             untold = max(self._accepted_before + self._logins - stats.accepted, 0)
-            return f"when the trial began, the target had yet to tell of {untold} earlier logins" if untold else ""
+            return f"when the trial began, the target had not yet reported {untold} earlier logins" if untold else ""
         return (
             f"when the trial began, the target still had {stats.sessions} sessions open and {more} processes more than "
             f"before the first trial"

@@ -43,7 +43,7 @@ def load_users(path: str) -> tuple[type[SSHUser], ...]:
         raise GeneratorFaultError(f"{name}{_locustfile_line(error, path)}: {_describe_error(error)}") from None
     if shapes:
         raise GeneratorFaultError(
-            f"{name}: {type(shapes[0]).__name__} is not used: the test's load says how many users"
+            f"{name}: {type(shapes[0]).__name__} is not used: the test's load sets the number of users"
         )
     if not found:
         raise GeneratorFaultError(f"{name} has no subclass of SSHUser")
@@ -72,15 +72,15 @@ def _describe_error(error: BaseException) -> str:
 
 def _problem(user_class: type[User]) -> str:
     if not issubclass(user_class, SSHUser):
-        return "is no SSHUser, and nothing that it does would be measured"
+        return "is not an SSHUser, so nothing that it does would be measured"
     if not user_class.tasks:
         return "has no task: mark a method with @task"
     if any(inspect.isclass(task) and issubclass(task, TaskSet) for task in user_class.tasks):
         return "has a TaskSet for a task: an iteration is one task, so make it a method"
     if user_class.fixed_count:
-        return "has a fixed_count: the test's load says how many users there are, weight says which"
+        return "has a fixed_count: the test's load sets the number of users, and weight sets their shares"
     if user_class.weight <= 0:
-        return f"has weight {user_class.weight}: it is to be above 0"
+        return f"has weight {user_class.weight}: it must be above 0"
     return ""
 
 

@@ -92,7 +92,7 @@ def _login(host: str) -> Login:
     if place.scheme != "ssh" or not place.hostname or not place.username:
         raise GeneratorFaultError(f"--host is {host!r}: expected ssh://user@host or ssh://user@host:port")
     if PRIVATE_KEY_VARIABLE not in os.environ:
-        raise GeneratorFaultError(f"${PRIVATE_KEY_VARIABLE} is to hold the path of the private key")
+        raise GeneratorFaultError(f"${PRIVATE_KEY_VARIABLE} must hold the path of the private key")
     target = Endpoint(
         host=place.hostname,
         port=place.port or _SSH_PORT,

@@ -86,7 +86,7 @@ def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
 def read_file(path: str, role: str) -> bytes:
     """Return a file's content; raises GeneratorFaultError, which calls it `role`."""
     if not path:
-        raise GeneratorFaultError(f"{role} is needed, and not given")
+        raise GeneratorFaultError(f"{role} is needed, but not given")
     try:
         return Path(path).read_bytes()
     except OSError as error:

@@ -73,7 +73,7 @@ def read_private_key(data: bytes, passphrase: str, role: str) -> PrivateKey:
         return key or _decrypted(text, passphrase, role)
     if text.startswith(_PEM_BEGIN):
         return _decrypted(text, passphrase, role)
-    raise GeneratorFaultError(f"{role} is no private key in OpenSSH's, PEM or PKCS #8 format")
+    raise GeneratorFaultError(f"{role} is not a private key in OpenSSH's, PEM or PKCS #8 format")
 
 
 def agent_identity(key: PrivateKey) -> bytes:
@@ -161,7 +161,7 @@ def _load(text: bytes, passphrase: str, role: str) -> Any:
     except (ValueError, TypeError):
         if encrypted:
             raise GeneratorFaultError(
-                f"{role} cannot be decrypted: the passphrase is another, or the file damaged"
+                f"{role} cannot be decrypted: the passphrase is wrong, or the file is damaged"
             ) from None
         raise GeneratorFaultError(f"{role} is damaged, or no private key") from None
 

@@ -58,7 +58,7 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     Raises GeneratorFaultError where it cannot be made, or the target is a gateway.
     """
     if isinstance(config.target, GatewayEndpoint):
-        raise GeneratorFaultError("the target is a gateway: nobody logs in to it")
+        raise GeneratorFaultError("the target is a gateway: workers do not log in to it")
     return prepare_login_at(config.target, config.via, config.client, addresses)
 
 
@@ -94,7 +94,7 @@ def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], firs
     if server in listed:
         for _, (address, *_) in addresses:
             why = address_refusal(allow_list, ip_address(str(address)), server.port)
-            _refuse(server, f"leads to {address}, which ", why)
+            _refuse(server, f"resolves to {address}, which ", why)
     return addresses
 
 
@@ -162,7 +162,5 @@ def _host_keys(server: Endpoint, library: Library, role: str) -> HostKeys:
             " certificates: add the host key's own line, or take another client.library"
         )
     if keys.accepted and not keys.algorithms:
-        raise GeneratorFaultError(
-            f"{role}: known_hosts knows {server.host} only by types of keys that nobody can check"
-        )
+        raise GeneratorFaultError(f"{role}: known_hosts has only keys of unsupported types for {server.host}")
     return keys

@@ -254,7 +254,7 @@ def test_what_is_no_name_is_not_asked_for(stored: StoredObjects, ask: Any, words
     kept = stored.put(TESTS, "one", finished("Passed"))
     ended = ask(*words)
     assert ended.code == ExitCode.USAGE
-    assert "is no name of an object" in ended.err
+    assert "is not the name of an object" in ended.err
     assert kept["spec"] == {}
 
 

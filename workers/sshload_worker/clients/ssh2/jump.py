@@ -145,7 +145,7 @@ class TunnelDescriptor(Descriptor):
             channel = driver.until_opened(Timing.CONNECT, driver.session.direct_tcpip_ex, host, port, *_ORIGIN)
         except StepFailure as failure:
             raise StepFailure(
-                failure.outcome, f"the jump host gave no way to {host}:{port}: {failure.message}"
+                failure.outcome, f"the jump host did not forward to {host}:{port}: {failure.message}"
             ) from None
         self._pump = Pump(driver, channel, self._far)
         self._pumping = gevent.spawn(self._pump.run)

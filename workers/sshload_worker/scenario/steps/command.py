@@ -79,5 +79,5 @@ def check_end(end: CommandEnd, expect_exit_code: int) -> None:
     if end.signal:
         raise StepFailure(Outcome.KILLED_BY_SIGNAL, f"killed by signal {end.signal}: {stderr}".rstrip(": "))
     if end.exit_code is None:
-        raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server told no exit status: {stderr}".rstrip(": "))
+        raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server sent no exit status: {stderr}".rstrip(": "))
     raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))

@@ -157,7 +157,7 @@ class PackCheck:
     def mismatch(self) -> str:
         """Return the defect of the pack, once all of it was seen; "" where there is none."""
         if self._start != _PACK_START:
-            return "what came is no git pack"
+            return "what came is not a git pack"
         if self._tail != self._digest.digest():
             return f"the pack ends with {self._tail.hex()}, its digest is {self._digest.hexdigest()}"
         return ""

@@ -120,7 +120,7 @@ class PayloadCheck:
         if self._count != self._size_bytes:
             return f"{self._count} bytes came back of {self._size_bytes} that were written"
         if self._differs_at is not None:
-            return f"byte {self._differs_at} came back other than it was written"
+            return f"byte {self._differs_at} came back different from what was written"
         return ""
 
 
