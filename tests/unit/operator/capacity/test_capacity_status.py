@@ -156,7 +156,7 @@ def test_an_external_target_is_short_of_nothing_that_is_known() -> None:
         "limitedBy"
     ]
     assert limit["shortOf"] == []
-    assert "not ours" in limit["message"]
+    assert "external" in limit["message"]
 
 
 def test_of_too_many_trials_the_last_are_kept() -> None:

@@ -262,7 +262,7 @@ def test_workers_that_had_idle_cpu_lack_no_cores_but_the_time_that_others_took(s
     judgement = judged(found)
     assert outcome(judgement) == (Verdict.INVALID, Reason.LATE_ARRIVALS)
     assert told in judgement.message
-    assert "would take about" not in judgement.message
+    assert "would need about" not in judgement.message
 
 
 def test_workers_of_one_pod_are_counted_in_pods_too() -> None:
@@ -322,7 +322,7 @@ def test_stolen_cpu_time_takes_another_machine_and_is_not_taken_for_the_generato
     judgement = judged(searched(*below, *[invalid(300, stolen)] * 12, end=SearchEnd.GENERATOR_LIMIT, lower=240))
     assert outcome(judgement) == (Verdict.INVALID, Reason.CPU_STOLEN)
     assert "trials at 300 arrivals/s cannot be judged (12 of 12). Use another machine" in judgement.message
-    assert "would take about" not in judgement.message
+    assert "would need about" not in judgement.message
 
 
 _AMOUNTS = (10.0, 100.0, 118.0, 121.0, 500.0)

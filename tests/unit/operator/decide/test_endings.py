@@ -125,7 +125,9 @@ def test_a_target_behind_a_proxy_takes_logins_when_both_are_ready(proxied: Passe
     assert (proxied.status["phase"], proxied.condition("TargetReady")["status"]) == ("PreparingTarget", "Unknown")
     proxied.run(TARGET, PROXY, after_s=1)
     assert (proxied.status["phase"], proxied.condition("TargetReady")["status"]) == ("StartingWorkers", "True")
-    assert "quickstart-target takes logins through pod quickstart-proxy" in proxied.condition("TargetReady")["message"]
+    assert (
+        "quickstart-target accepts logins through pod quickstart-proxy" in proxied.condition("TargetReady")["message"]
+    )
 
 
 def test_a_proxy_that_never_becomes_ready_is_named(proxied: Passes) -> None:
@@ -216,7 +218,7 @@ def test_a_target_behind_a_gateway_takes_logins_when_both_are_ready(before_a_gat
     ready = before_a_gateway.condition("TargetReady")
     assert (ready["status"], ready["message"]) == (
         "True",
-        "pod quickstart-target takes logins through pod quickstart-gateway",
+        "pod quickstart-target accepts logins through pod quickstart-gateway",
     )
 
 

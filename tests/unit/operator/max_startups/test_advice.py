@@ -56,7 +56,7 @@ def test_a_run_without_drops_confirms_a_setting_that_is_enough() -> None:
     }
     assert found["message"] == (
         "0 % of the connections were dropped; MaxStartups 10:30:100 predicts 0 % (0 to 1.1 %). This"
-        " setting loses nothing of such a load, with 25% headroom; 10:30:100 is the smallest that does so."
+        " setting loses nothing of such a load, with 25% headroom; 10:30:100 is the smallest such setting."
     )
 
 

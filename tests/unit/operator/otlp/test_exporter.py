@@ -147,7 +147,7 @@ def test_pushes_are_counted_by_how_they_ended_and_a_problem_is_logged_once(
     origin = collector.url.removesuffix(PATH)
     assert [record.getMessage() for record in caplog.records if record.name.endswith("otlp.exporter")] == [
         f"{origin} did not accept the metrics, and they are sent again: it answered 503",
-        f"{origin} takes the metrics again",
+        f"{origin} accepts the metrics again",
     ]
 
 
@@ -185,7 +185,7 @@ def test_a_defect_that_ends_the_pushes_is_logged(collector: Receiver, caplog: py
     async def until_it_ends() -> None:
         found = exporter(to(collector), collect=broken)
         found.start()
-        await asyncio.to_thread(wait_until, lambda: "pushed no more" in caplog.text, "a word about the end")
+        await asyncio.to_thread(wait_until, lambda: "are not pushed any more" in caplog.text, "a word about the end")
         await found.stop()
 
     asyncio.run(until_it_ends())
