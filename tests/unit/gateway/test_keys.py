@@ -93,7 +93,7 @@ def test_what_is_no_key_is_refused_without_a_word_of_it(text: str) -> None:
 
 def test_a_public_key_is_no_private_one_and_the_reverse(tmp_path: Path) -> None:
     path = write_key(tmp_path / "one")
-    with pytest.raises(ValueError, match="no private key"):
+    with pytest.raises(ValueError, match="not a private key"):
         read_private_key(path.with_suffix(".pub").read_text())
     with pytest.raises(ValueError, match="no host key"):
         read_host_key(path.read_text())
