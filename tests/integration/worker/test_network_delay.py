@@ -173,7 +173,9 @@ def test_a_client_that_gives_up_as_the_server_accepts_resets_the_connection() ->
     """The server has the connection already, and the relay does not know it yet."""
 
     async def give_up(server: socket.socket) -> socket.socket:
-        connecting = asyncio.create_task(_Relay("token", 0).connected(socket.AF_INET, server.getsockname()))
+        connecting = asyncio.create_task(
+            _Relay("token", 0).connected(socket.AF_INET, server.getsockname(), quick_ack=True)
+        )
         await asyncio.sleep(0)  # lets the connection begin; accept() below holds the event loop until it is made
         far, _ = server.accept()
         connecting.cancel()
@@ -261,7 +263,7 @@ def connected(server: socket.socket, family: socket.AddressFamily = socket.AF_IN
 @pytest.mark.parametrize(
     "request_of",
     [
-        pytest.param(lambda target: b'["0123", 2, ["127.0.0.1", %d]]\n' % target[1], id="another token"),
+        pytest.param(lambda target: b'["0123", 2, ["127.0.0.1", %d], true]\n' % target[1], id="another token"),
         pytest.param(lambda _: b"[]\n", id="another request"),
         pytest.param(lambda _: b"5\n", id="a number"),
         pytest.param(lambda _: b"no JSON\n", id="no request"),

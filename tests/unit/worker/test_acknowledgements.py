@@ -3,12 +3,14 @@
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import gevent
 import pytest
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Timing
+from sshload_worker.clients.delay_relay import _Side
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.clients.tcp import Descriptor, open_socket
 
@@ -58,3 +60,23 @@ def test_the_first_part_of_an_answer_is_acknowledged_before_the_wait_for_its_res
         assert received == [b"begin"]
         assert descriptor.socket.recv(100, socket.MSG_PEEK) == b"rest"
         asking.get()
+
+
+class Transport:
+    """What a side of the relay asks for its socket."""
+
+    def __init__(self, connection: object) -> None:
+        self._connection = connection
+
+    def get_extra_info(self, _: str) -> object:
+        return self._connection
+
+
+def test_the_relay_of_a_delay_acknowledges_what_the_server_says_before_it_passes_it_on() -> None:
+    with connected() as (descriptor, server):
+        side = _Side(quick_ack=True)
+        side.connection_made(cast("Any", Transport(descriptor.socket)))
+        server.send(b"begin")
+        server.send(b"rest")
+        side.data_received(descriptor.socket.recv(100))
+        assert descriptor.socket.recv(100) == b"rest"

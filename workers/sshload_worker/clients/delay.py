@@ -50,10 +50,10 @@ class Relay:
             raise GeneratorFaultError("the relay of client.networkDelay ended as it was started")
         self.address = ("127.0.0.1", int(said))
 
-    def request(self, address: Address) -> bytes:
-        """Return the words that ask for a connection to `address`."""
+    def request(self, address: Address, *, quick_ack: bool) -> bytes:
+        """Return the words that ask for a connection to `address`, on which quickAck is set or not."""
         family, where = address
-        return json.dumps([self._token, family, where]).encode() + b"\n"
+        return json.dumps([self._token, family, where, quick_ack]).encode() + b"\n"
 
     def end(self) -> None:
         """End the relay with all of its connections, and wait for that."""
@@ -94,7 +94,7 @@ class DelayedDescriptor(Descriptor):
 
     def _asked(self, address: Address) -> bytes:
         """Return the relay's whole answer; raises ConnectionError where it has ended."""
-        self.socket.send(self._relay.request(address))
+        self.socket.send(self._relay.request(address, quick_ack=self._quick_ack))
         answer = b""
         while len(answer) < _ERRNO.size:
             try:

@@ -181,18 +181,21 @@ def _reset(transport: asyncio.Transport) -> None:
 class _Side(asyncio.Protocol):
     """One of the two connections of a way. `onward` is the direction in which its words go, `hither` the other one."""
 
-    def __init__(self, *, first_extra_ns: int = 0) -> None:
+    def __init__(self, *, first_extra_ns: int = 0, quick_ack: bool = False) -> None:
         self.transport: asyncio.Transport | None = None
         self.onward: _Direction | None = None
         self.hither: _Direction | None = None
         self._extra_ns = first_extra_ns
+        self._quick_ack = quick_ack
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note the transport."""
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what this side said."""
+        """Pass on what this side said, and acknowledge it at once where quickAck is set."""
+        if self._quick_ack and self.transport is not None:
+            self.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         if self.onward is not None:
             self.onward.put(data, extra_ns=self._taken_extra_ns())
 
@@ -269,7 +272,7 @@ class _Near(_Side):
     async def _connect(self, begin_ns: int) -> None:
         relay, transport = self._relay, cast("asyncio.Transport", self.transport)
         try:
-            token, family, address = json.loads(self._request)
+            token, family, address, quick_ack = json.loads(self._request)
             if not secrets.compare_digest(str(token), relay.token):
                 raise ValueError  # noqa: TRY301 - as any other request that is none
         except (ValueError, TypeError, RecursionError):
@@ -278,7 +281,7 @@ class _Near(_Side):
         try:
             relay.check_room()
             await relay.until(begin_ns + relay.delay_ns)
-            far = await relay.connected(socket.AddressFamily(family), tuple(address))
+            far = await relay.connected(socket.AddressFamily(family), tuple(address), quick_ack=bool(quick_ack))
         except ConnectionResetError:  # the server had accepted the connection already
             await relay.until(monotonic_ns() + relay.delay_ns)
             transport.write(_ERRNO.pack(0))
@@ -330,7 +333,7 @@ class _Relay:
         self.timer.call_at(due_ns, ring)
         await reached
 
-    async def connected(self, family: socket.AddressFamily, address: tuple[object, ...]) -> _Side:
+    async def connected(self, family: socket.AddressFamily, address: tuple[object, ...], *, quick_ack: bool) -> _Side:
         """Return a connection to a server, from which nothing is read yet; raises OSError."""
         loop = asyncio.get_running_loop()
         opened = socket.socket(family, socket.SOCK_STREAM)
@@ -338,7 +341,9 @@ class _Relay:
             opened.setblocking(False)
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await loop.sock_connect(opened, address)
-            transport, far = await loop.create_connection(lambda: _Side(first_extra_ns=2 * self.delay_ns), sock=opened)
+            transport, far = await loop.create_connection(
+                lambda: _Side(first_extra_ns=2 * self.delay_ns, quick_ack=quick_ack), sock=opened
+            )
         except BaseException:
             # The client gave up meanwhile. The server may have the connection already: it learns that by a reset.
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
