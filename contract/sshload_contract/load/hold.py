@@ -129,7 +129,8 @@ class HoldLoad(LoadModel):
         """Yield when which held session (counted over all workers) asks for a sign of life: each in its turn, evenly.
 
         Those whose turns are within 25 ms ask together, none before its turn: a worker that wakes for each of them
-        takes twice as much CPU. None asks before the first has been held for `keep_alive_s`.
+        takes twice as much CPU. A session's first turn may come sooner than `keep_alive_s` after its login. A
+        session that has not logged in yet is not asked.
         """
         if self.keep_alive_s <= 0:
             return
