@@ -36,7 +36,7 @@ _NOT_LISTED = "is not among the external targets that this installation allows"
 class AllowedTarget:
     """An entry: a host pattern (fnmatch), an address, leading bytes (10.1.*) or a CIDR, and the ports allowed there.
 
-    No ports stand for all of them. Only a command line says so, for its own user; an installation names the ports.
+    Without ports all are allowed. Only a command line can omit them, for its own user; an installation names the ports.
     """
 
     host: str
@@ -98,7 +98,7 @@ def range_problem(cidr: str) -> str:
 
 
 def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
-    """Return why load may not go to `host` as it is written, as a sentence of which it is the subject, or nothing."""
+    """Return why load may not go to `host` as it is written, as a sentence whose subject is the host, or nothing."""
     address = read_address(host)
     if address is not None:
         return _address_not_listed(allow_list, address, port) or address_refusal(allow_list, address, port)
@@ -126,7 +126,7 @@ def address_refusal(allow_list: AllowList, address: Address, port: int) -> str:
 
 
 def forward_refusal(allow_list: AllowList, host: str, port: int, *, managed: bool) -> str:
-    """Return why a server may not be asked to connect to `host`, as a sentence of which it is the subject, or nothing.
+    """Return why a server may not be asked to connect to `host`, as a sentence whose subject is the host, or nothing.
 
     A `managed` server may always be asked to connect to itself.
     """

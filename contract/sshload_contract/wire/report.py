@@ -115,7 +115,7 @@ IMPLICIT_MAC: Final = "implicit"
 
 @dataclass(frozen=True, slots=True)
 class Negotiated:
-    """What a handshake agreed on. A cheap handshake must not pass for a real one, so every result carries these."""
+    """What a handshake negotiated. Every result has it, so that a cheap handshake is not taken for a usual one."""
 
     kex: str
     cipher: str
@@ -126,7 +126,7 @@ class Negotiated:
 
 @dataclass(frozen=True, slots=True)
 class NegotiatedCount:
-    """How many logins agreed on this."""
+    """How many logins negotiated this."""
 
     negotiated: Negotiated
     count: Count

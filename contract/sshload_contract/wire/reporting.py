@@ -1,4 +1,4 @@
-"""How often workers report, and how many of them one master can take the reports of.
+"""How often workers report, and how many workers' reports one master can process.
 
 A master is one process of Python, and works on one CPU. Each report costs it about a millisecond of CPU, and each
 worker something for its heartbeats (docs/measurements/master.md). So many workers report less often than few, up to an
@@ -12,7 +12,7 @@ _SHORTEST_INTERVAL_S: Final = 0.5
 _LONGEST_INTERVAL_S: Final = 2.5
 _OLDEST_REPORT_INTERVALS: Final = 2
 MOST_WORKERS: Final = round(_REPORTS_PER_S * _LONGEST_INTERVAL_S)
-"""The workers of a run, all processes of all pods together, of which one master can take the reports."""
+"""The most workers (processes of all pods together) whose reports one master can process."""
 
 
 def report_interval_s(workers: int) -> float:

@@ -21,8 +21,8 @@ class StepStats:
     """One step in one window. Latencies are of successes only, in microseconds; None where there are too few samples.
 
     `percentiles_us` is keyed by the percentile as it is written ("50", "99", "99.9"). `percentiles_low_us` and
-    `percentiles_high_us` are the 95 % confidence interval of each, as far as the samples themselves tell; in the
-    measured window it is wider where latencies that follow each other are alike (`spread`).
+    `percentiles_high_us` are the 95 % confidence interval of each, by the samples alone; in the measured window it is
+    wider if successive latencies are correlated (`spread`).
     `rate` is of the successes that came before the window's end, per second of the time in which the step could be
     begun in it, and `bytes_per_second` what these moved, None for a step that moves no payload.
     """

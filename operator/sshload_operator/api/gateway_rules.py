@@ -1,4 +1,4 @@
-"""What a spec may ask for where its target is a gateway, which runs commands, lists directories, and no more."""
+"""What a spec may ask for if its target is a gateway, which runs commands and lists directories only."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -132,7 +132,7 @@ class _TestName:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What relative thresholds are held against: a test in the same namespace.
+    """The test that relative thresholds are compared with, in the same namespace.
 
     An empty `test` means the last one of the same schedule that passed.
     """

@@ -1,4 +1,4 @@
-"""What the parts of a spec must be to each other: each alone may be right, and both together not."""
+"""Rules between the parts of a spec: each part may be valid by itself, but not together with another."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Thresholds as a spec states them: held against the run, the capacity of a search, or a baseline."""
+"""Thresholds as a spec states them: for the run, the capacity of a search, or relative to a baseline."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final, TypeAlias

@@ -112,7 +112,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sshload", message="sshload %(version)s")
 def sshload() -> None:
-    """Find out how much SSH a server takes."""
+    """Find out how much SSH a server can take."""
 
 
 @click.command("completion", epilog=_EXIT_CODES, help=_COMPLETION)

@@ -97,7 +97,7 @@ def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) ->
 
 
 def back_off_s(failures: int, chance: float) -> float:
-    """Return how long to wait after so many failed attempts, of which `chance` (0 to 1) takes away up to a half."""
+    """Return how long to wait after this many failed attempts; `chance` (0 to 1) shortens it by up to a half."""
     longest_s = min(_FIRST_BACK_OFF_S * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), _LONGEST_BACK_OFF_S)
     return longest_s * (1 - chance / 2)
 

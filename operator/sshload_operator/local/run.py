@@ -65,7 +65,7 @@ _NOTHING_YET = Observed(pods=(), log=None, rejected_message="")
 class LocalOptions:
     """What the command line adds to the file.
 
-    `baseline` is the finished test that the run is to be held against, whatever the spec calls it. `logs` is the folder
+    `baseline` is the finished test that the run is compared with, whatever the spec calls it. `logs` is the folder
     in which the processes' output is kept, None to throw it away with the keys. `note` is told how the run differs from
     one in a cluster, `progress` the status at each pass, and how many cores the target uses where `asks_target` is set.
     """

@@ -25,8 +25,8 @@ def against(run: SavedRun, other: SavedRun) -> dict[str, Any]:
     """Return the other run: its courses and distributions, and the figures of both side by side.
 
     A figure's `ratio` is this run's to the other's. `apart` says that the intervals of the two have nothing in common;
-    null where one of them is not known. An interval tells of the chance within one run, and nothing of what differs
-    from one run to the next. `difference` is the first thing in which the two did not measure the same; "" for none.
+    null where one of them is not known. An interval covers the chance within one run, not the differences from one run
+    to the next. `difference` is the first thing in which the two did not measure the same; "" for none.
     """
     ours, theirs = (read_fitting(TestStatus, one.status) for one in (run, other))
     completed = theirs.completion_time

@@ -176,7 +176,7 @@ def _distorted(status: TestStatus, summary: RunSummary | None) -> Iterator[dict[
 
 
 def _trials(summary: RunSummary) -> Iterator[dict[str, Any]]:
-    """Yield what the status does not tell of the trials of a search."""
+    """Yield what the status lacks about the trials of a search."""
     for trial in summary.capacity.trials if summary.capacity else ():
         yield {
             "number": trial.number,

@@ -68,7 +68,7 @@ def allow_open_files(wanted: int) -> None:
 
 
 def _every_address() -> str:
-    """Return the address that stands for all of both families, or for those of IPv4 where there is no other."""
+    """Return the wildcard address of both families, or of IPv4 if there is no IPv6."""
     has_ipv6 = _IPV6_ADDRESSES.exists() and bool(_IPV6_ADDRESSES.read_text())
     return "[::]" if has_ipv6 else _EVERY_IPV4
 

@@ -26,7 +26,7 @@ _PENALTIES = ("penalty: ", "too many penalised addresses")
 
 @unique
 class DropReason(Enum):
-    """Why sshd closed a connection before its banner. PerSourceMaxStartups is told as MaxStartups by every sshd."""
+    """Why sshd closed a connection before its banner. Every sshd logs PerSourceMaxStartups as MaxStartups."""
 
     MAX_STARTUPS = "maxStartups"
     PENALTY = "penalty"

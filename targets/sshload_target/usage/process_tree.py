@@ -108,7 +108,7 @@ class ProcessTreeReader:
 
 @dataclass(frozen=True, slots=True)
 class ProgramUsage:
-    """What the processes of a program have used since they began; None where the kernel does not tell of memory."""
+    """What the processes of a program have used since they began; None if the kernel does not report memory."""
 
     cpu_s: float
     memory_peak_bytes: int | None

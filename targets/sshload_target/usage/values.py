@@ -29,7 +29,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """CPU in cores, memory, and processes (of which each thread counts as one); None where no limit is to be seen."""
+    """CPU in cores, memory, and processes (each thread counts as one); None if no limit is visible."""
 
     cpu_cores: float | None = None
     memory_bytes: int | None = None

@@ -63,11 +63,11 @@ class _Counts:
 
 
 class Listener(Protocol):
-    """Is told of every sample twice: at once, and in a sum with the others of its name and outcome since a report."""
+    """Gets every sample twice: at once, and in a sum with the others of its name and outcome since a report."""
 
     @property
     def at_once(self) -> Sized:
-        """Those who want to be told of each sample; while there are none, `on_sample` is not called."""
+        """The listeners that want each sample; while there are none, `on_sample` is not called."""
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Handle one sample, which has just been counted."""
@@ -118,7 +118,7 @@ class _Row:
         self.instants_ns: list[tuple[int, ...]] = []
 
     def count(self) -> None:
-        """Count those that are yet to be counted, timing by timing: of short ones that costs a third."""
+        """Count those that are not counted yet, timing by timing: for short ones this costs a third."""
         if not self.instants_ns:
             return
         columns = tuple(zip(*self.instants_ns, strict=True))
@@ -139,7 +139,7 @@ class Recorder:
 
     `opened` counts all connections that were ever begun. `closed_ns` is when the window was closed before its time.
     `trial` is the trial of a search that it is all about, 0 in any other run.
-    `listener` is told of the samples as well whose name ends in one of the steps `listened_to`.
+    `listener` also gets the samples whose name ends in one of the steps `listened_to`.
     """
 
     def __init__(
@@ -263,7 +263,7 @@ class Recorder:
         self._transferred[key] = self._transferred.get(key, 0) + count
 
     def succeeded_late(self, step: str, window: Window) -> None:
-        """Count a success, which is a sample as well, as one that came after the end of its window."""
+        """Count a success, which is also a sample, as one that came after the end of its window."""
         self._late[step, window] += 1
 
     def transferred_late(self, step: str, window: Window, count: int) -> None:
@@ -271,7 +271,7 @@ class Recorder:
         self._late_bytes[step, window] += count
 
     def login(self, negotiated: Negotiated) -> None:
-        """Count what a login agreed on."""
+        """Count what a login negotiated."""
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
 
     def take_report(self, health: Health, *, until_s: float = 0.0, final: bool) -> Report:

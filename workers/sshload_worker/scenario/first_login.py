@@ -38,7 +38,7 @@ _FINAL_OUTCOMES = frozenset(
 """Outcomes that another attempt would not change; servers punish repeated refused logins."""
 
 OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
-"""Refusals that only say that too many connections come, which is no reason against the load."""
+"""Refusals that only say that there are too many connections, which does not prevent the load."""
 
 _FIRST_RETRY_PAUSE_S = 0.2
 _LONGEST_RETRY_PAUSE_S = 2.0
@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnProblem = Callable[[str], None]
-"""Is told why it does not work yet."""
+"""Gets the reason why it does not work yet."""
 
 
 def dial_until_accepted(host: str, port: int, on_problem: OnProblem) -> None:
@@ -110,7 +110,7 @@ def _greeting(host: str, port: int) -> bytes:
 
 
 class UnreachableError(Exception):
-    """The server was not reached in time; the message is the last problem that was told."""
+    """The server was not reached in time; the message is the last problem that was reported."""
 
 
 def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem) -> T:

@@ -1,8 +1,8 @@
 """HeldSessions: sessions that are logged in, then left idle, and timed until their end, without a greenlet for each.
 
-What a session costs is what is measured here, so a held one is a connection and a clock. One watcher of the loop tells
-of what happens on all of their sockets: one that is idle costs nothing. Where the library does not leave it at that
-(AttemptedSigns), each session is looked at once a second, and a sign of life has a greenlet that waits for it.
+What a session costs is what is measured here, so a held one is a connection and a clock. One watcher of the loop
+reports events on all of their sockets, so an idle session costs nothing. If the library needs more than that
+(AttemptedSigns), each session is checked once a second, and a greenlet waits for a sign of life.
 """
 
 from functools import partial
@@ -26,7 +26,7 @@ NAME = "held"
 _HOLD = measured_step(NAME, Timing.HOLD)
 _KEEP_ALIVE = measured_step(NAME, Timing.KEEP_ALIVE)
 _LOOK_INTERVAL_S = 1.0
-"""How often a session is looked at whose socket tells nothing: a loss is noticed so much later at most."""
+"""How often a session without events on its socket is checked: a loss is noticed at most this much later."""
 
 _LOOKS_AT_ONCE = 64
 _ENDS_AT_ONCE = 16
@@ -85,7 +85,7 @@ class HeldSessions:
         held = _Held(connection, clock)
         try:
             self._add_watch(number, held)
-        except OSError as error:  # the kernel watches no more sockets: a session of which nobody hears is not held
+        except OSError as error:  # the kernel watches no more sockets: a session without a watcher is not held
             failure = classify_error(error)
             clock.record(_HOLD, held.since_ns, failure.outcome)
             clock.failed(failure.outcome, failure.message)
@@ -117,14 +117,14 @@ class HeldSessions:
             self._none_awaited.wait(max(end_s - monotonic(), 0))
 
     def stop_asking(self) -> None:
-        """Await no sign of life any more: those that were did not come."""
+        """Stop waiting for signs of life: those that are still awaited did not come."""
         self._asking.kill()
         for held in self._held.values():
             if held.deadline is not None:
                 self._sign_ended(held, Outcome.UNFINISHED)
 
     def watch(self) -> None:
-        """Look once a second at each session whose socket does not tell, and count the lost ones, until killed."""
+        """Check once a second each session without events on its socket, and count the lost ones, until killed."""
         while True:
             numbers = iter(tuple(self._looked_at))
             turns = max(len(self._looked_at) / _LOOKS_AT_ONCE, 1)
@@ -158,7 +158,7 @@ class HeldSessions:
                 sleep(0)
 
     def _add_watch(self, number: int, held: _Held) -> None:
-        """Have the socket tell of itself, or the session looked at; raises OSError where the kernel cannot."""
+        """Watch the socket, or have the session checked; raises OSError if the kernel cannot."""
         if held.socket is None:
             self._looked_at[number] = held
             return

@@ -55,7 +55,7 @@ class Belief:
 
 
 def believe(ladder: Ladder, precision: float, trials: Sequence[tuple[int, bool]]) -> Belief:
-    """Return the belief after trials of rungs of the ladder, each of which passed or failed."""
+    """Return the belief after trials at rungs of the ladder that passed or failed."""
     limits, weights = _limits(ladder), _weights(ladder, precision, tuple(trials))
     by_kind = (weights[start : start + len(limits)] for start in range(0, len(weights), len(limits)))
     by_limit = list(map(sum, zip(*by_kind, strict=True)))

@@ -133,12 +133,12 @@ class VotesByRung:
         return votes.passes + votes.fails
 
     def lowest_failing(self, *, above: int, below: int) -> int | None:
-        """Return the lowest rung between the two of which most trials failed."""
+        """Return the lowest rung between the two at which most trials failed."""
         failing = (rung for rung, votes in self.by_rung.items() if above < rung < below and votes.lead < 0)
         return min(failing, default=None)
 
     def highest_passing(self, below: int) -> int | None:
-        """Return the highest rung under `below` of which most trials passed."""
+        """Return the highest rung under `below` at which most trials passed."""
         return max((rung for rung, votes in self.by_rung.items() if rung < below and votes.lead > 0), default=None)
 
     def undecided(self, below: int) -> int | None:

@@ -102,7 +102,7 @@ def _failed_by_delay(config: RunConfig, summary: RunSummary) -> tuple[Invalidity
 
 
 def _failures(config: RunConfig, summary: RunSummary) -> str:
-    """Fail a trial of which much did not work, even if nothing is promised about errors."""
+    """Fail a trial in which much did not work, even without a threshold on errors."""
     return all_failed(config.load, summary) or many_failed(config.thresholds, config.load, summary)
 
 
@@ -177,7 +177,7 @@ class SearchCourse:
 
 
 def reported_trial(trials: list[Trial], lower: float | None) -> int:
-    """Return the number of the trial that stands for the run: the last that passed at `lower`, or else the last."""
+    """Return the number of the trial that represents the run: the last that passed at `lower`, or else the last."""
     at_lower = [trial.number for trial in trials if trial.state is TrialState.PASSED and trial.amount == lower]
     return at_lower[-1] if at_lower else trials[-1].number
 

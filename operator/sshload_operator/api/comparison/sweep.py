@@ -90,7 +90,7 @@ def value_text(value: Any) -> str:
 
 
 def _number(text: str) -> Decimal:
-    """Return a number as it is written, of which no sum is rounded; raises ValueError."""
+    """Return a number exactly as it is written, so that sums are not rounded; raises ValueError."""
     try:
         return Decimal(text)
     except InvalidOperation:

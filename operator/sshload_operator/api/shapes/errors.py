@@ -37,7 +37,7 @@ class SpecError(ValueError):
 
     @classmethod
     def of(cls, problems: Iterable[Problem]) -> "SpecError":
-        """Return the error of these problems, of which there must be one at least."""
+        """Return the error of these problems; there must be at least one."""
         first, *others = problems
         return cls(first.path, first.text, *others)
 

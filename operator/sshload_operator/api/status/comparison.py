@@ -25,7 +25,7 @@ from sshload_operator.state import Reason
 
 MOST_FIGURES: Final = 200
 MOST_REPEATS: Final = 2
-"""How often a test is made again whose generator lagged."""
+"""How often a test whose generator lagged is made again."""
 _VariantName = Annotated[str, Text(20)]
 
 

@@ -60,7 +60,7 @@ UNSEEN: Final = ObjectStatus(observed_generation=-1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus(ObjectStatus):
-    """The status of an object that has runs: of which run it speaks."""
+    """The status of an object that has runs: which run it describes."""
 
     run: Annotated[Count, Absent(0), "The metadata.generation that the current run was started for."] = 0
     spec_hash: Annotated[
@@ -95,7 +95,7 @@ class Remembered(Generic[S_co]):
     written: Mapping[str, Any]
 
     def seen_at(self, generation: int) -> Mapping[str, Any]:
-        """Return the status as it stands, but for the generation of which it speaks."""
+        """Return the status as it stands, except the generation that it describes."""
         return {**self.written, **written(ObjectStatus(observed_generation=generation))}
 
 

@@ -207,7 +207,7 @@ class TargetResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramResult:
-    """What is told of each program in the path."""
+    """The figures of each program in the path."""
 
     cpu_seconds: Annotated[Amount | None, "CPU time of its processes. Absent if it restarted."] = None
     cpu_throttled_seconds: Annotated[

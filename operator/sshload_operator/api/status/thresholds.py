@@ -54,7 +54,7 @@ class ThresholdStatus:
 
     @property
     def has_interval(self) -> bool:
-        """Whether it is of a kind of which low and high are stated, if they are known."""
+        """Whether its kind has low and high, if they are known."""
         return self.kind == CAPACITY or self.unit == BASELINE_UNIT
 
     @property

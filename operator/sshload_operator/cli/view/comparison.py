@@ -32,7 +32,7 @@ _WORDS: Final = {Difference.NONE: "no difference", Difference.UNKNOWN: ABSENT, N
 def comparison_page(name: str, status: ComparisonStatus, *, verbose: bool = False) -> Page:
     """Return the whole result. What the status does not state is shown as `-`.
 
-    Without `verbose`, figures of which no variant differs are counted and not listed.
+    Without `verbose`, figures that are the same in all variants are counted and not listed.
     """
     if status.phase is not ComparisonPhase.FINISHED:
         return Page(name, "No verdict yet", status.phase or ComparisonPhase.PENDING, None)

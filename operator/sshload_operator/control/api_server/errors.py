@@ -1,4 +1,4 @@
-"""What goes wrong with the API server. Who tells of it needs no client, which takes long to import."""
+"""Errors of the API server. Code that reports them does not need the client, which takes long to import."""
 
 
 class AccessError(Exception):

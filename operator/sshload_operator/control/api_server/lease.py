@@ -140,7 +140,7 @@ class _Lease:
                 await self._cluster.delete(lease_path(self._namespace, LEASE_NAME), {"resourceVersion": found.version})
 
     async def _attempt(self, writing: Awaitable[bool]) -> bool:
-        """Return what became of an attempt to write it: False where it is to be tried again soon."""
+        """Return the outcome of an attempt to write it: False if it is to be tried again soon."""
         try:
             return await writing
         except ApiError as error:

@@ -38,7 +38,7 @@ class OwnerReconciled:
 
 
 class OwnerWorld(Protocol[F]):
-    """Where an owner's tests are. Each deed may be repeated: one that was done before changes nothing."""
+    """Where an owner's tests are. Each operation can be repeated: one that was done before changes nothing."""
 
     def tests(self) -> Sequence[F]:
         """Return the tests of the owner, as far as they are known."""

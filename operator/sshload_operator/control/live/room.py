@@ -16,7 +16,7 @@ from sshload_operator.state import Phase
 
 # Until then an operator that was restarted may not have heard of all tests that run.
 _HEARD_OF_ALL_S: Final = 2.0
-# A queue may move at every moment: the place of a test that cannot begin yet is told again this often at most.
+# A queue may move at every moment: the position of a test that cannot begin yet is updated at most this often.
 _PLACE_KEEPS_S: Final = 10.0
 _AT_REST: Final = (None, Phase.PENDING, Phase.FINISHED)
 

@@ -20,7 +20,7 @@ _SILENT_S: Final = 15.0
 
 
 class Streams:
-    """The streams that are open, of which there are at most MOST_STREAMS."""
+    """The open streams, at most MOST_STREAMS."""
 
     def __init__(self, index: Index) -> None:
         self._index = index

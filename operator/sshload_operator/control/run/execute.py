@@ -17,7 +17,7 @@ Status = Mapping[str, Any]
 
 
 class World(Protocol):
-    """Where a test is run. Each deed may be repeated: one that was done before changes nothing."""
+    """Where a test is run. Each operation can be repeated: one that was done before changes nothing."""
 
     async def discard_results(self, run_ids: Sequence[str]) -> None:
         """Take away the stored results of these runs, which a new run replaces."""

@@ -1,7 +1,7 @@
 """What matters of a pod, read from its body as the API server or a watch delivers it.
 
 The pod's container is the one named after its role. Others were injected, by a service mesh or a vault: they may keep
-the pod from starting, which is told, but how they end says nothing of the run.
+the pod from starting, which is reported, but how they end says nothing about the run.
 """
 
 from collections.abc import Iterator, Mapping

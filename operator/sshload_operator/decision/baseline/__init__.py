@@ -1,1 +1,1 @@
-"""A run held against an earlier one. Pure."""
+"""A run compared with an earlier one. Pure."""

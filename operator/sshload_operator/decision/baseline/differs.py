@@ -1,7 +1,7 @@
 """Whether two tests measured the same: the same server, asked for the same, by the same load.
 
-How a spec sets a managed server up may differ, because what a change of that does is what a baseline is for. What the
-installation gave the pods may not: nobody changed that to see what it does to the server.
+The setup of a managed server may differ, because a baseline shows what a change of it does. The resources that the
+installation gave the pods may not: they were not changed for their effect on the server.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
 def installed_difference(ours: InstalledResources | None, theirs: InstalledResources | None) -> str:
     """Return how the resources differ that the installation gave the pods of two runs, in words; empty where not.
 
-    Held against each other are the roles whose resources both specs leave to the installation. A status
-    of an earlier release does not say it.
+    Only roles whose resources both specs leave to the installation are compared. A status of an earlier release does
+    not have them.
     """
     if ours is None or theirs is None:
         return ""
@@ -78,7 +78,7 @@ def _capacity(spec: LoadTestSpec) -> str:
 
 
 def _promises(spec: LoadTestSpec) -> object:
-    """Return what each trial of a search has to keep, which is part of what its capacity means."""
+    """Return the thresholds that each trial of a search has to meet: they are part of the meaning of its capacity."""
     return () if spec.capacity is None else tuple(sorted(set(spec.thresholds), key=repr))
 
 

@@ -57,26 +57,26 @@ class EarlierTest:
 
     @property
     def passed_but_for_a_baseline(self) -> bool:
-        """Whether it passed, or lacked but a baseline."""
+        """Whether it passed, or would have passed if it had a baseline."""
         return self.status.verdict is Verdict.PASSED or self.lacked_only_a_baseline
 
     @property
     def lacked_only_a_baseline(self) -> bool:
-        """Whether all was well with it but for its own baseline, as with the first of a row."""
+        """Whether only its own baseline was missing, as for the first test of a schedule."""
         return self.status.reason in (Reason.NO_BASELINE, Reason.BASELINE_DIFFERS)
 
     @property
     def was_ended_early(self) -> bool:
-        """Whether its load was ended for a broken threshold."""
+        """Whether its load was ended because a threshold was broken."""
         return self.status.results is not None and self.status.results.ended_early is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A test that was over before the run began, and passed or lacked but a baseline.
+    """A test that was over before the run began, and passed or only lacked a baseline.
 
     `measured` tells what it has measured, and on what pods, as its status has it: the same text, the same measurement.
-    `clean` says that nothing in its status forbids to hold the run against it.
+    `clean` says that nothing in its status prevents a comparison with it.
     """
 
     ref: BaselineStatus
@@ -117,12 +117,12 @@ def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def is_clean(ours: LoadTestSpec, delay_ms: float | None) -> bool:
-    """Tell whether a run can be held against a test with so much delay of its generator's own."""
+    """Tell whether a run can be compared with a test whose generator had this delay."""
     return delay_ms is None or not compares_figures(ours)
 
 
 def compares_figures(spec: LoadTestSpec) -> bool:
-    """Tell whether anything but capacities is held against the baseline: these rest on trials that were judged."""
+    """Tell whether anything but capacities is compared with the baseline: capacities rest on judged trials."""
     return any(not isinstance(threshold, RelativeCapacity) for threshold in spec.relative_thresholds)
 
 
@@ -141,7 +141,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Why there is nothing to hold the run against. `ref` is the test that it is about, where there is one."""
+    """Why there is nothing to compare the run with. `ref` is the test that this is about, if there is one."""
 
     reason: Reason
     message: str
@@ -177,7 +177,7 @@ def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable
 
 
 def _last_passed(plan: Plan, bodies: Sequence[Manifest], start_time: datetime) -> Found | Unusable:
-    """Return the newest test that passed and can be compared; until there is one, one that lacked but a baseline."""
+    """Return the newest test that passed and can be compared; until there is one, one that only lacked a baseline."""
     tests = [EarlierTest.of(body) for body in bodies]
     by_uid = {test.ref.uid: test for test in tests}
     candidates = filter(None, (candidate(plan, test, start_time) for test in tests))
@@ -204,7 +204,7 @@ def measured_by(test: EarlierTest) -> str | None:
 
 
 def judge_candidate(plan: Plan, test: EarlierTest) -> Found | Unusable:
-    """Return a sound test as the baseline, or why a run of this plan cannot be held against it. Parses its spec."""
+    """Return a sound test as the baseline, or why a run of this plan cannot be compared with it. Parses its spec."""
     ref, status, ours = test.ref, test.status, plan.spec
     spec = _measured_spec(test)
     if spec is None:

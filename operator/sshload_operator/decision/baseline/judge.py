@@ -45,7 +45,7 @@ _MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
 class RelativeResult:
     """A relative threshold as judged. `reason` and `message` say why it cannot be, where `result.passed` is None.
 
-    `figures` are the new figure, its ratio to the baseline's and what that lies between, in words.
+    `figures` are the new figure, its ratio to the baseline's and the interval of that, in words.
     """
 
     result: ThresholdResult
@@ -97,7 +97,7 @@ def _change(ratio: float) -> float | None:
 
 
 def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> RelativeResult:
-    """Hold what a test measured against what its baseline did, both as their statuses have it."""
+    """Compare what a test measured with what its baseline measured, both by their statuses."""
     compared = _compare(threshold, new, base)
     if isinstance(compared, RelativeResult):
         return compared
@@ -158,7 +158,7 @@ def _limit(threshold: RelativeThreshold) -> float:
 
 
 def _holds(threshold: RelativeThreshold, found: Ratio) -> bool | None:
-    """Return whether the whole of what the ratio lies between keeps the limit, or breaks it; None for neither."""
+    """Return whether the whole interval of the ratio keeps the limit, or breaks it; None for neither."""
     limit = _limit(threshold)
     if isinstance(threshold, RelativeLatency):
         return True if found.high <= limit else False if found.low > limit else None
@@ -166,7 +166,7 @@ def _holds(threshold: RelativeThreshold, found: Ratio) -> bool | None:
 
 
 def _remedy(threshold: RelativeThreshold, found: Ratio) -> str:
-    """Say what it takes to tell the two apart: the noise falls with the root of the load's length."""
+    """Say what is needed for a decision: the noise falls with the square root of the load's length."""
     if isinstance(threshold, RelativeCapacity):
         precision = threshold.within * 100 / 2
         return (
@@ -243,7 +243,7 @@ def against_baseline(
 
 
 def _hold(threshold: RelativeThreshold, measured: TestStatus, found: Found) -> _Held:
-    """Hold a figure against its baseline, and against the oldest one too: the worse result counts."""
+    """Compare a figure with its baseline, and with the oldest one too: the worse result counts."""
     last = judge_relative(threshold, measured, found.status)
     if found.oldest is None:
         return found.ref.test, last
@@ -263,7 +263,7 @@ def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
 
 
 def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float, *, stolen: bool) -> Judgement:
-    """Hold nothing against a baseline where the generator lagged: a ratio is wrong in either direction then."""
+    """Compare nothing with a baseline if the generator lagged: a ratio can then be wrong in either direction."""
     unknown = tuple(map(unjudged, plan.spec.relative_thresholds))
     judged = replace(by_itself, thresholds=(*by_itself.thresholds, *unknown))
     if by_itself.verdict is Verdict.FAILED:

@@ -1,4 +1,4 @@
-"""What a search says that ended at the generator's own limit: how many workers it would take to go on."""
+"""The conclusion on a search that ended at the generator's own limit: how many workers would be needed to go on."""
 
 from math import ceil
 
@@ -26,7 +26,7 @@ _OTHER_REMEDIES = {
 
 
 def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return that the search ended because some amount could not be judged again and again, None where it did not."""
+    """Return that the search ended because some amount repeatedly could not be judged, None if it did not."""
     found = summary.capacity
     if found is None or found.end is not SearchEnd.GENERATOR_LIMIT:
         return None
@@ -51,7 +51,7 @@ def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def remedy(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
-    """Return what would make a trial that cannot be judged one that can."""
+    """Return what to change so that such a trial can be judged."""
     if invalid.invalidity in _CPU:
         return _more_cores(plan, found, invalid)
     if invalid.invalidity is Invalidity.SOURCE_PORTS_USED_UP:
@@ -89,7 +89,7 @@ def _sound_below(found: CapacityResult, amount: float) -> Trial | None:
 
 
 def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
-    """Scale what the busiest worker used of its core at the highest amount that could be judged."""
+    """Extrapolate the core share of the busiest worker from the highest amount that could be judged."""
     sound = _sound_below(found, invalid.amount)
     amount, cpu_share = amount_in_words(invalid.amount, plan.spec.load), (sound or invalid).generator.cpu_share
     if cpu_share is None:
@@ -123,7 +123,7 @@ def _workers(plan: Plan, count: int) -> str:
 
 
 def _more_pods(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
-    """Scale the ports that the busiest address used at the highest amount that could be judged."""
+    """Extrapolate the ports of the busiest address from the highest amount that could be judged."""
     if plan.installation.one_address:
         return "All workers share this machine's address and its ports: run the test in a cluster"
     sound = _sound_below(found, invalid.amount)

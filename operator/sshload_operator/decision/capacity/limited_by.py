@@ -1,8 +1,8 @@
 """What limits a server at the lowest amount that fails: the threshold that breaks there, and what the server lacked.
 
 A managed target's own counts around a trial show what it was short of (limits: docs/reference/validity.md). A shortage
-is stated with the figure that shows it, and only where there is one. What these counts do not show (the network, the
-kernel, PAM, an authentication backend) is not said to be enough.
+is stated with the figure that shows it, and only where there is one. Nothing is claimed about what these counts do not
+show (the network, the kernel, PAM, an authentication backend).
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ _ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What there was too little of, with the figure that shows it, and what to change."""
+    """A resource that was short, with the figure that shows it, and what to change."""
 
     resource: Resource
     figure: str
@@ -49,7 +49,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Strain:
-    """A target before and after a trial, `readings` being all that there are of it."""
+    """A target before and after a trial; `readings` are all its readings."""
 
     before: TargetStats
     after: TargetStats
@@ -82,13 +82,13 @@ def strain(trial: Trial) -> Strain | None:
 
 
 def shortages(found: Strain) -> tuple[Shortage, ...]:
-    """Return what there was too little of, in the order of Resource."""
+    """Return the resources that were short, in the order of Resource."""
     said = ((resource, rule(found), remedy) for resource, (rule, remedy) in _RULES.items())
     return tuple(Shortage(resource, figure, remedy) for resource, figure, remedy in said if figure)
 
 
 def at_ease(found: Strain) -> str:
-    """Return how much CPU it used and how much it dropped, where that is no shortage, or not that of most trials."""
+    """Return its CPU use and its drops, if they are no shortage, or not the shortage of most trials."""
     limit = found.after.cpu_limit_cores
     if limit is None:
         cpu = f"{found.cores:.2f} cores used (it has no CPU limit, and how many the node has is not known here)"
@@ -116,7 +116,7 @@ def _cpu(found: Strain) -> str:
 
 
 def _stolen(found: Strain) -> str:
-    """Say what its machine's host took, where that is enough to slow it down."""
+    """Say how much CPU time the host of its machine took, if that is enough to slow it down."""
     share = stolen_share(found.before.machine_cpu, found.after.machine_cpu)
     if share is None or not is_stolen(share):
         return ""
@@ -124,7 +124,7 @@ def _stolen(found: Strain) -> str:
 
 
 def _memory(found: Strain) -> str:
-    """Leave the peak aside: it counts page cache, which the kernel takes back before anything is short."""
+    """Do not use the peak: it includes page cache, which the kernel reclaims before memory is short."""
     kills = found.grown("oom_kills")
     if kills:
         return f"{kills:.0f} of its processes were killed for lack of memory"
@@ -154,7 +154,7 @@ def _penalties(found: Strain) -> str:
 
 
 def _dropped(found: Strain, name: str, why: str) -> str:
-    """Say what sshd told. What it leaves out of its log it tells with a later drop, which may be another trial's."""
+    """Say what sshd logged. It logs suppressed drops with a later drop, which may be in another trial."""
     count = found.grown(name)
     if count and found.before.dropped_is_lower_bound:
         return f"connections were dropped {why}: sshd reported {count:.0f}, and some may be of an earlier trial"
@@ -275,7 +275,7 @@ def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:
 
 
 def _refused_channels(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[Shortage, ...]:
-    """Tell of refused channels where the errors that are known are those of such a trial, and mean sessions."""
+    """Report refused channels, if the known errors are those of such a trial and mean sessions."""
     scenario, found = plan.spec.scenario, summary.capacity
     opens_others = plan.spec.locustfile is not None or any(isinstance(step, ForwardStep) for step in scenario.steps)
     if opens_others or found is None or not _describes(found, trials):

@@ -1,4 +1,4 @@
-"""Which of a search's trials say what."""
+"""Which trials of a search lead to which conclusion."""
 
 from math import isclose
 
@@ -30,7 +30,7 @@ def trials_at(found: CapacityResult, amount: float) -> tuple[Trial, ...]:
 
 
 def those(trials: tuple[Trial, ...], state: TrialState) -> tuple[Trial, ...]:
-    """Return those of the trials that ended so."""
+    """Return the trials that ended in this state."""
     return tuple(trial for trial in trials if trial.state is state)
 
 
@@ -42,7 +42,7 @@ def how_many(found: CapacityResult) -> str:
 
 
 def digits(amount: float) -> str:
-    """Return an amount in six digits at most, which are more than a search tells apart."""
+    """Return an amount with at most six digits, more than the precision of a search."""
     return f"{amount:.6g}"
 
 
@@ -69,8 +69,8 @@ def capacity_in_words(found: CapacityResult, load: Load) -> str | None:
 def unjudged_least(plan: Plan, found: CapacityResult) -> Trial | None:
     """Return a trial of the least load, where most that did not hold there broke nothing, and had too few iterations.
 
-    A trial whose percentile cannot be stated has not held its threshold. Where as many iterations were begun as the
-    percentile takes, the server kept them from ending well; where there were fewer, nobody can tell.
+    A trial whose percentile cannot be stated has not held its threshold. If as many iterations were begun as the
+    percentile needs, the server made them fail; if there were fewer, the trial says nothing.
     """
     if found.end is not SearchEnd.LEAST_BROKEN or found.upper is None:
         return None

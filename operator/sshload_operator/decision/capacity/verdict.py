@@ -1,6 +1,6 @@
 """The verdict on a search for the capacity, as far as it differs from that on any run.
 
-A search says nothing that its trials do not: where the bounds do not stand on trials that were judged, it is Invalid.
+A search must rest on its trials: if a bound has no judged trial, the search is Invalid.
 """
 
 from sshload_contract.thresholds import Terms, ThresholdResult
@@ -69,7 +69,7 @@ def capacity_broken(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def _by_trials(plan: Plan, found: CapacityResult) -> Conclusion | None:
-    """Refuse what rests on trials that say nothing."""
+    """Return that the search cannot be trusted, if its bounds do not rest on judged trials."""
     reported = reported_trial(found)
     if reported is None:
         return _contradiction(f"the results describe trial {found.reported}, which is none of {how_many(found)}")
@@ -115,7 +115,7 @@ def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Conclusio
 
 
 def _held_enough(plan: Plan, summary: RunSummary) -> bool:
-    """Tell whether the most that was tried is as much as was promised."""
+    """Tell whether the largest load of the search meets the thresholds on the capacity."""
     return promises_capacity(plan) and all(result.passed for result in capacity_results(plan, summary))
 
 
@@ -137,12 +137,12 @@ def _limit(plan: Plan, summary: RunSummary) -> str:
 
 
 def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, ...]:
-    """Return whether each threshold on the capacity held: None where the bounds that are confirmed do not tell."""
+    """Return whether each threshold on the capacity held: None if the confirmed bounds do not decide it."""
     return tuple(_judge(threshold, plan, summary) for threshold in plan.spec.capacity_thresholds)
 
 
 def promises_capacity(plan: Plan) -> bool:
-    """Tell whether anything is promised of the capacity, in itself or against a baseline."""
+    """Tell whether there is a threshold on the capacity, absolute or relative to a baseline."""
     relative = any(isinstance(threshold, RelativeCapacity) for threshold in plan.spec.relative_thresholds)
     return relative or bool(plan.spec.capacity_thresholds)
 
@@ -168,6 +168,6 @@ def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> Thr
 
 
 def _is_below(plan: Plan, found: CapacityResult, amount: float) -> bool:
-    """Tell whether the least, where that fails, is no more than was promised."""
+    """Tell whether the smallest load, if it fails, is not above the thresholds on the capacity."""
     fails = found.end is SearchEnd.LEAST_BROKEN and unjudged_least(plan, found) is None
     return fails and found.upper is not None and found.upper <= amount

@@ -2,7 +2,7 @@
 
 Rounds are paired blocks: what drifts over an hour moves both tests of a round alike, and cancels out of the ratio of
 the two. So a ratio is the geometric mean of the rounds' ratios, and its interval is over the rounds. The share of
-errors may be 0, of which there is no ratio: it is compared by the difference in percentage points. A latency also has
+errors may be 0, and then has no ratio: it is compared by the difference in percentage points. A latency also has
 its difference in milliseconds.
 """
 
@@ -35,7 +35,7 @@ from sshload_operator.decision.comparison.interval import Interval, interval
 from sshload_operator.decision.comparison.milliseconds import RESOLUTION, Milliseconds, milliseconds_more
 
 _LARGEST_LOGARITHM = log(sys.float_info.max) - 1
-# A difference of less is none that was measured.
+# A smaller difference is below the precision of the measurement.
 _RESOLUTION = log1p(RESOLUTION)
 
 
@@ -81,7 +81,7 @@ def compare(runs: Iterable[TestRun], reference: str, variant: str, seed: int) ->
 
 
 def _known(runs: Iterable[TestRun], ours: Mapping[int, Figures]) -> Iterator[str]:
-    """Yield the variant's figures. Those that some rounds lack are others in others, so there may be too many."""
+    """Yield the variant's figures. Different rounds may lack different figures, so there may be too many."""
     known = most_telling({key for figures in ours.values() for key in figures}, MOST_FIGURES)
     return (key for key in keys(runs) if key in known)
 

@@ -17,7 +17,7 @@ from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.decision.comparison.plan import ComparisonPlan
 
-# Tests that end in Error from the start tell of something that more of them will not mend.
+# If tests end in Error from the start, more tests will not help.
 _ERRORS_BEFORE_GIVING_UP = 2
 _SAID = 3
 # What is said first, where it differs.
@@ -53,7 +53,7 @@ def given_up(plan: ComparisonPlan, ended: Sequence[TestRun]) -> Ending | None:
 
 
 def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str, Sequence[Compared]]) -> Ending:
-    """Return the end of a comparison of which all tests are over."""
+    """Return the end of a comparison whose tests are all over."""
     for variant in plan.spec.variants:
         mine = [run for run in ended if run.variant == variant.name]
         if all(run.problem for run in mine):

@@ -366,6 +366,6 @@ def _pace_s(situation: Situation) -> float:
 
 
 def _cautions(situation: Situation) -> tuple[Announcement, ...]:
-    """Say at the start of a run what its author should know beforehand."""
+    """Report cautions at the start of a run."""
     said = () if situation.resumed else cautions(situation.plan)
     return tuple(Announcement(Reason.CAUTION, text, warning=True) for text in said)

@@ -72,7 +72,7 @@ def _judged(situation: Situation) -> Ending | None:
 
 
 def _loss(situation: Situation, reason: Reason) -> str:
-    """Return what pods tell of a loss that the master has found, which may have been of the master itself."""
+    """Return what the pods show about a loss that the master reported; the lost pod may be the master's."""
     if reason is Reason.WORKER_LOST:
         how = worker_loss(situation)
         return f"; {how}" if how else ""
@@ -150,7 +150,7 @@ def _loss_of(situation: Situation, role: Role) -> str:
             return f"pod {pod.name} ended{_exit(pod)}: {pod.termination_message.strip() or 'it left no message'}"
         if pod.deleting:
             return f"pod {pod.name} is being deleted"
-    # A pod may be told as Pending although the load has begun: the kubelet tells late that it runs.
+    # A pod may still be Pending although the load has begun: the kubelet reports late that it runs.
     if not any(pod.phase in ("Pending", "Running") for pod in pods):
         return "its pod is gone"
     condition = situation.remembered_condition(ConditionType.TARGET_READY)

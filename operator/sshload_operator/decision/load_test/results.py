@@ -322,7 +322,7 @@ def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) 
 
 
 def _drops(before: TargetStats, told: int | None) -> int | None:
-    """Return a count of drops, None where some may be an earlier trial's: sshd tells of what it left out later."""
+    """Return a count of drops, None if some may be an earlier trial's: sshd logs suppressed drops later."""
     return None if told and before.dropped_is_lower_bound else told
 
 

@@ -33,7 +33,7 @@ def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
 
 
 def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
-    """Return a step of which thresholds name these percentiles: in full if there are any, or if it is a whole one."""
+    """Return a step whose percentiles thresholds name: in full if there are any, or if it is a whole step."""
     in_full = bool(named) or step.step.rpartition(".")[2] in _WHOLE
     found = StepResult(
         step=step.step[:STEP_CHARACTERS],

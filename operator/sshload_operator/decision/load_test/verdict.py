@@ -1,4 +1,4 @@
-"""The verdict on a whole summary: how the run ended, whether it can be trusted, and only then what was promised.
+"""The verdict on a whole summary: how the run ended, whether it can be trusted, and only then its thresholds.
 
 The generator's own delay does not make a whole run Invalid: each threshold is judged by what the delay can change.
 """
@@ -142,7 +142,7 @@ def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def _whose(plan: Plan, field: str) -> str:
-    """Return which fields may be meant, as any server of the way may have refused."""
+    """Return which fields may be meant, because any server on the path may have refused."""
     fields = [f"spec.target.external.{field}"] if isinstance(plan.spec.target, ExternalTarget) else []
     fields += [f"spec.via[{hop}].{field}" for hop in range(len(plan.spec.via))]
     return " or ".join(fields) or "the run, which sshload made: somebody has changed it"
@@ -166,7 +166,7 @@ def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Conclusion | None:
 
 
 def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Conclusion | None:
-    """Refuse a verdict where the delay of a lagging generator may have decided a threshold."""
+    """Return Invalid if the delay of a lagging generator may have decided a threshold."""
     doubts = [one.doubt for one in judged if one.doubt and one.as_measured is None]
     if not doubts:
         return None
@@ -198,7 +198,7 @@ def _by_too_few_samples(plan: Plan, summary: RunSummary, judged: tuple[Judged, .
 
 
 def _by_nearness(judged: tuple[Judged, ...]) -> Conclusion | None:
-    """Say nothing where a value is as near to its limit as the delay of a sound generator is long."""
+    """Return Inconclusive if a value is nearer to its limit than the delay of a sound generator."""
     doubts = [one.doubt for one in judged if one.doubt]
     return (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE, "; ".join(doubts)) if doubts else None
 
@@ -216,7 +216,7 @@ def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conc
 
 
 def _caution(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> str:
-    """Return what the latencies may contain of the generator's own, as a further sentence, empty where it is little."""
+    """Return how much of the generator's own delay the latencies may include, as a sentence; empty if it is little."""
     cautions = [one.caution for one in judged if one.caution]
     if cautions:
         return f". Caution: {'; '.join(cautions)}. {own_delay(summary).figures}"

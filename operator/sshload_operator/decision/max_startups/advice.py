@@ -49,7 +49,7 @@ class Need:
 
     @property
     def use(self) -> float:
-        """The share of the logins that the server can make which is asked of it, 0 where that is not known."""
+        """The demanded share of the logins that the server can make, 0 if it is not known."""
         return 0.0 if self.per_s is None or self.most_per_s is None else self.per_s / self.most_per_s
 
 

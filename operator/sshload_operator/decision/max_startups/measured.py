@@ -22,7 +22,7 @@ from sshload_operator.planning.plan import Plan
 
 LEAST_LOGINS = 30
 MOST_EVEN = 15.0
-"""From so many unauthenticated connections at once on, a Poisson process stands for even arrivals."""
+"""From this number of unauthenticated connections on, even arrivals are treated as a Poisson process."""
 _PARTS = (Timing.BANNER, Timing.KEX, Timing.AUTH)
 _DROPS = frozenset({Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN})
 _MOST_OTHER_FAILURES = 0.1
@@ -32,7 +32,7 @@ _SYN_AGAIN_US = 1_000_000
 
 
 class NoFiguresError(Exception):
-    """The run cannot carry any advice; the text says why, and what would."""
+    """No advice can be given for the run; the text says why, and what to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | E
 
 
 def _overflowed(summary: RunSummary) -> bool:
-    """Tell whether the listen queue was too small: the target counts it, and else TCP's waiting for a second tells."""
+    """Tell whether the listen queue was too small: by the target's count, or else by TCP's retry after a second."""
     before, after = summary.target_before, summary.target_after
     if before is not None and after is not None:
         return after.listen_overflows > before.listen_overflows

@@ -19,7 +19,7 @@ What they see begins in sshd's listen queue and includes their own delays; sshd 
 """
 STANDARD_DEVIATIONS = 4.0
 FLOOR = 0.01
-"""A difference in the share of drops that is not worth a word."""
+"""A difference in the share of drops that is too small to mention."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ CAUSES: Final = {Cause.REFUSED: ScheduleReason.CREATE_REFUSED, Cause.NAME_TAKEN:
 def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[ScheduledTest, ...]:
     """Return the finished tests beyond the limits, the oldest of each sort: Passed, and every other verdict.
 
-    Those that the next test is held against are kept whatever the limits.
+    Those that the next test is compared with are kept whatever the limits.
     """
     finished = [test for test in in_order(tests) if test.finished and not test.deleting]
     passed = [test for test in finished if test.verdict is Verdict.PASSED]
@@ -42,7 +42,7 @@ def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[Schedul
 
 
 def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[ScheduledTest]:
-    """Return the tests that the next one is held against: the last that passed, and the oldest (see find_baseline).
+    """Return the tests that the next one is compared with: the last that passed, and the oldest (see find_baseline).
 
     The installation is taken to be that of the newest of them: those on pods of other resources are no baselines.
     """

@@ -218,7 +218,7 @@
     section("beside", `Beside ${test.name}`,
       element("p", {}, `${test.name}${test.namespace ? ` in ${test.namespace}` : ""}: ${verdict.word ?? "no verdict"}${verdict.reason ? ` (${verdict.reason})` : ""}${verdict.completionTime ? `, ${verdict.completionTime}` : ""}.`),
       difference ? element("p", { class: "caution" }, `The two did not measure the same: ${difference}`) : null,
-      element("p", { class: "quiet" }, "An interval tells of the chance within one run, and nothing of what differs from one run to the next. sshload compare measures that."),
+      element("p", { class: "quiet" }, "An interval covers the chance within one run, not the differences from one run to the next. sshload compare measures that."),
       table("Figures of both runs", [["figure", (one) => one.figure], ["this run", (one) => one.here.value, true], ["95 % interval", (one) => bounds(one.here)], [test.name, (one) => one.there.value, true], ["95 % interval", (one) => bounds(one.there)], ["ratio", (one) => one.ratio, true], ["intervals", said]], other.figures));
   }
 
