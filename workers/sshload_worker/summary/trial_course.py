@@ -143,7 +143,7 @@ class TrialCourse:
         return at_s if self.early_end is None else self.planned_s + at_s - self.early_end.after_s
 
     def end_if_hopeless(self, now_s: float) -> bool:
-        """End the load early if a threshold with abortOnFail stays broken."""
+        """End the load, of which more may still come, where a threshold stays broken that is to end it so."""
         at_s = self.at_s(now_s)
         if self.early_end is not None or not self.config.warm_up_s <= at_s < self.planned_s:
             return False
