@@ -10,10 +10,10 @@ HOLD = HoldLoad(sessions=100, ramp_up_s=5.0, duration_s=10.0, keep_alive_s=1.0, 
 CONFIG = replace(run_config(NOWHERE, HOLD), warm_up_s=3.0)
 
 
-def held_range(*marks: tuple[float, int], workers: int = 1) -> HeldRange:
-    held = HeldRange(replace(CONFIG, workers=workers))
+def held_range(*marks: tuple[float, int], age_s: float = 0.0) -> HeldRange:
+    held = HeldRange(CONFIG)
     for at_s, count in marks:
-        held.observe(replace(NOTHING_YET, at_s=at_s, held=count))
+        held.observe(replace(NOTHING_YET, at_s=at_s, oldest_report_at_s=at_s - age_s, held=count))
     return held
 
 
@@ -21,7 +21,7 @@ def held_range(*marks: tuple[float, int], workers: int = 1) -> HeldRange:
     ("marks", "most", "least"),
     [
         pytest.param([(7.5, 80), (9.5, 99), (10.5, 100), (17.5, 97), (18.5, 0)], 100, 97, id="ramp and end left out"),
-        pytest.param([(8.5, 90)], None, None, id="a worker's word may still be of the ramp"),
+        pytest.param([(7.9, 90)], None, None, id="the ramp only"),
         pytest.param([], None, None, id="no marks"),
     ],
 )
@@ -38,6 +38,7 @@ def test_other_loads_hold_nothing() -> None:
     assert (held.most, held.least) == (None, None)
 
 
-def test_the_range_begins_later_where_many_workers_report_less_often() -> None:
-    held = held_range((9.5, 80), (12.9, 90), (13.1, 100), workers=500)
+@pytest.mark.parametrize("age_s", [1.5, 5.0])
+def test_a_report_of_the_ramp_does_not_count_however_late_its_worker_is(age_s: float) -> None:
+    held = held_range((8.5, 80), (8 + age_s - 0.1, 90), (8 + age_s, 100), age_s=age_s)
     assert (held.most, held.least) == (100, 100)

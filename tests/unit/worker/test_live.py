@@ -46,10 +46,10 @@ def test_before_the_start_workers_are_waited_for_and_all_is_left() -> None:
 
 def progress_at(at_s: float, ended: int) -> Progress:
     counts = replace(NO_COUNTS, scheduled=ended + 4, started=ended + 4, succeeded=ended - 1, failed=1)
-    return Progress(
+    return replace(
+        NOTHING_YET,
         at_s=at_s + 1.0,
         reported_s=at_s,
-        users=0,
         held=3,
         in_flight=4,
         counts=counts,

@@ -15,7 +15,7 @@ from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
-from sshload_worker.summary.progress import POINTS_LIMIT, Progress, Series, progress
+from sshload_worker.summary.progress import NOTHING_YET, POINTS_LIMIT, Progress, Series, progress
 from sshload_worker.summary.run_summary import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
 from sshload_worker.summary.totals import NO_COUNTS, Totals
 
@@ -178,7 +178,7 @@ def mark(at_s: float, started: int) -> Progress:
     counts = replace(NO_COUNTS, scheduled=started, started=started, succeeded=started)
     latencies = LatencyHistogram()
     latencies.counts[5] = started
-    return Progress(at_s=at_s, reported_s=at_s, users=0, held=0, in_flight=0, counts=counts, totals_ok=latencies)
+    return replace(NOTHING_YET, at_s=at_s, reported_s=at_s, counts=counts, totals_ok=latencies)
 
 
 @pytest.mark.parametrize("seconds", [1, 10, POINTS_LIMIT, POINTS_LIMIT + 1, 5 * POINTS_LIMIT], ids=str)
@@ -283,6 +283,8 @@ def test_progress_adds_up_windows_and_workers() -> None:
         totals.add(recorder.take_report(HEALTHY, until_s=1.0 + worker, final=False))
     now = progress(totals, 2.5, workers=2)
     assert (now.users, now.in_flight, now.at_s, now.reported_s) == (6, 2, 2.5, 1.5)
+    assert now.oldest_report_at_s == 1.0
+    assert progress(totals, 2.5, workers=3).oldest_report_at_s == 0.0
     assert now.counts == ArrivalCounts(4, 4, 2, 0, 2, 0, 0)
     assert now.totals_ok == LatencyHistogram([7] * 4)
 

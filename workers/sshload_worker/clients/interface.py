@@ -158,7 +158,10 @@ class Connection(Protocol):
         """Return whether the server has closed the connection, without waiting."""
 
     def keep_alive(self) -> None:
-        """Ask for a sign of life (`keepalive@openssh.com`), and wait for it."""
+        """Ask for an answer that every server must give, and wait for it.
+
+        That is a global request or a channel of the unknown kind `keepalive@openssh.com` (RFC 4254 sections 4 and 5.1).
+        """
 
     def open_channel(self) -> SessionChannel:
         """Open a session channel."""

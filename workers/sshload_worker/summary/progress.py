@@ -30,11 +30,13 @@ class Progress:
     """The reports of the workers up to one moment, `at_s` after the load's start, warm-up included.
 
     Workers report in turn, so that their last reports are older. `reported_s` is the mean of the instants, since the
-    start, of these reports: so much of the load is counted, and rates are per second of it.
+    start, of these reports: so much of the load is counted, and rates are per second of it. `oldest_report_at_s` is
+    the instant of the oldest of them, 0 while a worker has not reported.
     """
 
     at_s: float
     reported_s: float
+    oldest_report_at_s: float
     users: int
     held: int
     in_flight: int
@@ -51,9 +53,11 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
     for window in Window:
         latencies.merge(totals.histograms.get((str(Timing.TOTAL), window, Outcome.OK), LatencyHistogram()))
     latest = [state.latest for state in totals.workers.values()]
+    reported_s = _reported_s(totals, at_s)
     return Progress(
         at_s=at_s,
-        reported_s=_reported_s(totals, at_s, workers),
+        reported_s=min(sum(reported_s) / workers, at_s),
+        oldest_report_at_s=min(reported_s) if len(reported_s) >= workers else 0.0,
         users=sum(report.users for report in latest),
         held=sum(report.held for report in latest),
         in_flight=sum(report.in_flight for report in latest),
@@ -91,15 +95,15 @@ def _failure_kinds(totals: Totals) -> tuple[FailureKind, ...]:
     return tuple(FailureKind(outcome, count) for outcome, count in counted.most_common(MOST_FAILURE_KINDS))
 
 
-def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
-    """Return up to when the workers have reported on average; one that has reported finally has nothing to add."""
-    until_s = (at_s if state.final else min(state.latest.until_s, at_s) for state in totals.workers.values())
-    return min(sum(until_s) / workers, at_s)
+def _reported_s(totals: Totals, at_s: float) -> list[float]:
+    """Return up to when each worker has reported; one that has reported finally has nothing to add."""
+    return [at_s if state.final else min(state.latest.until_s, at_s) for state in totals.workers.values()]
 
 
 NOTHING_YET = Progress(
     at_s=0.0,
     reported_s=0.0,
+    oldest_report_at_s=0.0,
     users=0,
     held=0,
     in_flight=0,

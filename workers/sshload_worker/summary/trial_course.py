@@ -28,20 +28,22 @@ _LOOK_AGAIN_AFTER_S = 5.0
 
 
 class HeldRange:
-    """The most and the least of the marks in the time in which all sessions are to be held, None without any."""
+    """The most and the least of the marks in the time in which all sessions are to be held, None without any.
+
+    A mark counts from when every worker's last report is of that time: a busy worker reports late.
+    """
 
     def __init__(self, config: RunConfig) -> None:
         load = config.load
         self._holds = load.held_sessions > 0
-        ramp_up_s = load.before_iterations_s
-        self._begin_s = config.warm_up_s + ramp_up_s + oldest_report_s(config.workers)
+        self._begin_s = config.warm_up_s + load.before_iterations_s
         self._end_s = config.warm_up_s + load.lasts_s
         self.most: int | None = None
         self.least: int | None = None
 
     def observe(self, mark: Progress) -> None:
         """Add a mark, if it is of that time."""
-        if self._holds and self._begin_s <= mark.at_s < self._end_s:
+        if self._holds and self._begin_s <= mark.oldest_report_at_s and mark.at_s < self._end_s:
             self.most = mark.held if self.most is None else max(self.most, mark.held)
             self.least = mark.held if self.least is None else min(self.least, mark.held)
 
