@@ -170,7 +170,7 @@ def _schedules() -> dict[str, Case]:
         "schedule-running": Case(_schedule(lambda found: found.go_to("10:30")), GOOD, "started as scheduled"),
         "schedule-passed": Case(_last("Passed"), GOOD, "the last run passed"),
         "schedule-failed": Case(_last("Failed"), GOOD, "the last run failed"),
-        "schedule-invalid": Case(_last("Invalid"), GOOD, "it is Invalid"),
+        "schedule-invalid": Case(_last("Invalid"), GOOD, "its verdict is Invalid"),
         "schedule-suspended": Case(_schedule(lambda found: found.change(suspend=True)), GOOD, "no tests are started"),
         "schedule-refused": Case(_schedule(lambda found: found.change(timeZone="Mars/Olympus")), BAD, "Mars"),
     }

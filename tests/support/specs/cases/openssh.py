@@ -35,10 +35,12 @@ BAD: dict[str, Bad] = {
     "threshold-on-a-part-of-openssh": Bad(
         changed(with_thresholds({"latency": {**_LATENCY, "step": "exec"}}), "client.library", "openssh"),
         "spec.thresholds",
-        "the library openssh",
+        "the parts of a step cannot be measured",
     ),
     "threshold-on-a-part-of-openssh-by-a-locustfile": Bad(
-        changed(LOCUSTFILE, "thresholds.0.latency.step", "browse.read"), "spec.thresholds", "the library openssh"
+        changed(LOCUSTFILE, "thresholds.0.latency.step", "browse.read"),
+        "spec.thresholds",
+        "the parts of a step cannot be measured",
     ),
     "relative-threshold-on-a-part-of-openssh": Bad(
         changed(changed(RELATIVE, "thresholds.0.latency.step", "exec"), "client.library", "openssh"),
