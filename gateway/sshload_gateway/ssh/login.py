@@ -1,9 +1,11 @@
 """One login: to an address that was checked, with host keys that are pinned, within a time."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 
 import asyncssh
@@ -15,6 +17,7 @@ from sshload_gateway.ssh.keys import load_private_key
 from sshload_gateway.ssh.lean import lean_connection
 from sshload_gateway.ssh.turns import read_in_turns
 
+_FIRST_DIAL_S: Final = 1.0
 _KEEPALIVE_S: Final = 15
 _LONGEST_REASON: Final = 200
 _LEAST_PACKET_BYTES: Final = 256
@@ -115,8 +118,6 @@ async def _connect(
     host_keys = [asyncssh.import_public_key(line) for line in secrets.host_keys]
     try:
         ssh = await asyncssh.connect(
-            str(address),
-            account.port,
             config=None,  # no file of this machine's user decides anything
             known_hosts=(host_keys, [], []),
             username=account.user,
@@ -130,6 +131,7 @@ async def _connect(
             compression_algs=None,
             encryption_algs=_CIPHERS,
             kex_algs=_KEX,
+            sock=await _dial(address, account.port),  # last: nothing that fails leaves it open
         )
         return _refuse_small_packets(lean_connection(ssh))
     except asyncssh.HostKeyNotVerifiable:
@@ -147,6 +149,31 @@ async def _connect(
     except OSError as error:
         what = f"{where} cannot be reached: {_one_line(error)}"
         raise _UnreachableError(LoginFailure.UNREACHABLE, what) from None
+
+
+async def _dial(address: Address, port: int) -> socket.socket:
+    """Return a connected socket. After 1, 2, 4 ... s without an answer, the dial is repeated from another local port.
+
+    The kernel repeats a lost packet from the same port. If a packet passes before kube-proxy has written a Service's
+    rules, connection tracking sends all packets from that port the same wrong way.
+    """
+    limit_s = _FIRST_DIAL_S
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                return await _connected(address, port)
+        limit_s *= 2
+
+
+async def _connected(address: Address, port: int) -> socket.socket:
+    opened = socket.socket(socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6, socket.SOCK_STREAM)
+    try:
+        opened.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(opened, (str(address), port))
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def _refuse_small_packets(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConnection:

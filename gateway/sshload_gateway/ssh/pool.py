@@ -364,7 +364,12 @@ class Pool:
 
     def _busy(self, lane: Lane) -> BusyError:
         self._metrics.waits_given_up.inc()
-        why = f": {lane.failure.detail}" if lane.failure is not None else ""
+        if lane.failure is not None:
+            why = f": {lane.failure.detail}"
+        elif lane.opening:
+            why = f": a login to {lane.account.host} port {lane.account.port} is not done"
+        else:
+            why = ""
         return BusyError(f"no session became free within {self._limits.wait_s:g} s{why}", self._retry_after_s())
 
     def _retry_after_s(self) -> int:

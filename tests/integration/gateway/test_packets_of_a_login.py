@@ -2,7 +2,12 @@
 
 import asyncio
 import logging
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 
+import asyncssh
 import pytest
 from account_server import Place, account_server
 from ssh_server import SshServer
@@ -54,3 +59,40 @@ def test_a_command_goes_on_while_keys_are_exchanged_again(place: Place, cipher: 
     with account_server(place, f"rekeying-{cipher}", directives) as server:
         assert len(asyncio.run(command(server, "head -c 1000000 /dev/zero"))) == 1_000_000
         assert server.log.count("SSH2_MSG_NEWKEYS received") > 2
+
+
+@contextmanager
+def silent_port() -> Iterator[int]:
+    """A port whose queue of connections is full, so that the kernel drops whoever dials it without an answer."""
+    with closing(socket.create_server((_HOST, 0), backlog=0)) as server:
+        port = server.getsockname()[1]
+        waiting = socket.create_connection((_HOST, port))
+        with closing(waiting):
+            yield port
+
+
+def unanswered_from(port: int) -> set[int]:
+    """Return the local ports of connections to this port that the kernel waits for (SYN_SENT, proc_net_tcp(5))."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    there = [(row[1].split(":")[1], row[2].split(":")[1], row[3]) for row in rows]
+    return {int(local, 16) for local, remote, state in there if int(remote, 16) == port and state == "02"}
+
+
+def test_a_dial_without_an_answer_is_repeated_from_another_local_port() -> None:
+    """Where connection tracking sends all packets from the first port the wrong way, only another port gets through."""
+
+    async def two_ports(port: int) -> None:
+        login = SshLogin(destinations([AllowedTarget(_HOST, (port,))], ()), _PATIENCE_S)
+        key = asyncssh.generate_private_key("ssh-ed25519").export_private_key("openssh")
+        account = Account(_HOST, port, "load", "ada", 1)
+        dialing = asyncio.ensure_future(login(account, lambda: Secrets(key, ()), lambda: None))
+        seen: set[int] = set()
+        async with asyncio.timeout(_PATIENCE_S):
+            while len(seen) < 2:
+                seen |= unanswered_from(port)
+                await asyncio.sleep(0.02)
+        dialing.cancel()
+        await asyncio.wait([dialing])
+
+    with silent_port() as port:
+        asyncio.run(two_ports(port))
