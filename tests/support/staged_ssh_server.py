@@ -116,6 +116,13 @@ class StagedServer(BareServer):
         """Give the channel without any room for what the client sends."""
         self.open_channel(window_bytes=0)
 
+    def let_start(self) -> None:
+        """Serve a client up to its request for a command, shell or subsystem, which is not answered."""
+        self.exchange_own_keys()
+        self.let_in()
+        self.open_channel()
+        self.hear_start()
+
     def hear_start(self) -> None:
         """Wait until the client asks for a command, shell or subsystem."""
         while True:

@@ -141,10 +141,7 @@ def test_no_end_of_input_is_sent_on_a_channel_that_the_server_has_closed(sshd: S
 
     def serve(connection: socket.socket) -> None:
         server = StagedServer(connection, Ed25519PrivateKey.generate())
-        server.exchange_own_keys()
-        server.let_in()
-        server.open_channel()
-        server.hear_start()
+        server.let_start()
         exit_status = string(b"exit-status") + bytes(5)
         ending = ((CHANNEL_SUCCESS, b""), (CHANNEL_REQUEST, exit_status), (CHANNEL_EOF, b""), (CHANNEL_CLOSE, b""))
         server.send_at_once(struct.pack(">BI", kind, 0) + rest for kind, rest in ending)
@@ -169,10 +166,7 @@ def test_output_after_its_end_is_dropped_whenever_it_comes(
 
     def serve(connection: socket.socket) -> None:
         server = StagedServer(connection, Ed25519PrivateKey.generate())
-        server.exchange_own_keys()
-        server.let_in()
-        server.open_channel()
-        server.hear_start()
+        server.let_start()
         exit_status = string(b"exit-status") + struct.pack(">BI", 0, 3)
         told = [
             (CHANNEL_SUCCESS, b""),

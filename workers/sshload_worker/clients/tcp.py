@@ -113,8 +113,7 @@ class Descriptor:
         The loop switches to this greenlet without gevent's Waiter between them, which costs a fifth of a wait: whoever
         waits to read looks again at what there is, and so may be woken for nothing.
         """
-        if self._quick_ack:
-            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        self.request_quick_ack()
         readable = self._readable
         readable.start(getcurrent().switch)
         try:
