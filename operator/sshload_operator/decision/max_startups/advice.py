@@ -1,6 +1,6 @@
 """`status.results.maxStartups`: what MaxStartups did to the run, what explains it, and what to set.
 
-What to set is the smallest that loses nothing of the load, with room to spare.
+What to set is the smallest that drops nothing at this load, with room to spare.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ _NEAR_THE_LIMIT = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The least `start` that loses nothing, without headroom; None where no setting does that.
+    """The least `start` that drops nothing, without headroom; None where no setting does that.
 
     `per_s` connections come per second, and the server logs in `most_per_s` at most. Both are None in
     bursts, and with users, who wait. `start_if_waiting` is what it takes if logins wait for something else than each
@@ -129,7 +129,7 @@ def _of_early_end(summary: RunSummary, setting: MaxStartups | None) -> MaxStartu
         return None
     message = (
         f"no advice: MaxStartups or PerSourceMaxStartups dropped {throttled} connections, and the load ended early. Run"
-        " the test without abortOnFail to learn which MaxStartups loses nothing of the load"
+        " the test without abortOnFail to learn which MaxStartups drops nothing at this load"
     )
     return MaxStartupsAdvice(setting=_setting_text(setting), message=message)
 
@@ -196,17 +196,17 @@ def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
     )
     if need.start is None and need.start_if_waiting is not None:
         return (
-            f"If logins slow each other down, the server cannot log in such a load, and every setting loses some of"
+            f"If logins slow each other down, the server cannot log in such a load, and every setting drops some of"
             f" it{rates}. If they wait for something else (PAM, LDAP, distance), {recommended(need.start_if_waiting)}"
-            f" loses nothing. A run at half the rate tells which: logins that wait take as long there."
+            f" drops nothing. A run at half the rate shows which: logins that wait take the same time there."
         )
     if need.start is None:
-        return f"Every setting loses some of such a load, which is more than the server can log in{rates}."
+        return f"Every setting drops some of such a load, which is more than the server can log in{rates}."
     advised, room = recommended(need.start), f"with {HEADROOM:.0%} headroom"
     if setting is not None and setting.start >= advised.start:
-        said = f"This setting loses nothing of such a load, {room}; {advised} is the smallest such setting."
+        said = f"This setting drops nothing at such a load, {room}; {advised} is the smallest such setting."
     else:
-        said = f"{advised} loses nothing of such a load, {room}."
+        said = f"{advised} drops nothing at such a load, {room}."
     if need.use < _NEAR_THE_LIMIT:
         return said
     if need.start_if_waiting is not None:

@@ -56,7 +56,7 @@ def test_a_run_without_drops_confirms_a_setting_that_is_enough() -> None:
     }
     assert found["message"] == (
         "0 % of the connections were dropped; MaxStartups 10:30:100 predicts 0 % (0 to 1.1 %). This"
-        " setting loses nothing of such a load, with 25% headroom; 10:30:100 is the smallest such setting."
+        " setting drops nothing at such a load, with 25% headroom; 10:30:100 is the smallest such setting."
     )
 
 
@@ -68,7 +68,7 @@ def test_drops_that_the_rule_predicts_are_told_with_the_setting_that_has_none() 
     assert found["recommended"] == "37:30:100"
     assert found["message"] == (
         "11.5 % of the connections were dropped; MaxStartups 10:30:100 predicts 12.01 % (0 to 27 %)."
-        " 37:30:100 loses nothing of such a load, with 25% headroom."
+        " 37:30:100 drops nothing at such a load, with 25% headroom."
     )
 
 
@@ -147,14 +147,14 @@ def test_more_than_the_cpu_can_log_in_has_no_recommendation() -> None:
     """At 13 ms of CPU for a login, a core makes 77 in a second: the rest would wait for ever."""
     found = overloaded(login_s=0.013, limit_cores=1.0)
     assert "recommended" not in found
-    assert "Every setting loses some" in found["message"]
+    assert "Every setting drops some" in found["message"]
     assert "100 connections come per second" in found["message"]
 
 
 @pytest.mark.parametrize("limit_cores", [None, 1.0])
 def test_logins_that_wait_and_use_no_cpu_prove_no_maximum(limit_cores: float | None) -> None:
     found = overloaded(login_s=0.002, limit_cores=limit_cores)
-    assert "loses nothing of such a load" in found["message"]
+    assert "drops nothing at such a load" in found["message"]
     assert "at most" not in found["message"]
     assert found["recommended"] == "50:30:100"
 
@@ -163,7 +163,7 @@ def test_where_the_cpu_does_not_tell_both_answers_are_given() -> None:
     found = overloaded(login_s=0.03, limit_cores=None)
     assert "recommended" not in found
     assert "If logins slow each other down, the server cannot log in such a load" in found["message"]
-    assert "If they wait for something else (PAM, LDAP, distance), 50:30:100 loses nothing" in found["message"]
+    assert "If they wait for something else (PAM, LDAP, distance), 50:30:100 drops nothing" in found["message"]
 
 
 def test_a_server_near_its_limit_is_told() -> None:
@@ -199,7 +199,7 @@ def test_a_load_that_ended_early_has_no_advice_and_names_the_drops() -> None:
         "setting": "10:30:100",
         "message": (
             "no advice: MaxStartups or PerSourceMaxStartups dropped 20 connections, and the load ended early. Run the"
-            " test without abortOnFail to learn which MaxStartups loses nothing of the load"
+            " test without abortOnFail to learn which MaxStartups drops nothing at this load"
         ),
     }
     assert advice(plan(), replace(run(60, 0), early_end=early)) is None
