@@ -9,9 +9,9 @@ __all__ = ["check_client", "new_connection", "prepare"]
 
 
 def prepare() -> None:
-    """Do nothing: what is to be done once is done at import."""
+    """Do nothing: everything is set up at import."""
 
 
 def new_connection(login: Login, through: Connection | None, *, shared: bool) -> Connection:
-    """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
+    """Return a connection that is not connected yet; raises OSError if the process has no file descriptor left."""
     return SharedConnection(login, through) if shared else SSH2Connection(login, through)

@@ -1,8 +1,8 @@
-"""Authentication of a libssh2 session (RFC 4252, RFC 4256): by password, key, or an agent (draft-miller-ssh-agent).
+"""Authentication of a libssh2 session (RFC 4252, RFC 4256): by password, key or agent (draft-miller-ssh-agent).
 
-libssh2's own client of an agent blocks the whole worker, for ever where the agent dies, and closes a file descriptor
-twice where there is no agent. So Agent asks by gevent, and _SignedLogin gives libssh2 the signature: libssh2 asks for
-it, and is told to wait until it is there.
+libssh2's own agent client blocks the whole worker, forever if the agent dies, and closes a file descriptor twice if
+there is no agent. So Agent talks to the agent through gevent, and _SignedLogin passes the signature to libssh2:
+libssh2 calls back for it, and gets EAGAIN until the signature is there.
 """
 
 import ctypes
@@ -27,9 +27,9 @@ _DONE = 0
 _Sign = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_void_p,  # the session
-    ctypes.POINTER(ctypes.c_void_p),  # where the signature goes
-    ctypes.POINTER(ctypes.c_size_t),  # and its length
-    ctypes.c_void_p,  # what is to be signed
+    ctypes.POINTER(ctypes.c_void_p),  # receives the signature
+    ctypes.POINTER(ctypes.c_size_t),  # receives its length
+    ctypes.c_void_p,  # the data to sign
     ctypes.c_size_t,
     ctypes.c_void_p,
 )
@@ -50,30 +50,30 @@ _REQUEST_IDENTITIES = b"\x0b"
 _IDENTITIES_ANSWER = 12
 _SIGN_REQUEST = b"\x0d"
 _SIGN_RESPONSE = 14
-_ANSWER_LIMIT_BYTES = 262_144  # as OpenSSH's agents and clients have it
+_ANSWER_LIMIT_BYTES = 262_144  # the limit of OpenSSH's agent and clients
 _RSA_FLAGS = {b"rsa-sha2-256": 2, b"rsa-sha2-512": 4}
 
 
 def authenticate(driver: Driver, user: str, credentials: Credentials) -> None:
-    """Log in as the credentials say; raises StepFailure where the server refuses, or the credentials are no good."""
+    """Log in with the credentials; raises StepFailure if the server refuses them or they cannot be used."""
     session = driver.session
     match credentials.auth:
         case Auth.PUBLICKEY:
             key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
-            driver.until_done(Timing.AUTH, key_auth, "", credentials.public_key)  # else libssh2 would compute it
+            driver.until_done(Timing.AUTH, key_auth, "", credentials.public_key)  # so that libssh2 need not compute it
         case Auth.CERTIFICATE:
             key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
             driver.until_done(Timing.AUTH, key_auth, "", credentials.certificate)
         case Auth.PASSWORD:
             driver.until_done(Timing.AUTH, session.userauth_password, user, credentials.password)
         case Auth.KEYBOARD_INTERACTIVE:
-            answer = partial(_answers, credentials.password)
+            answer = partial(_answer_prompts, credentials.password)
             driver.until_done(Timing.AUTH, session.userauth_keyboardinteractive_callback, user, answer)
         case Auth.AGENT:
             _authenticate_by_agent(driver, user, credentials.agent_socket)
 
 
-def _answers(password: str, _name: bytes, _instruction: bytes, prompts: list[str]) -> list[str]:
+def _answer_prompts(password: str, _name: bytes, _instruction: bytes, prompts: list[str]) -> list[str]:
     return [password] * len(prompts)
 
 
@@ -89,7 +89,7 @@ def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None
 
 
 class _Signature:
-    """The data to sign, empty until the server has said that it would accept the key, and its signature."""
+    """The data to sign, and its signature. The data is empty until the server has said that it accepts the key."""
 
     def __init__(self) -> None:
         self.to_sign = b""
@@ -97,7 +97,7 @@ class _Signature:
 
     @property
     def algorithm(self) -> bytes:
-        """The algorithm by which `to_sign` is to be signed (RFC 4252 section 7)."""
+        """The algorithm to sign `to_sign` with (RFC 4252 section 7)."""
         signed = WireReader(self.to_sign)
         signed.string()  # the session's identifier
         signed.fixed(1)  # the message's number
@@ -107,7 +107,7 @@ class _Signature:
         return signed.string()
 
     def give(self, _session: int, signature: Any, length: Any, data: int, data_bytes: int, _more: int) -> int:
-        """Do as libssh2's sign callback: give a copy of the signature, or note what is to be signed."""
+        """Act as libssh2's sign callback: pass on a copy of the signature, or record the data to sign."""
         if not self.signature:
             self.to_sign = ctypes.string_at(data, data_bytes)
             return int(LIBSSH2_ERROR_EAGAIN)
@@ -118,7 +118,7 @@ class _Signature:
 
 
 class _SignedLogin:
-    """One login at a session."""
+    """The login of one session with an agent's key."""
 
     def __init__(self, session: Session, user: str, key: bytes) -> None:
         self.signature = _Signature()
@@ -128,7 +128,7 @@ class _SignedLogin:
         self._callback = _Sign(self.signature.give)
 
     def attempt(self) -> Any:
-        """Go on to the server's word: return 0, or EAGAIN; and 0 too where there is something to be signed first."""
+        """Continue up to the server's reply: return 0 or EAGAIN. It is also 0 if there is data to sign first."""
         result = _userauth_publickey(
             pointer(self._session), self._user, self._key, len(self._key), self._callback, None
         )
@@ -138,7 +138,7 @@ class _SignedLogin:
 
 
 class Agent:
-    """A connection to an agent, to be used in a with statement; raises StepFailure where the agent does not do."""
+    """A connection to an agent, for use in a with statement; raises StepFailure if the agent fails."""
 
     def __init__(self, path: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -149,7 +149,7 @@ class Agent:
             self._socket.connect(self._path)
         except OSError as error:
             self._socket.close()
-            raise _fault(f"cannot be reached: {error.strerror}") from None
+            raise _agent_failure(f"cannot be reached: {error.strerror}") from None
         return self
 
     def __exit__(
@@ -161,11 +161,11 @@ class Agent:
         """Return the agent's first public key in wire form."""
         answer = self._ask(_REQUEST_IDENTITIES, _IDENTITIES_ANSWER)
         if not answer.uint32():
-            raise _fault("holds no key")
+            raise _agent_failure("holds no key")
         return answer.string()
 
     def sign(self, key: bytes, data: bytes, algorithm: bytes) -> bytes:
-        """Return the signature of `data`, without the name of the algorithm by which it is made."""
+        """Return the signature of `data`, without the name of its algorithm."""
         flags = _RSA_FLAGS.get(algorithm, 0).to_bytes(4, "big")
         answer = self._ask(_SIGN_REQUEST + wire_string(key) + wire_string(data) + flags, _SIGN_RESPONSE)
         signature = WireReader(answer.string())
@@ -178,11 +178,11 @@ class Agent:
             length = int.from_bytes(self._receive(4), "big")
             answer = WireReader(self._receive(min(length, _ANSWER_LIMIT_BYTES)))
             if answer.fixed(1)[0] != expected:
-                raise _fault("does not do what it is asked for")
+                raise _agent_failure("refused the request")
         except OSError as error:
-            raise _fault(f"does not answer: {error.strerror}") from None
+            raise _agent_failure(f"does not answer: {error.strerror}") from None
         except WireError:
-            raise _fault("talks nonsense") from None
+            raise _agent_failure("sent a malformed reply") from None
         return answer
 
     def _receive(self, size: int) -> bytes:
@@ -190,10 +190,10 @@ class Agent:
         while len(received) < size:
             piece = self._socket.recv(size - len(received))
             if not piece:
-                raise _fault("has ended")
+                raise _agent_failure("closed the connection")
             received += piece
         return received
 
 
-def _fault(what: str) -> StepFailure:
+def _agent_failure(what: str) -> StepFailure:
     return StepFailure(Outcome.GENERATOR_FAULT, f"the ssh-agent {what}")

@@ -26,7 +26,7 @@ from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
-_NO_SUCH_CHANNEL = b"keepalive@openssh.com"
+_UNKNOWN_CHANNEL_TYPE = b"keepalive@openssh.com"
 _ORIGIN_HOST = b"127.0.0.1"
 _ORIGIN_PORT = 0
 
@@ -55,7 +55,7 @@ class SSH2Connection:
         self._closing: Iterator[None] | None = None
 
     def connect(self) -> None:
-        """Open the TCP connection, or the jump host's channel."""
+        """Open the TCP connection, or the channel through the jump host."""
         self._descriptor.connect(self._address)
 
     def banner(self) -> None:
@@ -63,7 +63,7 @@ class SSH2Connection:
         self._server_version = await_banner(self._descriptor)
 
     def kex(self) -> None:
-        """Exchange keys, and check that the host key is a known one."""
+        """Exchange keys, and check the host key against the known ones."""
         session = new_session(self._login.client, self._login.host_keys)
         self._driver = Driver(session, self._descriptor)
         self._driver.until_done(Timing.KEX, self._descriptor.call_corked, session.handshake, self._descriptor)
@@ -73,7 +73,7 @@ class SSH2Connection:
             raise StepFailure(Outcome.HOST_KEY_MISMATCH, refusal)
 
     def auth(self) -> None:
-        """Authenticate as the login's credentials say."""
+        """Authenticate with the login's credentials."""
         authenticate(self.driver, self._login.user, self._login.credentials)
 
     def negotiated(self) -> Negotiated:
@@ -94,10 +94,11 @@ class SSH2Connection:
         return self._descriptor.peer_has_closed()
 
     def keep_alive(self) -> None:
-        """Ask for a sign of life, and wait for it.
+        """Send a keep-alive request, and wait for the reply.
 
-        libssh2 can send OpenSSH's request, but has no way to wait for the answer. So a channel is asked for whose kind
-        no server knows, which it has to refuse (RFC 4254 section 5.1): one packet there and one back as well.
+        libssh2 can send OpenSSH's keep-alive request, but cannot wait for its reply. So this opens a channel of a type
+        that no server knows, which the server has to refuse (RFC 4254 section 5.1). This too takes one packet in each
+        direction.
         """
         driver = self.driver
         accepted = driver.until_opened(Timing.KEEP_ALIVE, self._try_keep_alive, driver.session)
@@ -105,13 +106,13 @@ class SSH2Connection:
             SSH2Channel(driver, accepted, self._read_bytes).close()
 
     def fileno(self) -> int:
-        """Return the number of the socket, which tells of all that the server says, and of its close."""
+        """Return the socket's file descriptor, which becomes readable when the server sends data or closes."""
         return self._descriptor.fileno()
 
     def try_keep_alive(self) -> bool:
-        """Do as `keep_alive` as far as that takes no waiting, and return whether the sign has come.
+        """Do as much of `keep_alive` as is possible without waiting; return whether the reply has come.
 
-        Only where no other greenlet uses the connection.
+        No other greenlet may be using the connection.
         """
         if self._closing is None:
             accepted = self.driver.attempt(Timing.KEEP_ALIVE, self._try_keep_alive, self.driver.session)
@@ -129,13 +130,13 @@ class SSH2Connection:
     def open_channel(self) -> SSH2Channel:
         """Open a session channel."""
         driver = self.driver
-        if self._sizes_are_default:  # then the binding's own call will do, which is cheaper
+        if self._sizes_are_default:  # the binding's own call uses these, and is cheaper
             opened = driver.until_opened(Timing.CHANNEL_OPEN, driver.session.open_session)
             return SSH2Channel(driver, opened, self._read_bytes)
         return self._opened(b"session", b"")
 
     def open_forward(self, host: str, port: int) -> SSH2Channel:
-        """Open a channel to where the server connects for us."""
+        """Open a channel that the server forwards to `host` and `port`."""
         channel = self._opened(b"direct-tcpip", _direct_tcpip_message(host, port))
         channel.expect_end()
         return channel
@@ -145,21 +146,21 @@ class SSH2Connection:
         return open_sftp(self.driver, self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
-        """Begin to read a file by scp.
+        """Start to read a file by scp.
 
-        Not by libssh2's own scp, which drops what the server says, and which after a failure keeps the whole process
-        busy until the server has closed the channel, for ever if that never comes.
+        libssh2's own scp is not used: it discards the server's messages, and after a failure it keeps the whole process
+        busy until the server closes the channel, possibly forever.
         """
         return begin_read(self.open_channel(), path)
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Begin to write a file by scp, likewise."""
+        """Start to write a file by scp, without libssh2's own scp for the same reasons."""
         return begin_write(self.open_channel(), path, size_bytes)
 
     def close(self) -> None:
-        """Say goodbye if the server listens, and end the connection. Never waits."""
+        """Send a disconnect message if possible, and end the connection. Never waits."""
         if self._driver is not None:
-            with suppress(SSH2Error):  # where the server is gone already, there is nobody to say goodbye to
+            with suppress(SSH2Error):  # the server may have closed the connection already
                 self._driver.session.disconnect()
         self._descriptor.shut_down()
         if self._driver is not None:
@@ -170,7 +171,7 @@ class SSH2Connection:
 
     @property
     def driver(self) -> Driver:
-        """The driver of the session, from the key exchange on; raises StepFailure after the connection's end."""
+        """The session's driver, from the key exchange on; raises StepFailure once the connection is closed."""
         if self._driver is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver
@@ -181,7 +182,7 @@ class SSH2Connection:
         return SSH2Channel(driver, driver.until_opened(Timing.CHANNEL_OPEN, open_channel, *arguments), self._read_bytes)
 
     def _close_accepted(self, channel: Any) -> Iterator[None]:
-        """Close a channel in which a server sees a sense, and yield wherever that takes waiting."""
+        """Close a channel that a server accepted despite its unknown type; yield whenever this would wait."""
         for close in (channel.close, channel.wait_eof, channel.wait_closed):
             while self.driver.attempt(Timing.CLOSE, close) == LIBSSH2_ERROR_EAGAIN:
                 yield
@@ -189,13 +190,13 @@ class SSH2Connection:
     @staticmethod
     def _try_keep_alive(session: Any) -> Any:
         try:
-            return open_channel(session, _NO_SUCH_CHANNEL, DEFAULT_WINDOW_BYTES, DEFAULT_PACKET_BYTES, b"")
+            return open_channel(session, _UNKNOWN_CHANNEL_TYPE, DEFAULT_WINDOW_BYTES, DEFAULT_PACKET_BYTES, b"")
         except ChannelFailure:
             return None
 
 
 def _direct_tcpip_message(host: str, port: int) -> bytes:
-    """Return the packet's part that is the kind's own: where to, and where from."""
+    """Return the type-specific data of the request: the target's and the originator's host and port."""
     return _string(host.encode()) + struct.pack(">I", port) + _string(_ORIGIN_HOST) + struct.pack(">I", _ORIGIN_PORT)
 
 
@@ -204,10 +205,10 @@ def _string(text: bytes) -> bytes:
 
 
 class SharedConnection(SSH2Connection):
-    """A connection that several greenlets use at once after `auth`, each with channels of its own."""
+    """A connection that several greenlets share after `auth`, each with its own channels."""
 
     def auth(self) -> None:
-        """Authenticate as the login's credentials say."""
+        """Authenticate with the login's credentials."""
         super().auth()
         self._driver = SharedDriver(self.driver.session, self._descriptor)
 
@@ -217,7 +218,7 @@ class SharedConnection(SSH2Connection):
         return super().is_lost() or (isinstance(driver, SharedDriver) and bool(driver.lost))
 
     def close(self) -> None:
-        """Fail all that is under way, and end the connection. Never waits."""
+        """Fail all operations in progress, and end the connection. Never waits."""
         driver = self._driver
         if isinstance(driver, SharedDriver):
             driver.close("the connection was closed")

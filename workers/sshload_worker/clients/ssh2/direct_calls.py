@@ -1,16 +1,18 @@
-"""Direct calls of libssh2, for what ssh2-python 1.2 lacks or does wrongly.
+"""Direct calls of libssh2, for what ssh2-python 1.2 lacks or gets wrong.
 
-The pointer to what libssh2 knows stands in ssh2-python's objects right behind the object header (they are Cython
-classes without methods table). Their layout is checked at import against the pinned version, and tests run all of this
+ssh2-python's objects are Cython classes without a method table, so the pointer to libssh2's structure comes directly
+after the object header. The layout is checked at import against the pinned version, and tests run all of these calls
 against a real sshd.
 
-- A killed command has exit code 0 there, and no signal. Where a server closes a channel with neither an exit status nor
-  a signal, libssh2 too says 0, with which the channel began: so another number is put there first.
-- A file can be closed once only, not again after EAGAIN. An SFTP subsystem is ended when its object goes, without
-  waiting for the server.
+What ssh2-python lacks or gets wrong:
+
+- It reports exit code 0 and no signal for a killed command. If a server closes a channel with neither an exit status
+  nor a signal, libssh2 too returns 0, the initial value: so the exit status is first set to another number.
+- A file can be closed only once, and closing cannot be repeated after EAGAIN. An SFTP subsystem is ended when its
+  Python object is destroyed, without waiting for the server.
 - A channel's window and packet size cannot be chosen.
-- The text of an error comes with a leak of one kilobyte.
-- libssh2 gives up waiting for an answer after 60 s, whatever the time limits of the run are.
+- Reading the text of an error leaks one kilobyte.
+- libssh2 stops waiting for a reply after 60 s, whatever the time limits of the run are.
 """
 
 import ctypes
@@ -32,29 +34,29 @@ _BYTES = {
     Channel: _HEADER_BYTES + 2 * _POINTER_BYTES,  # the pointer, the session
     Session: _HEADER_BYTES + 4 * _POINTER_BYTES,  # the pointer, the descriptor, the socket, a callback
     SFTP: _HEADER_BYTES + 2 * _POINTER_BYTES,  # the pointer, the session
-    SFTPHandle: _HEADER_BYTES + 3 * _POINTER_BYTES,  # the pointer, the SFTP, whether it is closed
+    SFTPHandle: _HEADER_BYTES + 3 * _POINTER_BYTES,  # the pointer, the SFTP object, whether it is closed
 }
 _CLOSED_OFFSET_BYTES = _HEADER_BYTES + 2 * _POINTER_BYTES
 _EXIT_CODE_MASK = 0xFFFF_FFFF  # RFC 4254 section 6.10: a uint32, which libssh2 returns as an int
 _NO_EXIT_STATUS = -0x5353_4820
-"""The exit status of a channel before the server sends one: a number with which no command ends."""
+"""The exit status of a channel before the server sends one. No command ends with this number."""
 
-_PATIENCE_S = 2**31 - 1
+_NO_TIMEOUT_S = 2**31 - 1
 _MOST_INTEGERS = 64
 _FIELDS_BEFORE_PATH = 5
-_LIBSSH2_FILE = re.compile(r"libssh2(-[0-9a-f]+)?\.so(\.\d+)*")  # wheels have a part of a checksum in the name
+_LIBSSH2_FILE = re.compile(r"libssh2(-[0-9a-f]+)?\.so(\.\d+)*")  # in a wheel, the name contains part of a checksum
 
 DEFAULT_WINDOW_BYTES = 2_097_152
 DEFAULT_PACKET_BYTES = 32_768
-"""libssh2's own default for a channel."""
+"""libssh2's own defaults for a channel."""
 
 
 class UnsupportedLibraryError(ImportError):
-    """The installed ssh2-python is not laid out as the pinned version is."""
+    """The objects or the libssh2 of the installed ssh2-python are not those of the pinned version."""
 
 
 def loaded_libssh2(maps: str) -> set[str]:
-    """Return the paths of libssh2 in the text of /proc/PID/maps (proc(5)): the last field, which may have blanks."""
+    """Return the paths of libssh2 in the text of /proc/PID/maps (proc(5)): the last field, which may contain blanks."""
     fields = (line.split(maxsplit=_FIELDS_BEFORE_PATH) for line in maps.splitlines())
     paths = {line[_FIELDS_BEFORE_PATH] for line in fields if len(line) > _FIELDS_BEFORE_PATH}
     return {path for path in paths if _LIBSSH2_FILE.fullmatch(Path(path).name)}
@@ -62,10 +64,10 @@ def loaded_libssh2(maps: str) -> set[str]:
 
 def _load_libssh2() -> ctypes.CDLL:
     if any(kind.__basicsize__ != expected_bytes for kind, expected_bytes in _BYTES.items()):
-        raise UnsupportedLibraryError("ssh2-python's objects have another layout than version 1.2.0.post1")
+        raise UnsupportedLibraryError("ssh2-python's objects do not have the layout of version 1.2.0.post1")
     loaded = loaded_libssh2(Path("/proc/self/maps").read_text(errors="surrogateescape"))
     if len(loaded) != 1:
-        raise UnsupportedLibraryError("ssh2-python does not use one libssh2 as a shared library: install its wheel")
+        raise UnsupportedLibraryError("ssh2-python does not use exactly one shared library libssh2: install its wheel")
     library = ctypes.CDLL(loaded.pop())
     address, integer, unsigned = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
     for name, result, arguments in (
@@ -93,19 +95,19 @@ LIBSSH2 = _load_libssh2()
 
 
 def wait_without_limit(session: Session) -> None:
-    """Leave it to the caller how long an answer may take."""
-    LIBSSH2.libssh2_session_set_read_timeout(pointer(session), _PATIENCE_S)
+    """Let libssh2 wait for a reply as long as the caller does."""
+    LIBSSH2.libssh2_session_set_read_timeout(pointer(session), _NO_TIMEOUT_S)
 
 
 def last_error_text(session: Session) -> str:
-    """Return libssh2's text about the session's last error."""
+    """Return libssh2's text for the session's last error."""
     text = ctypes.c_char_p()
     LIBSSH2.libssh2_session_last_error(pointer(session), ctypes.byref(text), None, 0)
     return (text.value or b"").decode("utf-8", "replace")
 
 
 def open_channel(session: Session, kind: bytes, window_bytes: int, packet_bytes: int, message: bytes = b"") -> Any:
-    """Open a channel of RFC 4254 section 5.1: return it, or EAGAIN; raises SSH2Error where it is refused."""
+    """Open a channel (RFC 4254 section 5.1): return it, or EAGAIN. Raises SSH2Error if the server refuses it."""
     opened = LIBSSH2.libssh2_channel_open_ex(
         pointer(session), kind, len(kind), window_bytes, packet_bytes, message, len(message)
     )
@@ -123,27 +125,28 @@ _exit_status = LIBSSH2.libssh2_channel_get_exit_status
 _exit_signal = LIBSSH2.libssh2_channel_get_exit_signal
 
 
-def _find_exit_status() -> int:
-    """Return the offset of the exit status in a channel: libssh2 is given a channel that is full of numbers."""
+def _find_exit_status_offset() -> int:
+    """Return the offset of the exit status in libssh2's channel structure, found by reading it from known numbers."""
     numbers = (ctypes.c_int * _MOST_INTEGERS)(*range(_MOST_INTEGERS))
     found: int = _exit_status(ctypes.addressof(numbers))
     return found * ctypes.sizeof(ctypes.c_int)
 
 
-_EXIT_STATUS_OFFSET_BYTES = _find_exit_status()
+_EXIT_STATUS_OFFSET_BYTES = _find_exit_status_offset()
 
 
 def expect_exit_status(channel: Channel) -> None:
-    """Mark a new channel as one without an exit status until the server sends one."""
+    """Mark a new channel as having no exit status until the server sends one."""
     at = pointer(channel).value
     if at is not None:
         ctypes.c_int.from_address(at + _EXIT_STATUS_OFFSET_BYTES).value = _NO_EXIT_STATUS
 
 
 def command_end(session: Session, channel: Channel) -> tuple[int | None, str]:
-    """Return the exit code of an expecting channel's command, and the name of the signal that ended it (KILL).
+    """Return the exit code of a channel's command, and the name of the signal that killed it (KILL).
 
-    The code is None where the server told none, and the name empty where no signal ended it.
+    `expect_exit_status` must have been called for the channel. The code is None if the server sent none, and the name
+    is empty if no signal killed the command.
     """
     at = pointer(channel)
     status = _exit_status(at)
@@ -157,30 +160,30 @@ def command_end(session: Session, channel: Channel) -> tuple[int | None, str]:
 
 
 def own_file(handle: SFTPHandle) -> None:
-    """Take a file from its Python object, whose end would crash where the subsystem's end comes before it."""
+    """Take over an open file from its Python object, which would crash if it were destroyed after the subsystem."""
     ctypes.c_int.from_address(id(handle) + _CLOSED_OFFSET_BYTES).value = 1
 
 
 def close_file(handle: SFTPHandle) -> int:
-    """Close a file that is owned, and free it: return 0 once the server has answered, or EAGAIN; raises SSH2Error."""
+    """Close and free a file from `own_file`: return 0 after the server's reply, or EAGAIN. Raises SSH2Error."""
     return int(handle_error_codes(LIBSSH2.libssh2_sftp_close_handle(pointer(handle))))
 
 
 def ending_of(sftp: SFTP) -> Callable[[], int]:
-    """Return what tells, as 0 or not, whether the server's end of a subsystem has ended, and all data is read.
+    """Return a function that returns nonzero once the server has ended a subsystem and all its data is read.
 
-    libssh2 waits for more then. It may be asked until the subsystem is ended here.
+    libssh2 itself would keep waiting for data. The function may be called until the subsystem is ended here.
     """
     return partial(LIBSSH2.libssh2_channel_eof, LIBSSH2.libssh2_sftp_get_channel(pointer(sftp)))
 
 
 def channel_of(sftp: SFTP) -> Channel:
-    """Return the channel of a subsystem, with which the subsystem now ends; it cannot be used itself any more."""
+    """Return the channel of a subsystem, which now ends with this channel. `sftp` must not be used any more."""
     channel = sftp.get_channel()
     pointer(sftp).value = None
     return channel
 
 
 def pointer(wrapper: Any) -> ctypes.c_void_p:
-    """Return the pointer in an object of ssh2-python, to be read and written."""
+    """Return the libssh2 pointer in an ssh2-python object, for reading and writing."""
     return ctypes.c_void_p.from_address(id(wrapper) + _HEADER_BYTES)

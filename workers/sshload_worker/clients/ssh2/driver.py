@@ -1,21 +1,21 @@
-"""Driver: brings the non-blocking calls of one libssh2 session to their ends, waiting on its socket in between.
+"""Driver: runs the non-blocking calls of one libssh2 session to completion, and waits on its socket in between.
 
-Everything else in this room does its work by attempts: functions that call the library, never wait, and return
-LIBSSH2_ERROR_EAGAIN where the library must wait first. Only a driver waits. So a session can be given to one greenlet
-(this Driver) or be shared by many (another class with the same methods), and nothing but the driver knows which.
+The other modules of this package make attempts: functions that call the library, never wait, and return
+LIBSSH2_ERROR_EAGAIN if the library must wait first. Only a driver waits. So one greenlet can have a session to itself
+(this Driver), or many can share it (SharedDriver, with the same methods), and only the driver knows which.
 
-Facts about the library that decide this:
+These facts about the library are the reason:
 
-- Two greenlets must not be inside of one session's wait at once: each would take from the socket what the other waits
-  for. An attempt of one channel may take in packets of all.
-- libssh2 keeps the state of most calls in the channel, the SFTP subsystem or the file, so that calls of several
-  channels may alternate. What opens a channel keeps its state in the session: `until_opened` is for those calls, of
-  which one must have ended before the next begins.
-- A packet that is half sent blocks all others until the call that sent it is made again with the same arguments.
-- A socket on which there is always something to read never makes a call wait. So that a fast server cannot keep all
-  other greenlets, and time limits with them, from running, a driver lets them run after a few calls without a wait.
-- Errors carry no text, and a session that failed, or whose wait was cut off by a time limit or a
-  kill, is only good for being dropped.
+- Two greenlets must not wait in one session at the same time: each would read data that the other one waits for. An
+  attempt on one channel may read packets of all channels.
+- libssh2 keeps the state of most calls in the channel, the SFTP subsystem or the file, so calls of several channels may
+  alternate. Calls that open a channel keep their state in the session. They are made through `until_opened`, and each
+  must have ended before the next begins.
+- A partly sent packet blocks all others until the same call is repeated with the same arguments.
+- A call does not wait while its socket has data to read. So that a fast server cannot keep all other greenlets, and
+  time limits with them, from running, a driver lets them run after a few calls without a wait.
+- Errors carry no text. A session that failed, or whose wait was interrupted by a time limit or a kill, can only be
+  dropped.
 """
 
 from collections.abc import Callable
@@ -34,13 +34,13 @@ from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
 
 _CALLS_WITHOUT_WAIT = 8
-_NO_ANSWER = "Waiting for "  # how libssh2 puts it where the connection breaks in a login, with a refusal's error code
+_NO_ANSWER = "Waiting for "  # libssh2's text if the connection breaks in a login; the error code says it was refused
 LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.SocketDisconnectError: Outcome.DISCONNECTED,
     ssh2_errors.SocketSendError: Outcome.DISCONNECTED,
     ssh2_errors.SocketRecvError: Outcome.DISCONNECTED,
     ssh2_errors.ChannelClosedError: Outcome.DISCONNECTED,
-    ssh2_errors.DecryptError: Outcome.DISCONNECTED,  # this and what follows: packets that cannot be the server's
+    ssh2_errors.DecryptError: Outcome.DISCONNECTED,  # this and the next three: packets that no server sends
     ssh2_errors.InvalidMACError: Outcome.DISCONNECTED,
     ssh2_errors.OutOfBoundaryError: Outcome.DISCONNECTED,
     ssh2_errors.ZlibError: Outcome.DISCONNECTED,
@@ -57,9 +57,9 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
 }
 AMBIGUOUS_ERRORS = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
-"""Errors of libssh2 where the connection breaks and of other failures, none of which makes the server close it.
+"""Errors that libssh2 raises if the connection breaks, and also for failures that do not make the server close it.
 
-A key exchange without an algorithm in common is another one, KexFailureError.
+A key exchange without a common algorithm raises a different one, KexFailureError.
 """
 
 OTHER_LIBRARY_ERRORS = {
@@ -72,14 +72,14 @@ OTHER_LIBRARY_ERRORS = {
 
 
 Step: TypeAlias = Timing | Callable[[], Timing]
-"""The step that an attempt is made in, or what tells it once the attempt has failed."""
+"""The step that an attempt belongs to, or a function that returns it once the attempt has failed."""
 
 
 class Subsystem(Protocol):
-    """An object that has to be freed by itself at the end of a session."""
+    """An object that must be freed separately at the end of a session."""
 
     def free(self) -> None:
-        """Free it, once the connection has ended."""
+        """Free it after the connection has ended."""
 
 
 class Driver:
@@ -92,7 +92,7 @@ class Driver:
         self._calls_without_wait = 0
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
+        """Call `attempt` until it no longer returns EAGAIN, and return its result. Raises StepFailure if it fails."""
         self._calls_without_wait += 1
         if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
             self._calls_without_wait = 0
@@ -108,12 +108,12 @@ class Driver:
         return result
 
     until_opened = until_done
-    """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
+    """The same for calls that open a channel: libssh2 keeps their state in the session."""
 
     def attempt(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Make `attempt` once; return its result, or LIBSSH2_ERROR_EAGAIN. Raises StepFailure where it fails in `step`.
+        """Call `attempt` once, and return its result, or LIBSSH2_ERROR_EAGAIN. Raises StepFailure if it fails.
 
-        Where the library must wait, the same is to be attempted again before anything else.
+        After EAGAIN, the same attempt must be repeated before any other.
         """
         try:
             return attempt(*arguments)
@@ -121,19 +121,19 @@ class Driver:
             raise self.failure(step, error) from None
 
     def keep(self, channel: Channel) -> None:
-        """Note a channel that is in use now without having been opened here: that of a subsystem."""
+        """Record a channel that is in use but was not opened by this driver: the channel of a subsystem."""
 
     def forget(self, opened: object) -> None:
-        """Note that a channel, subsystem or file was closed in order."""
+        """Record that a channel, subsystem or file was closed properly."""
 
     def abandon(self, close: Callable[[Any], Any], opened: object) -> None:
-        """Note that a channel is not used any more, though open; `close` is an attempt at closing it.
+        """Record that an open channel or subsystem is no longer used; `close` is an attempt to close it.
 
-        libssh2 closes it on the spot, or with the session.
+        libssh2 closes it immediately, or with the session.
         """
 
     def failure(self, step: Step, error: SSH2Error) -> StepFailure:
-        """Return the failure that an error of the library in `step` means."""
+        """Return the failure for an error of the library in `step`."""
         text = last_error_text(self.session)
         lost = type(error) in AMBIGUOUS_ERRORS and self.descriptor.peer_has_closed()
         if lost or text.startswith(_NO_ANSWER):

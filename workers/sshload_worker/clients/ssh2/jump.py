@@ -1,4 +1,4 @@
-"""Connections through a jump host: a channel to the next server, carried by a Pump to and from a pair of sockets."""
+"""Connections through a jump host: a channel to the next server, and a Pump between it and a pair of sockets."""
 
 import _socket
 import socket
@@ -20,11 +20,11 @@ from sshload_worker.outcomes import StepFailure
 _PIECE_BYTES = 65_536
 _READ = 1
 _WRITE = 2
-_ORIGIN = ("127.0.0.1", 0)  # where the server is told that the connection comes from (RFC 4254 section 7.2)
+_ORIGIN = ("127.0.0.1", 0)  # the originator's address that the server is told (RFC 4254 section 7.2)
 
 
 class Pump:
-    """One channel and one non-blocking socket. `ended` tells whether the channel has no more to say."""
+    """Copies data between a channel and a non-blocking socket. `ended` is true once the channel has no more data."""
 
     def __init__(self, driver: Driver, channel: Any, far: _socket.socket) -> None:
         self.ended = False
@@ -41,13 +41,13 @@ class Pump:
         self._far_readable, self._far_writable = io(far.fileno(), _READ), io(far.fileno(), _WRITE)
 
     def run(self) -> None:
-        """Carry until either side ends or fails, which ends the other."""
+        """Copy data until the channel or the socket ends or fails, then close the socket."""
         try:
             while not self._is_over():
                 if not self.move():
                     self._wait()
         except (SSH2Error, OSError):
-            pass  # whoever reads or writes at the other end of the pair finds it closed
+            pass  # the reader or writer at the other end of the pair finds it closed
         finally:
             self.ended = True
             for watcher in (self._carrier_readable, self._carrier_writable, self._far_readable, self._far_writable):
@@ -57,7 +57,7 @@ class Pump:
             self._far.close()
 
     def move(self) -> bool:
-        """Carry what can be carried without waiting, and return whether that was anything."""
+        """Copy what can be copied without waiting, and return whether there was anything."""
         moved_in = self._move_in()
         return self._move_out() or moved_in
 
@@ -93,12 +93,12 @@ class Pump:
         return moved
 
     def _wait(self) -> None:
-        """Wait, while other greenlets run, until there is something that can be carried."""
+        """Wait, while other greenlets run, until something can be copied."""
         watchers = [self._far_writable if self._to_socket else self._carrier_readable]
         if not self._to_channel:
             watchers.append(self._far_readable)
         elif self._to_socket:
-            watchers.append(self._carrier_readable)  # for the window that the write waits for
+            watchers.append(self._carrier_readable)  # the write may be waiting for the window
         if self._driver.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND:
             watchers.append(self._carrier_writable)
         self._driver.descriptor.request_quick_ack()
@@ -117,14 +117,14 @@ class JumpHost(Protocol):
 
     @property
     def driver(self) -> Driver:
-        """The driver of its session."""
+        """Its session's driver."""
 
     def close(self) -> None:
-        """End it at once."""
+        """Close it immediately."""
 
 
 class TunnelDescriptor(Descriptor):
-    """A Descriptor whose connection is a channel of a jump host; it ends the jump host's connection with its own."""
+    """A Descriptor whose connection is a channel of a jump host. Closing it also closes the jump host's connection."""
 
     __slots__ = ("_far", "_jump_host", "_pump", "_pumping")
 
@@ -138,7 +138,7 @@ class TunnelDescriptor(Descriptor):
         self._pumping: gevent.Greenlet[[], None] | None = None
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Have the jump host connect to `address`, a host and a port; raises StepFailure where it does not."""
+        """Ask the jump host to connect to `address`, a host and a port; raises StepFailure if it does not."""
         host, port = address
         driver = self._jump_host.driver
         try:
@@ -151,18 +151,18 @@ class TunnelDescriptor(Descriptor):
         self._pumping = gevent.spawn(self._pump.run)
 
     def call_corked(self, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Call `attempt`: between a pair of sockets there are no segments to save."""
+        """Call `attempt` uncorked: a pair of sockets has no TCP segments to save."""
         return attempt(*arguments)
 
     def peer_has_closed(self) -> bool:
-        """Return whether the other side, or the way to it, has ended; what it has sent may still be unread."""
+        """Return whether the channel to the server has ended or not begun; received data may still be unread."""
         return self._pump is None or self._pump.ended
 
     def shut_down(self) -> None:
-        """End the connection now, and that to the jump host with it."""
+        """Close the connection immediately, and the jump host's connection with it."""
         super().shut_down()
         if self._pump is not None and self._pumping is not None:
-            with suppress(SSH2Error, OSError):  # the goodbye goes on if there is room for it
+            with suppress(SSH2Error, OSError):  # the disconnect message is forwarded if there is room for it
                 self._pump.move()
             self._pumping.kill(block=False)
         self._jump_host.close()

@@ -1,4 +1,4 @@
-"""The settings of a Client that libssh2 supports, and a session that negotiates by them."""
+"""The settings of a Client that libssh2 supports, and a session that negotiates with them."""
 
 from functools import cache
 from typing import Any
@@ -25,7 +25,7 @@ _ZLIB = "zlib@openssh.com,zlib,none"
 
 
 def check_client(client: Client) -> None:
-    """Raise UnsupportedSettingError where libssh2 cannot do as `client` says."""
+    """Raise UnsupportedSettingError if libssh2 does not support a setting of `client`."""
     for setting in _METHODS:
         check_names(client, setting, known_names(setting))
     check_range(client, "window_bytes", _LEAST_WINDOW_BYTES, _MOST_WINDOW_BYTES)
@@ -40,12 +40,12 @@ def check_client(client: Client) -> None:
 
 @cache
 def known_names(setting: str) -> tuple[str, ...]:
-    """Return the algorithms that libssh2 knows for a list of Client."""
+    """Return the algorithms that libssh2 knows for a setting of Client."""
     return tuple(Session().supported_algs(_METHODS[setting]))
 
 
 def new_session(client: Client, host_keys: HostKeys) -> Any:
-    """Return a session that will negotiate as configured; raises SSH2Error where the library knows none of a list."""
+    """Return a session that will negotiate as configured; raises SSH2Error if the library knows no name of a list."""
     session = Session()
     session.set_blocking(False)
     wait_without_limit(session)

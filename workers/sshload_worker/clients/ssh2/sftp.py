@@ -1,4 +1,4 @@
-"""The SFTP subsystem of a libssh2 session, its files, and its requests, many of which may be under way at once."""
+"""The SFTP subsystem of a libssh2 session, its files, and its requests, many of which may be in progress at once."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,12 +29,12 @@ from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
 
 try:
-    from ssh2.file_reading import FileReading  # the build of scripts/ssh2-wheel has it, the package index's has not
+    from ssh2.file_reading import FileReading  # only the build of scripts/ssh2-wheel has it
 except ImportError:
     FileReading = None
 
-_GARBLED = (AllocError, BufferTooSmallError, ChannelPacketExceeded)
-"""Errors of libssh2 about packets of an impossible length, AllocError too."""
+_LENGTH_ERRORS = (AllocError, BufferTooSmallError, ChannelPacketExceeded)
+"""libssh2's errors for packets of an impossible length. AllocError is one of them."""
 
 _STATUS_TEXTS = {
     2: "no such file",
@@ -48,7 +48,7 @@ _STATUS_TEXTS = {
 
 _DEFAULT_TRANSFER_BYTES = 262_144
 _FIRST_READ_BYTES = 15_000
-"""Four times as much makes two of libssh2's requests: one for a small file's content, one that finds its end."""
+"""libssh2 requests four times as much, in two requests: one for a small file's content, one that finds its end."""
 
 _READ_GROWTH = 4
 _SUBSYSTEM_REFUSED = "subsystem"
@@ -59,7 +59,7 @@ _OWN_ENTRIES = (b".", b"..")
 
 
 class _SftpRequests:
-    """The requests of one subsystem, and the files and directories that they have opened."""
+    """The requests of one subsystem, and the files and directories that they opened."""
 
     def __init__(self, driver: Driver, sftp: SFTP) -> None:
         self.driver = driver
@@ -71,17 +71,17 @@ class _SftpRequests:
         driver.subsystems.add(self)
 
     def done(self, step: Timing, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Repeat `attempt` until done; return its result. Raises StepFailure with the server's status on an error."""
-        return self.driver.until_done(step, self._attempted, path, attempt, *arguments)
+        """Call `attempt` until it is done, and return its result. Raises StepFailure if the server returns an error."""
+        return self.driver.until_done(step, self._try_request, path, attempt, *arguments)
 
     def close(self, step: Timing, path: str, handle: SFTPHandle) -> None:
-        """Close a file or directory; raises StepFailure where the server says no."""
+        """Close a file or directory; raises StepFailure if the server returns an error."""
         self._handles.remove(handle)
         self.done(step, path, close_file, handle)
         self.driver.forget(handle)
 
     def read(self, path: str, client: Client, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, hand each piece of it to `take`, and close it."""
+        """Open a file, pass each piece of it to `take`, and close it."""
         most_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
         first_bytes = client.sftp_read_bytes or _FIRST_READ_BYTES
         reading = FileReading(self._sftp, path, first_bytes, _READ_GROWTH, most_bytes)
@@ -95,12 +95,12 @@ class _SftpRequests:
         self._readings.remove(reading)
 
     def end(self) -> Channel:
-        """Give up the subsystem, and return the channel with which it ends. Nothing else may be called after that."""
+        """Give up the subsystem, and return the channel that it ends with. No other method may be called after that."""
         if self._channel is None:
             self.driver.subsystems.discard(self)
             for handle in self._handles:
                 self.driver.forget(handle)
-            self._has_ended = _has_ended_here
+            self._has_ended = _always_ended
             self._channel = channel_of(self._sftp)
             self.driver.keep(self._channel)
             self.driver.forget(self._sftp)
@@ -109,17 +109,17 @@ class _SftpRequests:
     def free(self) -> None:
         """Free the files that are still open, once the connection has ended."""
         while self._handles:
-            with suppress(SSH2Error):  # there is nobody to close them
+            with suppress(SSH2Error):  # the server can no longer close them
                 close_file(self._handles.pop())
         while self._readings:
             self._readings.pop().free()
 
-    def _attempted(self, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def _try_request(self, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
         try:
             result = attempt(*arguments)
         except SFTPProtocolError:
             code = self._sftp.last_error()
-        except _GARBLED:
+        except _LENGTH_ERRORS:
             code = 0
         else:
             if result == LIBSSH2_ERROR_EAGAIN and self._has_ended():
@@ -129,17 +129,17 @@ class _SftpRequests:
                 self._handles.add(result)
             return result
         text = last_error_text(self.driver.session)
-        if code == 0:  # no status of the server's, but nonsense
+        if code == 0:  # an invalid packet in place of a status
             raise StepFailure(Outcome.SFTP_BAD_MESSAGE, f"{path}: {text}")
         raise status_failure(code, f"{path}: {_STATUS_TEXTS.get(code, f'status {code}')}")
 
 
-def _has_ended_here() -> int:
+def _always_ended() -> int:
     return 1
 
 
 def _try_end(requests: _SftpRequests) -> int:
-    """Close a subsystem's channel and the subsystem with it: return 0 once that is done, or EAGAIN."""
+    """Close a subsystem's channel, and the subsystem with it: return 0 once that is done, or EAGAIN."""
     channel = requests.end()
     result = int(channel.close())
     if result == 0:
@@ -150,11 +150,11 @@ def _try_end(requests: _SftpRequests) -> int:
 class SSH2File:
     """An open file (clients.interface.RemoteFile).
 
-    libssh2 asks for up to four times `read_bytes` ahead. Where those are not given, the first read asks for little,
-    because most of what is asked beyond the end of a small file is cost on both sides, and the next for ever more.
+    libssh2 requests up to four times the read size ahead. If the client sets no read size, the first read requests
+    little, because requests beyond the end of a small file cost both sides time, and each later read requests more.
 
-    It sends up to `write_bytes` ahead of the server's answers:
-    each call of its write is given again what is not answered yet, and more behind it.
+    libssh2 sends up to one write size ahead of the server's replies. Each call of its write gets the data without a
+    reply again, followed by new data.
     """
 
     def __init__(self, requests: _SftpRequests, path: str, handle: Any, client: Client) -> None:
@@ -173,11 +173,11 @@ class SSH2File:
         return piece
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`, of which the last `write_bytes` may still wait for the server's answers."""
+        """Send all of `data`. The last bytes, up to the write size, may still have no reply from the server."""
         self._send(data, self._write_bytes)
 
     def close(self) -> None:
-        """Wait for the answers to all writes, and close the file."""
+        """Wait for the replies to all writes, and close the file."""
         self._send(b"", 0)
         self._requests.close(Timing.CLOSE, self._path, self._handle)
 
@@ -199,7 +199,7 @@ class SSH2File:
 
 
 def open_sftp(driver: Driver, client: Client) -> "SSH2Sftp":
-    """Open a channel with the SFTP subsystem on it; raises StepFailure where the server refuses either."""
+    """Open a channel with the SFTP subsystem; raises StepFailure if the server refuses either."""
     return SSH2Sftp(driver, driver.until_opened(Timing.CHANNEL_OPEN, partial(_try_open, driver)), client)
 
 
@@ -208,12 +208,12 @@ def _try_open(driver: Driver) -> Any:
         return driver.session.sftp_init()
     except ChannelFailure:
         text = last_error_text(driver.session)
-        if driver.descriptor.peer_has_closed():  # libssh2 says the same then
+        if driver.descriptor.peer_has_closed():  # libssh2 raises the same error for this
             raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection") from None
         if _SUBSYSTEM_REFUSED in text:
             raise StepFailure(Outcome.EXEC_REJECTED, text) from None
         raise
-    except (SFTPProtocolError, *_GARBLED):
+    except (SFTPProtocolError, *_LENGTH_ERRORS):
         raise StepFailure(Outcome.SFTP_BAD_MESSAGE, "the server's SFTP subsystem does not speak SFTP") from None
 
 
@@ -242,18 +242,18 @@ class SSH2Sftp:
         return self._opened(path, LIBSSH2_FXF_READ)
 
     def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, hand each piece of it to `take`, and close it."""
+        """Open a file, pass each piece of it to `take`, and close it."""
         if FileReading is None:
             read_by_parts(partial(self.open_to_read, path), take, course)
         else:
             self._requests.read(path, self._client, take, course)
 
     def open_to_write(self, path: str) -> SSH2File:
-        """Open a file in place of what is there."""
+        """Open a file for writing, in place of an existing one."""
         return self._opened(path, LIBSSH2_FXF_WRITE | LIBSSH2_FXF_CREAT | LIBSSH2_FXF_TRUNC)
 
     def list_directory(self, path: str) -> int:
-        """Read a directory to its end, and return how many entries it has, without `.` and `..`."""
+        """Read a whole directory, and return the number of its entries, without `.` and `..`."""
         request = partial(self._requests.done, Timing.SFTP_LIST, path)
         handle = request(self._sftp.opendir, path)
         next_name = partial(request, _try_next_name, handle._readdir)  # noqa: SLF001 - readdir() hides errors

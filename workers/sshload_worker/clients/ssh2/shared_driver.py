@@ -1,21 +1,22 @@
-"""SharedDriver: one libssh2 session used by many greenlets, each with channels of its own.
+"""SharedDriver: one libssh2 session used by many greenlets, each with its own channels.
 
-One greenlet, the owner, makes all calls of the library; the others hand it their attempts and wait. What libssh2's
-sources ask for, and what is done about it:
+One greenlet, the owner, makes all calls of the library; the others pass it their attempts and wait. These facts about
+libssh2's sources are the reason:
 
-- libssh2 reads from the socket in nearly every call, whatever the call is for. With several channels in use this loses
-  packets' meaning: a call that waits for the answer to its request fails where it comes across another channel's answer
-  (packet_requirev in packet.c), and what a call has queued for another channel wakes nobody. So packets are taken in by
-  the owner alone, at one place, for all channels, and queued by the library (InputGate). Then every attempt that waits
-  is made once more, and finds its own, or nothing.
-- A packet that is half sent blocks all others. The attempt that sent it is made again, and no other before it is done.
-  For some packets libssh2 compares the address on the stack (channel_send_eof), which is the same only in one greenlet.
-- What opens a channel keeps its state in the session, so those come one after the other.
-- What is dropped while open (a channel, a subsystem, a file) the binding closes on the spot, in whatever greenlet that
-  happens to be, which may leave a packet half sent. So everything opened is kept until it is closed or the session
-  ends, and a channel that nobody uses any more is handed over, to be closed like the others.
+- libssh2 reads from the socket in nearly every call, whatever the call is for. With several channels this causes
+  failures: a call that waits for the reply to its request fails if it reads another channel's reply (packet_requirev in
+  packet.c), and data that a call queues for another channel wakes nobody. So only the owner receives packets, at one
+  place and for all channels, and the library queues them (InputGate). Then each waiting attempt is repeated once, and
+  finds its own packets, or none.
+- A partly sent packet blocks all others. The owner repeats the attempt that sent it, and makes no other until it is
+  done. For some packets libssh2 compares the data's address, which is on the stack (channel_send_eof) and stays the
+  same only within one greenlet.
+- Calls that open a channel keep their state in the session, so they are made one after the other.
+- If an open channel, subsystem or file is dropped, the binding closes it immediately, in whatever greenlet that happens
+  to be, which may leave a packet partly sent. So everything opened is kept until it is closed or the session ends, and
+  a channel that nobody uses any more is passed to the owner, which closes it like the others.
 
-The owner lives while there is something to do. C code above its Python frames is the same each time.
+The owner lives as long as there are attempts to make. Its C stack is the same at each attempt.
 """
 
 import ctypes
@@ -57,8 +58,8 @@ _SESSION_ERRORS = (
     ssh2_errors.ProtocolError,
     ssh2_errors.InvalidMACError,
 )
-_NOT_TAKEN = "the server took no more bytes of the shared session"
-_CUT_OFF = "the shared session was given up, because an iteration was cut off in the middle of a message"
+_NOT_TAKEN = "the server accepted no more bytes from the shared session"
+_CUT_OFF = "the shared session was dropped, because an iteration was interrupted in the middle of a packet"
 
 
 for _name, _result, _arguments in (
@@ -72,12 +73,9 @@ for _name, _result, _arguments in (
 
 
 class InputGate:
-    """Lets the session take in what the server has sent, at one place and at no other. Shut from the beginning.
+    """Lets the session receive from the server only while the gate is open. It is shut at first.
 
-    libssh2 reads from the socket in nearly every call, whatever the call is for. With several channels in use this
-    loses packets' meaning: a call that waits for the answer to its request fails where it comes across another
-    channel's answer (packet_requirev in packet.c), and what a call has queued for another channel wakes nobody. With
-    the gate shut, a call sees what is queued, and else an empty socket.
+    While the gate is shut, a call finds the packets that are queued, and after them an empty socket.
     """
 
     def __init__(self, session: Session) -> None:
@@ -85,9 +83,10 @@ class InputGate:
         self._receive = self._exchange(_NO_RECEIVE)
 
     def receive_all(self, opened: Iterable[Channel | SFTP]) -> bool:
-        """Queue all that the server has sent; raises SSH2Error at its end.
+        """Queue everything that the server has sent; raises SSH2Error if the connection has ended.
 
-        This is done by asking for the end of a channel, one of `opened`. Tell whether one of them had not ended yet.
+        It does this by waiting for the end of the first channel in `opened` that has not ended. Return whether there is
+        one.
         """
         self.open()
         try:
@@ -109,7 +108,7 @@ class InputGate:
 
 
 def _receive_all(opened: Channel | SFTP) -> int:
-    """Return EAGAIN when nothing is left to be taken in, and 0 where the channel has ended before that."""
+    """Return EAGAIN once nothing is left to receive, or 0 if the channel has ended before that."""
     channel = pointer(opened).value
     if channel and isinstance(opened, SFTP):
         channel = LIBSSH2.libssh2_sftp_get_channel(channel)
@@ -120,7 +119,7 @@ def _receive_all(opened: Channel | SFTP) -> int:
 
 
 class _Operation:
-    """An attempt that is made until it is done, and the greenlet that waits for it, if one does."""
+    """An attempt that is repeated until it is done, and the greenlet that waits for it, if any."""
 
     __slots__ = ("arguments", "attempt", "begun", "done", "error", "opens", "result", "step", "waiter")
 
@@ -138,7 +137,7 @@ class _Operation:
         self.waiter: Any = None
 
     def raise_error(self) -> None:
-        """Raise the error that it ended in, if it did, and keep it no more: that would be a cycle with its frames."""
+        """Raise its error, if any, and drop it, because it would form a reference cycle with its frames."""
         try:
             if self.error is not None:
                 raise self.error
@@ -147,7 +146,7 @@ class _Operation:
 
 
 class SharedDriver(Driver):
-    """One session and its socket, for many greenlets. It is lost as a whole, for all of them."""
+    """One session and its socket, for many greenlets. If it is lost, it is lost for all of them."""
 
     def __init__(self, session: Any, descriptor: Descriptor) -> None:
         super().__init__(session, descriptor)
@@ -158,35 +157,35 @@ class SharedDriver(Driver):
         self._gate = InputGate(session)
         self._pending: list[_Operation] = []
         self._opening: _Operation | None = None
-        self._half_sent: _Operation | None = None
+        self._partly_sent: _Operation | None = None
         self._owner: gevent.Greenlet[[], None] | None = None
         self._asleep: Any = None
         self._added = False
         self._opened: dict[int, Channel | SFTP] = {}
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
+        """Call `attempt` until it no longer returns EAGAIN, and return its result. Raises StepFailure if it fails."""
         return self._operate(_Operation(step, attempt, arguments))
 
     def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Do the same for calls whose state libssh2 keeps in the session, one after the other."""
+        """Do the same for calls that open a channel, one after the other: libssh2 keeps their state in the session."""
         return self._operate(_Operation(step, attempt, arguments, opens=True))
 
     def keep(self, channel: Channel) -> None:
-        """Keep a channel as if it was opened here."""
+        """Keep a channel as if this driver had opened it."""
         self._opened[id(channel)] = channel
 
     def forget(self, opened: object) -> None:
-        """Keep what is closed no more."""
+        """Stop keeping something that was closed."""
         self._opened.pop(id(opened), None)
 
     def abandon(self, close: Callable[[object], Any], opened: object) -> None:
-        """Close what is no longer used, by making the attempt `close` on it until done."""
+        """Close something that is no longer used, by calling the attempt `close` until it is done."""
         if not self.lost:
             self._add(_Operation(Timing.CLOSE, close, (opened,)))
 
     def close(self, reason: str) -> None:
-        """Fail all that is under way, and do nothing more."""
+        """Fail all operations in progress and all later ones."""
         self._lose(reason)
         self._readable.close()
         self._writable.close()
@@ -208,8 +207,8 @@ class SharedDriver(Driver):
         self._pending.append(operation)
         self._added = True
         if self._owner is None:
-            self._owner = gevent.spawn(self._own)
-        elif self._half_sent is None:
+            self._owner = gevent.spawn(self._run_owner)
+        elif self._partly_sent is None:
             self._wake()
 
     def _wake(self) -> None:
@@ -221,12 +220,12 @@ class SharedDriver(Driver):
         if operation.done:
             if isinstance(operation.result, Channel):
                 self.abandon(Channel.close, operation.result)
-        elif operation.begun and (operation.opens or operation is self._half_sent):
+        elif operation.begun and (operation.opens or operation is self._partly_sent):
             self._lose(_CUT_OFF)
         elif operation in self._pending:
             self._pending.remove(operation)
 
-    def _own(self) -> None:
+    def _run_owner(self) -> None:
         while self._pending:
             self._attempt_all()
             if self._pending:
@@ -234,9 +233,9 @@ class SharedDriver(Driver):
         self._owner = None
 
     def _sleep(self) -> None:
-        """Wait, while other greenlets run, until the socket is as needed, or something is added."""
+        """Wait, while other greenlets run, until the socket is ready or an operation is added."""
         waiter = self._asleep = Waiter()
-        watcher = self._readable if self._half_sent is None else self._writable
+        watcher = self._readable if self._partly_sent is None else self._writable
         self.descriptor.request_quick_ack()
         watcher.start(waiter.switch, None)
         try:
@@ -246,22 +245,22 @@ class SharedDriver(Driver):
             self._asleep = None
 
     def _attempt_all(self) -> None:
-        """Receive what the server has sent, and make all attempts; again while there are new ones, or until blocked."""
+        """Receive what the server has sent, and make all attempts. Repeat while there are new ones and none blocks."""
         again = True
         while again and self._pending:
             self._added = False
             held_back = False
-            if self._half_sent is None:
+            if self._partly_sent is None:
                 self._receive_all()
             for operation in tuple(self._pending):
-                if self._half_sent not in (None, operation):
+                if self._partly_sent not in (None, operation):
                     held_back = True
                 elif not operation.opens or self._opening in (None, operation):
                     self._attempt(operation)
-            again = self._half_sent is None and (self._added or held_back)
+            again = self._partly_sent is None and (self._added or held_back)
 
     def _receive_all(self) -> None:
-        """Have the library queue all data. Without an open channel, attempts at opening one do it themselves."""
+        """Queue all received packets. If no channel is open, the attempts to open one receive packets themselves."""
         try:
             if not self._gate.receive_all(self._opened.values()):
                 self._gate.open()
@@ -269,7 +268,7 @@ class SharedDriver(Driver):
             self._lose(self.failure(Timing.READ, error).message)
 
     def _attempt(self, operation: _Operation) -> None:
-        if operation.done:  # lost together with an earlier one
+        if operation.done:  # an earlier one has lost the session
             return
         operation.begun = True
         if operation.opens:
@@ -287,7 +286,7 @@ class SharedDriver(Driver):
             self._end(operation)
             return
         if result == LIBSSH2_ERROR_EAGAIN:
-            self._half_sent = operation if self._is_blocked() else None
+            self._partly_sent = operation if self._is_blocked() else None
             return
         operation.result = result
         if isinstance(result, Channel | SFTP):
@@ -302,8 +301,8 @@ class SharedDriver(Driver):
         return bool(self.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND)
 
     def _check_unblocked(self) -> None:
-        """Give the session up where a packet is half sent that no attempt would send the rest of."""
-        if self._half_sent is None and self._is_blocked():
+        """Drop the session if a packet is partly sent and no attempt would send the rest."""
+        if self._partly_sent is None and self._is_blocked():
             self._lose(_NOT_TAKEN)
 
     def _end(self, operation: _Operation) -> None:
@@ -311,13 +310,13 @@ class SharedDriver(Driver):
         self._pending.remove(operation)
         if self._opening is operation:
             self._opening = None
-        if self._half_sent is operation:
-            self._half_sent = None
+        if self._partly_sent is operation:
+            self._partly_sent = None
         if operation.waiter is not None:
             self._loop.run_callback(operation.waiter.switch, None)
 
     def _lose(self, reason: str) -> None:
-        """Fail whatever is under way, and what is to come."""
+        """Fail all operations in progress and all later ones."""
         self.lost = self.lost or reason
         for operation in tuple(self._pending):
             operation.error = StepFailure(Outcome.DISCONNECTED, self.lost)
