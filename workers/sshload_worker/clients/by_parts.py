@@ -1,4 +1,4 @@
-"""A command, or the reading of a file, by a call for each of its parts: so does a library that has no call for all."""
+"""Runs a command or reads a file with one call for each part, for libraries that have no single call for it."""
 
 from collections.abc import Callable
 from time import monotonic_ns
@@ -7,25 +7,25 @@ from sshload_worker.clients.interface import Channel, CommandEnd, Course, Remote
 
 
 def run_by_parts(channel: Channel, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-    """Do what `SessionChannel.run` promises."""
+    """Implement `SessionChannel.run`."""
     channel.execute(command)
     course.started_ns = monotonic_ns()
-    _hand_over(channel.read, take, course)
+    _pass_on(channel.read, take, course)
     end = channel.close()
     course.closed_ns = monotonic_ns()
     return end
 
 
 def read_by_parts(begin: Callable[[], RemoteFile], take: Callable[[bytes], object], course: Course) -> None:
-    """Do what `Sftp.read_file` promises, by the file that `begin` opens."""
+    """Implement `Sftp.read_file` with the file that `begin` opens."""
     file = begin()
     course.started_ns = monotonic_ns()
-    _hand_over(file.read, take, course)
+    _pass_on(file.read, take, course)
     file.close()
     course.closed_ns = monotonic_ns()
 
 
-def _hand_over(read: Callable[[], bytes], take: Callable[[bytes], object], course: Course) -> None:
+def _pass_on(read: Callable[[], bytes], take: Callable[[bytes], object], course: Course) -> None:
     while piece := read():
         course.first_byte_ns = course.first_byte_ns or monotonic_ns()
         take(piece)

@@ -1,9 +1,9 @@
-"""The protocols of file transfers as far as libraries share them: SFTP's status codes, and scp.
+"""What libraries share of the file transfer protocols: SFTP's status codes, and scp.
 
-SFTP's status codes are those of draft-ietf-secsh-filexfer-02. scp is spoken over a channel to the server's own scp
-program, for libraries that do not speak it. The protocol is BSD rcp's: the program that reads (`scp -f`) announces a
-file by a line (`C0644 26624 name`), sends its bytes and a zero byte; the other side answers each of the three with a
-zero byte, or with 1 or 2 and a line that says what is wrong.
+SFTP's status codes are those of draft-ietf-secsh-filexfer-02. scp is for libraries that do not implement it: it uses a
+channel to the server's own scp program. The protocol is BSD rcp's. The sender (`scp -f`) announces a file with a line
+(`C0644 26624 name`), and sends its bytes and a zero byte. The receiver (`scp -t`) sends a zero byte at the start, after
+the line, and after the file. In place of the line or of a zero byte, either may send 1 or 2 and a line with an error.
 """
 
 import re
@@ -33,17 +33,17 @@ _SCP_WARNING, _SCP_ERROR = 1, 2
 _SCP_LINE_LIMIT_BYTES = 8_192
 _SCP_MODE = "0644"
 _SCP_FILE_WORDS = 3
-_SCP_SIZE = re.compile("[0-9]{1,19}")  # of 64 bits
+_SCP_SIZE = re.compile("[0-9]{1,19}")  # a 64-bit number
 
 
 def status_failure(code: int, text: str) -> StepFailure:
-    """Return the failure that a status other than OK means."""
+    """Return the failure for a status other than OK."""
     outcome = _SFTP_STATUSES.get(code, Outcome.SFTP_OTHER)
     return StepFailure(outcome, text or f"SFTP status {code}")
 
 
 def split_into_pieces(data: bytes, size: int | None) -> Iterator[bytes]:
-    """Yield `data` in pieces of at most `size` bytes, all at once where that is None."""
+    """Yield `data` in pieces of at most `size` bytes, or in one piece if `size` is None."""
     if size is None or len(data) <= size:
         yield data
         return
@@ -52,7 +52,7 @@ def split_into_pieces(data: bytes, size: int | None) -> Iterator[bytes]:
 
 
 def begin_read(channel: Channel, path: str) -> RemoteFile:
-    """Ask for a file, and read what is announced; raises StepFailure where the server has none to send."""
+    """Request a file, and read its announcement; raises StepFailure if the server announces none."""
     stream = _Stream(channel)
     channel.execute(f"scp -f {_operand(path)}")
     channel.write(_SCP_ACK)
@@ -64,7 +64,7 @@ def begin_read(channel: Channel, path: str) -> RemoteFile:
 
 
 def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
-    """Announce a file; raises StepFailure where the server does not take it."""
+    """Announce a file; raises StepFailure if the server does not accept it."""
     stream = _Stream(channel)
     channel.execute(f"scp -t {_operand(path)}")
     stream.expect_ok()
@@ -74,14 +74,14 @@ def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
 
 
 class _Stream:
-    """A channel to an scp program, of which single bytes and lines can be taken."""
+    """A channel to an scp program, from which bytes and lines can be read."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._ahead = b""
 
     def read_some(self, most: int) -> bytes:
-        """Return at least one byte and at most so many."""
+        """Return at least one byte and at most `most`."""
         taken = self._ahead or self.channel.read()
         if not taken:
             self.fail("the server's scp ended early")
@@ -89,7 +89,7 @@ class _Stream:
         return taken[:most]
 
     def read_line(self) -> str:
-        """Return a line without its end, where it is not the answer that something is wrong."""
+        """Return a line without its newline; raises StepFailure if it is an error."""
         line = b""
         while not line.endswith(b"\n") and len(line) < _SCP_LINE_LIMIT_BYTES:
             line += self.read_some(1)
@@ -98,14 +98,14 @@ class _Stream:
         return _text(line)
 
     def expect_ok(self) -> None:
-        """Read an answer; raises StepFailure where it is an error."""
+        """Read a reply; raises StepFailure if it is an error."""
         answer = self.read_some(1)
         if answer != _SCP_ACK:
             self._ahead = answer + self._ahead
             self.fail(self.read_line())
 
     def fail(self, message: str) -> NoReturn:
-        """Raise StepFailure, with what the program said on its way out where it said anything."""
+        """Raise StepFailure with the program's stderr, or with `message` if that is empty."""
         said = _text(self.channel.close().stderr)
         raise StepFailure(Outcome.SCP_FAILED, said or message)
 
@@ -124,24 +124,24 @@ class _Reading:
         return piece
 
     def write(self, data: bytes) -> None:
-        """Fail: the file is open to be read."""
+        """Fail: the file is open for reading."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Read the server's confirmation that it has sent all, and end its scp."""
+        """Read the server's confirmation that it has sent everything, and end its scp."""
         self._stream.expect_ok()
         self._stream.channel.write(_SCP_ACK)
         _end(self._stream.channel)
 
 
 class _Writing:
-    """A file that the server takes (clients.interface.RemoteFile)."""
+    """A file that the server receives (clients.interface.RemoteFile)."""
 
     def __init__(self, stream: _Stream) -> None:
         self._stream = stream
 
     def read(self) -> bytes:
-        """Fail: the file is open to be written."""
+        """Fail: the file is open for writing."""
         raise NotImplementedError
 
     def write(self, data: bytes) -> None:
@@ -149,7 +149,7 @@ class _Writing:
         self._stream.channel.write(data)
 
     def close(self) -> None:
-        """Wait for the server's word that it has all, and end its scp."""
+        """Wait for the server's confirmation that it has received everything, and end its scp."""
         self._stream.channel.write(_SCP_ACK)
         self._stream.expect_ok()
         self._stream.channel.send_end()
@@ -167,7 +167,7 @@ def _end(channel: Channel) -> None:
 
 
 def _operand(path: str) -> str:
-    """Return a path for the server's shell, as OpenSSH's scp does: one with a hyphen first is no option."""
+    """Return a path quoted for the server's shell, as by OpenSSH's scp: with a leading hyphen it is not an option."""
     return f"-- {shlex.quote(path)}" if path.startswith("-") else shlex.quote(path)
 
 

@@ -22,7 +22,7 @@ class LibraryPackage(Protocol):
         """Raise UnsupportedSettingError where the library cannot do as `client` says."""
 
     def new_connection(self, login: Login, through: Connection | None, *, shared: bool) -> Connection:
-        """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
+        """Return a connection that is not connected yet; raises OSError if the process has no file descriptor left."""
 
 
 def prepare_library(library: Library) -> None:

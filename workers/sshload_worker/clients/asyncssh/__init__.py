@@ -18,5 +18,5 @@ def prepare() -> None:
 
 
 def new_connection(login: Login, through: Connection | None, *, shared: bool) -> Connection:  # noqa: ARG001 - all are
-    """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
+    """Return a connection that is not connected yet; raises OSError if the process has no file descriptor left."""
     return AsyncsshConnection(login, through)

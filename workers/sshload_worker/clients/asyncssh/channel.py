@@ -40,7 +40,7 @@ class Inbox:
         self.closed = Event()
 
     def connection_made(self, chan: Any) -> None:
-        """Note the channel."""
+        """Record the channel."""
         self._channel = chan
 
     def session_started(self) -> None:
@@ -155,19 +155,19 @@ class AsyncsshChannel:
         self._inbox = inbox
 
     def request_terminal(self) -> None:
-        """Ask for a pseudo terminal."""
+        """Request a pseudo-terminal."""
         self._granted(self._driver.run(Timing.EXEC, self._channel.ask(b"pty-req", *_TERMINAL)))
 
     def start_shell(self) -> None:
-        """Ask for the user's shell, and wait for the server's word that it was started."""
+        """Request the user's shell, and wait for the server's reply that it was started."""
         self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"shell")))
 
     def execute(self, command: str) -> None:
-        """Ask for the command, and wait for the server's word that it was started."""
+        """Request the command, and wait for the server's reply that it was started."""
         self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Run the command, hand each piece of stdout to `take`, and close the channel."""
+        """Run the command, pass each piece of stdout to `take`, and close the channel."""
         return run_by_parts(self, command, take, course)
 
     def read(self) -> bytes:
@@ -179,7 +179,7 @@ class AsyncsshChannel:
         self._inbox.write(data)
 
     def send_end(self) -> None:
-        """Say that no more input comes."""
+        """Send EOF: no more input follows."""
         self._driver.call(Timing.WRITE, self._channel.write_eof)
 
     def close(self) -> CommandEnd:

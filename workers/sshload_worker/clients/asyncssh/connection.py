@@ -46,7 +46,7 @@ class AsyncsshConnection:
         self._server_version = ""
 
     def connect(self) -> None:
-        """Open the TCP connection, or the channel of the jump host that takes its place."""
+        """Open the TCP connection, or the channel through the jump host."""
         if self._descriptor is not None:
             self._descriptor.connect(self._address)
         elif isinstance(self._jump, AsyncsshConnection):
@@ -59,7 +59,7 @@ class AsyncsshConnection:
         self._server_version = await_banner(self._descriptor or self._tunnel)
 
     def kex(self) -> None:
-        """Exchange keys, and check that the host key is a known one."""
+        """Exchange keys, and check the host key against the known ones."""
         if self._descriptor is None:
             self._driver.call(Timing.KEX, self._tunnel.hand_over, self._protocol)
         else:
@@ -69,7 +69,7 @@ class AsyncsshConnection:
         self._driver.check(Timing.KEX)
 
     def auth(self) -> None:
-        """Authenticate as the login's credentials say."""
+        """Authenticate with the login's credentials."""
         self._driver.call(Timing.AUTH, self._protocol.log_in)
         self._protocol.milestones.authenticated.wait()
         self._driver.check(Timing.AUTH)
@@ -94,7 +94,7 @@ class AsyncsshConnection:
         return self._jump is not None and self._jump.is_lost()
 
     def keep_alive(self) -> None:
-        """Ask for a sign of life, and wait for it."""
+        """Send a keep-alive request, and wait for the reply."""
         self._driver.run(Timing.KEEP_ALIVE, self._protocol.send_keepalive())
         self._driver.check(Timing.KEEP_ALIVE)
 
@@ -103,7 +103,7 @@ class AsyncsshConnection:
         return self._channel(b"session")
 
     def open_forward(self, host: str, port: int) -> AsyncsshChannel:
-        """Open a channel to where the server connects for us."""
+        """Open a channel that the server forwards to `host` and `port`."""
         return self._channel(b"direct-tcpip", String(host), UInt32(port), *_NOWHERE)
 
     def open_tunnel(self, tunnel: Tunnel, host: str, port: int) -> None:
@@ -112,20 +112,20 @@ class AsyncsshConnection:
         self._driver.run(Timing.CHANNEL_OPEN, self._opened(tunnel, b"direct-tcpip", *target))
 
     def open_sftp(self) -> AsyncsshSftp:
-        """Open a channel with the SFTP subsystem on it."""
+        """Open a channel with the SFTP subsystem."""
         requests = self._driver.run(Timing.CHANNEL_OPEN, self._sftp())
         return AsyncsshSftp(self._driver, requests, self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
-        """Begin to read a file by scp."""
+        """Start to read a file by scp."""
         return begin_read(self.open_channel(), path)
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Begin to write a file by scp."""
+        """Start to write a file by scp."""
         return begin_write(self.open_channel(), path, size_bytes)
 
     def close(self) -> None:
-        """End the connection at once. Never waits."""
+        """End the connection immediately. Never waits."""
         if self._descriptor is not None and not self._is_handed_over:
             self._descriptor.shut_down()  # else asyncssh does, to whom it belongs by then
         self._loop.post(self._protocol.close)

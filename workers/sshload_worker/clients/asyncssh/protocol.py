@@ -197,7 +197,7 @@ class Tunnel:
             protocol.eof_received()
 
     def connection_made(self, chan: Any) -> None:
-        """Note the channel."""
+        """Record the channel."""
         self._channel = chan
 
     def data_received(self, data: bytes, datatype: int | None) -> None:

@@ -35,7 +35,7 @@ KNOWN = {
 
 
 def check_client(client: Client) -> None:
-    """Raise UnsupportedSettingError where asyncssh cannot do as `client` says."""
+    """Raise UnsupportedSettingError if asyncssh does not support a setting of `client`."""
     for setting, known in KNOWN.items():
         check_names(client, setting, known)
     check_range(client, "window_bytes", 1, _LARGEST_BYTES)

@@ -53,15 +53,15 @@ class AsyncsshSftp:
         return self._opened(path, "rb")
 
     def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, hand each piece of it to `take`, and close it."""
+        """Open a file, pass each piece of it to `take`, and close it."""
         read_by_parts(partial(self.open_to_read, path), take, course)
 
     def open_to_write(self, path: str) -> AsyncsshFile:
-        """Open a file in place of what is there."""
+        """Open a file for writing, in place of an existing one."""
         return self._opened(path, "wb")
 
     def list_directory(self, path: str) -> int:
-        """Read a directory to its end, and return how many entries it has."""
+        """Read a whole directory, and return the number of its entries."""
         entries = self._driver.run(Timing.SFTP_LIST, self._requests.listdir(path))
         return len([entry for entry in entries if entry not in (".", "..")])
 

@@ -123,7 +123,7 @@ class GatewayListing:
         self._connection = connection
 
     def list_directory(self, path: str) -> int:
-        """Read a directory to its end, and return how many entries it has."""
+        """Read a whole directory, and return the number of its entries."""
         entries, after = 0, ""
         for _ in range(_MOST_PAGES):
             page = read_page(self._connection.list_page(path, after), _PAGE_ENTRIES)

@@ -24,7 +24,7 @@ class Stream(Protocol):
         """Send all of `data`."""
 
     def receive(self) -> bytes:
-        """Return what has come, waiting for something; empty where the other side has ended the connection."""
+        """Wait for data and return it; empty if the gateway has closed the connection."""
 
 
 class PlainStream:
@@ -46,7 +46,7 @@ class PlainStream:
                 raise _lost(error) from None
 
     def receive(self) -> bytes:
-        """Return what has come, waiting for something; empty where the other side has ended the connection."""
+        """Wait for data and return it; empty if the gateway has closed the connection."""
         if not self._has_waited:
             sleep(0)
         self._has_waited = False
@@ -93,7 +93,7 @@ class TlsStream:
         self._send_sealed()
 
     def receive(self) -> bytes:
-        """Return what has come, waiting for something; empty where the other side has ended the connection."""
+        """Wait for data and return it; empty if the gateway has closed the connection."""
         while True:
             try:
                 return self._tls.read(_RECEIVE_BYTES)

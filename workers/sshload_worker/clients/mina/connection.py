@@ -68,12 +68,12 @@ class MinaConnection:
             raise StepFailure(known or otherwise, refusal.text) from None
 
     def kex(self) -> None:
-        """Exchange keys, and check that the host key is a known one."""
+        """Exchange keys, and check the host key against the known ones."""
         answer = self._talk.ask(Request.KEX)
         self._agreed = tuple(answer.text() for _ in range(4))
 
     def auth(self) -> None:
-        """Authenticate as the login's credentials say."""
+        """Authenticate with the login's credentials."""
         found = self._login.credentials
         secret = found.private_key if found.auth is Auth.PUBLICKEY else found.password.encode()
         self._talk.ask(Request.AUTH, str(found.auth), secret)
@@ -94,7 +94,7 @@ class MinaConnection:
         return self._talk.has_ended()
 
     def keep_alive(self) -> None:
-        """Ask for a sign of life, and wait for it."""
+        """Send a keep-alive request, and wait for the reply."""
         self._talk.ask(Request.KEEP_ALIVE)
 
     def open_channel(self) -> "MinaCommand":
@@ -102,28 +102,28 @@ class MinaConnection:
         return MinaCommand(self._converse(), self._number)
 
     def open_forward(self, host: str, port: int) -> Channel:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         del host, port
         _refuse()
 
     def open_sftp(self) -> MinaSftp:
-        """Open a channel with the SFTP subsystem on it."""
+        """Open a channel with the SFTP subsystem."""
         talk = self._converse()
         talk.ask(Request.SFTP, self._number)
         return MinaSftp(talk, self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         del path
         _refuse()
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         del path, size_bytes
         _refuse()
 
     def close(self) -> None:
-        """End the connection at once. Never waits."""
+        """End the connection immediately. Never waits."""
         for talk in (*self._others, self._talk):
             talk.close()
         self._others.clear()
@@ -156,29 +156,29 @@ class MinaCommand:
         return CommandEnd(exit_code=None if code < 0 else code, signal=signal, stderr=stderr)
 
     def request_terminal(self) -> None:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         _refuse()
 
     def start_shell(self) -> None:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         _refuse()
 
     def execute(self, command: str) -> None:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         del command
         _refuse()
 
     def read(self) -> bytes:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         _refuse()
 
     def write(self, data: bytes) -> None:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         del data
         _refuse()
 
     def send_end(self) -> None:
-        """Fail: there is no such request."""
+        """Fail: not supported."""
         _refuse()
 
     def close(self) -> CommandEnd:

@@ -8,7 +8,7 @@ from sshload_worker.outcomes import UnsupportedSettingError
 
 
 def check_client(client: Client) -> None:
-    """Raise UnsupportedSettingError where MINA SSHD cannot do as `client` says."""
+    """Raise UnsupportedSettingError if MINA SSHD does not support a setting of `client`."""
     for setting, known in zip(
         ("kex_algorithms", "ciphers", "macs", "host_key_algorithms"), virtual_machine().known(), strict=True
     ):

@@ -26,16 +26,16 @@ class MinaSftp:
         return MinaFile(self._talk)
 
     def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, hand each piece of it to `take`, and close it."""
+        """Open a file, pass each piece of it to `take`, and close it."""
         read_by_parts(lambda: self.open_to_read(path), take, course)
 
     def open_to_write(self, path: str) -> "MinaFile":
-        """Open a file in place of what is there."""
+        """Open a file for writing, in place of an existing one."""
         self._talk.ask(Request.OPEN_TO_WRITE, path, self._write_bytes)
         return MinaFile(self._talk)
 
     def list_directory(self, path: str) -> int:
-        """Read a directory to its end, and return how many entries it has, without `.` and `..`."""
+        """Read a whole directory, and return the number of its entries, without `.` and `..`."""
         return self._talk.ask(Request.LIST, path).number()
 
     def stat(self, path: str) -> int:

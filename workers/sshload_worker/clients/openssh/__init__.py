@@ -1,10 +1,10 @@
 """OpenSSH's own programs as processes: ssh for logins and channels, sftp and scp for files.
 
-A login is one `ssh -M -N` each, whose log tells when it came how far. With `client.controlMaster` each command is a
-program of its own that shares that connection (`ssh -S`), as a user's with ControlMaster would be. Without it, the
-process that logged in does the command too: it is asked over its control socket (OpenSSH's PROTOCOL.mux), so that
-the command's pipes, its exit code and its end are told by that process itself. Files are copied by `sftp` and `scp` on
-the same connection, by way of local files in a private directory, which is part of what is timed.
+Each login is one `ssh -M -N`, whose log shows when it reached which step. With `client.controlMaster` each command is a
+program of its own that shares this connection (`ssh -S`), like a user's commands with ControlMaster. Without it, the
+process that logged in also runs the commands. It is asked to over its control socket (OpenSSH's PROTOCOL.mux), so it
+serves the command's pipes, and reports the command's exit code and end, itself. `sftp` and `scp` copy files over the
+same connection, to and from local files in a private directory, which is part of the measured time.
 """
 
 from sshload_worker.clients.interface import Connection
@@ -18,7 +18,7 @@ __all__ = ["check_client", "new_connection", "prepare"]
 
 
 def prepare() -> None:
-    """Find the programs; raises UnsupportedSettingError where one is missing."""
+    """Find the programs; raises UnsupportedSettingError if one is missing."""
     try:
         for name in ("ssh", "sftp", "scp"):
             program(name)
@@ -27,5 +27,5 @@ def prepare() -> None:
 
 
 def new_connection(login: Login, through: Connection | None, *, shared: bool) -> Connection:  # noqa: ARG001 - all are
-    """Return a connection that has yet to connect; raises OSError where the worker has no file left."""
+    """Return a connection that is not connected yet; raises OSError if the process has no file descriptor left."""
     return OpenSSHConnection(login, through)

@@ -1,4 +1,4 @@
-"""Commands on a login of OpenSSH's: by the process that logged in, or by programs that share its connection."""
+"""Commands on a login of OpenSSH: run by the process that logged in, or by programs that share its connection."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -12,33 +12,33 @@ from sshload_worker.clients.openssh.process import Pipes, Process
 from sshload_worker.clients.openssh.settings import SERVER, Directory, forward_to
 from sshload_worker.outcomes import StepFailure
 
-_UNNAMED_SIGNAL = "unnamed"  # ssh does not tell which
+_UNNAMED_SIGNAL = "unnamed"  # ssh does not report which one
 _OWN_FAILURE = 255
-_NO_OTHER_WAY = ("-o", "ProxyCommand=false")  # a program that finds no control socket would log in by itself
+_SHARED_ONLY = ("-o", "ProxyCommand=false")  # else a program that finds no control socket would log in itself
 
 
 class Session(Protocol):
     """A session that runs one command or forward."""
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
-        """Start a command, an empty one being the user's shell; raises StepFailure."""
+        """Start a command, or the user's shell if it is empty; raises StepFailure."""
 
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
         """Open a forward; raises StepFailure."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has said that it is."""
+        """Whether the server is known to have opened it."""
 
     def end(self, pipes: Pipes) -> CommandEnd:
         """Wait for the end; raises StepFailure."""
 
     def hang_up(self) -> None:
-        """End it now; never waits."""
+        """End it immediately; never waits."""
 
 
 class OwnSession:
-    """A session of the process that logged in, asked for over its control socket."""
+    """A session of the process that logged in, requested over its control socket."""
 
     def __init__(self, master: Master) -> None:
         self._master = master
@@ -53,7 +53,7 @@ class OwnSession:
         except (OSError, EOFError):
             raise self._lost() from None
         except StepFailure:
-            self._master.claim_refusal()  # which is told here already
+            self._master.claim_refusal()  # the failure raised here reports it
             raise
         finally:
             pipes.give_away()
@@ -73,16 +73,19 @@ class OwnSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has said that it is: it has, where it was asked for."""
+        """Whether the server is known to have opened it: it has, once the request returned."""
         return self._control is not None
 
     def hang_up(self) -> None:
-        """End it now; never waits."""
+        """End it immediately; never waits."""
         if self._control is not None:
             self._control.close()
 
     def end(self, pipes: Pipes) -> CommandEnd:
-        """Wait for the end. A command without an exit code was killed, or the server told none, unless all is over."""
+        """Wait for the end.
+
+        If there is no exit code, the command was killed, the server sent none, or the connection has ended.
+        """
         if self._control is None:
             return CommandEnd(exit_code=0, signal="", stderr=b"")
         code = self._control.exit_code()
@@ -99,9 +102,9 @@ class OwnSession:
 
 
 class ClientSession:
-    """A session of a program of its own (`ssh -S`). Its exit code 255 is either its own or the command's.
+    """A session of a program of its own (`ssh -S`). An exit code of 255 is either the program's or the command's.
 
-    What the program writes to stderr is either its own or the command's, too, so that the master has to tell.
+    The same applies to what the program writes to stderr, so the master's log has to decide.
     """
 
     def __init__(self, master: Master, directory: Directory) -> None:
@@ -137,16 +140,16 @@ class ClientSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has said that it is, which the program keeps to itself."""
+        """False: the program does not report whether the server has opened it."""
         return False
 
     def hang_up(self) -> None:
-        """End the program now; never waits."""
+        """Kill the program immediately; never waits."""
         if self._process is not None:
             self._process.kill()
 
     def _run(self, arguments: list[str], pipes: Pipes) -> None:
-        shared = ["-o", "LogLevel=ERROR", *_NO_OTHER_WAY, "-S", self._master.socket_path]
+        shared = ["-o", "LogLevel=ERROR", *_SHARED_ONLY, "-S", self._master.socket_path]
         command = ["ssh", *shared, "-F", self._directory.config, *arguments]
         self._statuses_before = self._master.exit_statuses()
         try:
@@ -162,36 +165,36 @@ class OpenSSHChannel:
         self._session = session
         self._pipes = Pipes()
         self._terminal = False
-        self._heard = False
-        self._at_end = False
+        self._has_output = False
+        self._output_ended = False
         self.is_closed = False
 
     def request_terminal(self) -> None:
-        """Ask for a pseudo terminal, once the command is asked for."""
+        """Request a pseudo-terminal together with the command."""
         self._terminal = True
         self._pipes.use_terminal()
 
     def start_shell(self) -> None:
-        """Ask for the user's shell."""
+        """Request the user's shell."""
         self._session.start("", self._pipes, terminal=self._terminal)
 
     def execute(self, command: str) -> None:
-        """Ask for the command."""
+        """Request the command."""
         self._session.start(command, self._pipes, terminal=self._terminal)
 
     def forward(self, host: str, port: int) -> None:
-        """Ask for a connection to elsewhere."""
+        """Request a connection from the server to `host` and `port`."""
         self._session.forward(host, port, self._pipes)
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Run the command, hand each piece of stdout to `take`, and close the channel."""
+        """Run the command, pass each piece of stdout to `take`, and close the channel."""
         return run_by_parts(self, command, take, course)
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
         piece = self._pipes.stdout.read()
-        self._heard = self._heard or bool(piece)
-        self._at_end = not piece
+        self._has_output = self._has_output or bool(piece)
+        self._output_ended = not piece
         return piece
 
     def write(self, data: bytes) -> None:
@@ -199,18 +202,18 @@ class OpenSSHChannel:
         try:
             self._pipes.stdin.write(data)
         except BrokenPipeError:
-            raise StepFailure(Outcome.DISCONNECTED, "ssh takes no more input") from None
+            raise StepFailure(Outcome.DISCONNECTED, "ssh accepts no more input") from None
 
     def send_end(self) -> None:
-        """Say that no more input comes."""
+        """Send EOF: no more input follows."""
         self._pipes.stdin.close()
 
     def close(self) -> CommandEnd:
-        """Wait for the end and return how the command ended, or hang up where more of its output was to come."""
+        """Wait for the end and return how the command ended, or hang up if more output was expected."""
         self._pipes.stdin.close()
         self._pipes.stdout.close()
         try:
-            if not self._at_end and (self._heard or self._session.is_open):
+            if not self._output_ended and (self._has_output or self._session.is_open):
                 self._session.hang_up()
                 return CommandEnd(exit_code=None, signal="", stderr=self._pipes.stderr)
             return self._session.end(self._pipes)
@@ -219,7 +222,7 @@ class OpenSSHChannel:
             self.is_closed = True
 
     def drop(self) -> None:
-        """Release a channel that may not have been closed, whatever state it is in. Never waits."""
+        """Release a channel that may not have been closed, in whatever state it is. Never waits."""
         if not self.is_closed:
             self._session.hang_up()
             self._pipes.close()

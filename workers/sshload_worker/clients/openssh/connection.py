@@ -29,7 +29,7 @@ class OpenSSHConnection:
 
     def connect(self) -> None:
         """Start ssh, and wait until it has a connection."""
-        self._running = Master(self._directory, self._way())
+        self._running = Master(self._directory, self._connect_options())
         self._master.await_step(Timing.CONNECT)
 
     def banner(self) -> None:
@@ -45,7 +45,7 @@ class OpenSSHConnection:
         self._master.await_step(Timing.KEX)
 
     def auth(self) -> None:
-        """Wait until ssh has logged in, and can be asked for sessions."""
+        """Wait until ssh has logged in, and accepts requests for sessions."""
         self._master.await_step(Timing.AUTH)
 
     def negotiated(self) -> Negotiated:
@@ -58,10 +58,10 @@ class OpenSSHConnection:
 
     def keep_alive(self) -> None:
         """Fail: ssh sends keepalives by itself, and does not report them."""
-        raise StepFailure(Outcome.GENERATOR_FAULT, "OpenSSH cannot be told to ask for a sign of life")
+        raise StepFailure(Outcome.GENERATOR_FAULT, "OpenSSH cannot be told to send a keep-alive request")
 
     def open_channel(self) -> OpenSSHChannel:
-        """Return a channel, which ssh opens with its command."""
+        """Return a channel, which ssh opens when its command is requested."""
         shared = self._login.client.control_master
         session: Session = ClientSession(self._master, self._directory) if shared else OwnSession(self._master)
         channel = OpenSSHChannel(session)
@@ -69,13 +69,13 @@ class OpenSSHConnection:
         return channel
 
     def open_forward(self, host: str, port: int) -> OpenSSHChannel:
-        """Open a channel to where the server connects for us."""
+        """Open a channel that the server forwards to `host` and `port`."""
         channel = self.open_channel()
         channel.forward(host, port)
         return channel
 
     def open_sftp(self) -> OpenSSHSftp:
-        """Return SFTP, of which each operation opens a subsystem."""
+        """Return an SFTP client that opens a subsystem for each operation."""
         return OpenSSHSftp(self._file_transfer())
 
     def scp_read(self, path: str) -> RemoteFile:
@@ -84,13 +84,13 @@ class OpenSSHConnection:
         return open_download(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Open a file to write, which `close` sends by scp."""
+        """Open a local file for writing, which `close` sends by scp."""
         del size_bytes  # the local file has it
         programs = self._file_transfer()
         return open_upload(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
 
     def close(self) -> None:
-        """End all of the connection's processes at once. Never waits."""
+        """End all processes of the connection immediately. Never waits."""
         if self._programs is not None:
             self._programs.close()
         for channel in self._channels:
@@ -107,19 +107,19 @@ class OpenSSHConnection:
         return shlex.join(["ssh", *shared, "-W", forward_to(host, port), SERVER])
 
     def forward_failure(self) -> StepFailure | None:
-        """Return the failure of this jump host to reach the next server, None where it is not to blame."""
+        """Return why this jump host did not reach the next server, or None if it did not refuse to."""
         refusal = self._master.claim_refusal()
         if refusal is not None:
             return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
         return None
 
     def _check_jump(self) -> None:
-        """Raise StepFailure where it was the jump host that did not reach the server."""
+        """Raise StepFailure if the jump host did not reach the server."""
         refusal = self._jump.forward_failure() if isinstance(self._jump, OpenSSHConnection) else None
         if refusal is not None:
             raise refusal
 
-    def _way(self) -> list[str]:
+    def _connect_options(self) -> list[str]:
         if isinstance(self._jump, OpenSSHConnection):
             command = self._jump.proxy_command(self._login.host, self._login.port).replace("%", "%%")
             return ["-o", f"ProxyCommand={command}"]

@@ -1,7 +1,7 @@
-"""The output of OpenSSH's programs, in the C locale: the milestones of a login in ssh's log at DEBUG1, and errors.
+"""The output of OpenSSH's programs in the C locale: the milestones of a login in ssh's log at DEBUG1, and errors.
 
-The log has ssh's own lines only, and the words that tell one from another stand where it begins: what follows them may
-be the server's.
+The log contains only ssh's own lines. They are recognized by how they begin, because the rest of a line may come from
+the server.
 """
 
 import re
@@ -50,7 +50,7 @@ _PATTERNS = (
     (r"client_loop: |Read from remote host |Timeout, server ", Outcome.DISCONNECTED),
 )
 ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
-"""The begin of a line, first match first. Whatever the server's words are, ssh's own come before them."""
+"""How a line begins; the first match counts. ssh's own words come before any text from the server."""
 
 OTHER_ERRORS = {
     Timing.CONNECT: Outcome.CONNECT_FAILED,
@@ -69,19 +69,19 @@ SFTP_ERRORS = {
     "Operation unsupported": Outcome.SFTP_OP_UNSUPPORTED,
     "Failure": Outcome.SFTP_FAILURE,
 }
-"""The words that sftp has for status codes, and for a server's program that has ended."""
+"""sftp's texts for status codes, and for a server program that has ended."""
 
-_SFTP_NONSENSE = re.compile(
+_SFTP_MALFORMED = re.compile(
     r"(Expected SSH2_FXP_\S+ packet, got |Unexpected reply |ID mismatch \(|Received message too long )"
     r"|Ensure the remote shell produces no output for non-interactive sessions"
 )
-"""The begin of sftp's last line where the answer is malformed."""
+"""How sftp's last line begins if the reply is malformed."""
 
 _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
 
 
 class LoginLog:
-    """The log of one ssh so far. Each milestone is set when it is reached, all of them at the log's end."""
+    """The log of one ssh process so far. Each milestone is set when it is reached, and all at the end of the log."""
 
     def __init__(self) -> None:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
@@ -100,20 +100,20 @@ class LoginLog:
             self._take_line(line.decode("utf-8", "replace").rstrip("\r"))
 
     def end(self) -> None:
-        """Note the end of the log."""
+        """Record the end of the log."""
         if self._rest:
             self.take(b"\n")
         for milestone in self.milestones.values():
             milestone.set()
 
     def claim_killed(self) -> bool:
-        """Return whether the server said of a command that a signal ended it, once for each."""
+        """Return whether the server reported that a signal killed a command; each report counts once."""
         claimed = self._killed > 0
         self._killed -= claimed
         return claimed
 
     def claim_refusal(self) -> str | None:
-        """Return the reason why the server has refused a channel, once for each; None where it has opened all."""
+        """Return why the server refused a channel, once for each refusal; None if there is no further one."""
         return self._refusals.pop(0) if self._refusals else None
 
     def negotiated(self) -> Negotiated:
@@ -144,7 +144,7 @@ class LoginLog:
 
 
 def failure(step: Timing, lines: list[str]) -> StepFailure:
-    """Return the failure in the lines of ssh's own log, where it ended in `step`."""
+    """Return the failure of an ssh process that ended in `step`, by the lines of its log."""
     for line in lines:
         said = _PRE_BANNER_LINE.match(line)
         if said:
@@ -153,23 +153,23 @@ def failure(step: Timing, lines: list[str]) -> StepFailure:
     for pattern, outcome in ERRORS:
         for line in lines:
             if pattern.match(line):
-                return StepFailure(_as_of(step, outcome), _message(line))
+                return StepFailure(_outcome_in(step, outcome), _message(line))
     return StepFailure(OTHER_ERRORS.get(step, Outcome.DISCONNECTED), lines[-1] if lines else "ssh ended")
 
 
 def sftp_failure(text: str) -> StepFailure:
-    """Return the failure that sftp has printed: the text of the status stands last, after the path."""
+    """Return the failure that sftp has printed: the text of the status comes last, after the path."""
     for words, outcome in SFTP_ERRORS.items():
         if text.rstrip(".").endswith(words):
             return StepFailure(outcome, _message(text))
-    outcome = Outcome.SFTP_BAD_MESSAGE if _SFTP_NONSENSE.match(text) else Outcome.SFTP_OTHER
+    outcome = Outcome.SFTP_BAD_MESSAGE if _SFTP_MALFORMED.match(text) else Outcome.SFTP_OTHER
     return StepFailure(outcome, _message(text))
 
 
-def _as_of(step: Timing, outcome: Outcome) -> Outcome:
-    """Return a close's own outcome: it is a disconnect once the banner is there, and none before that.
+def _outcome_in(step: Timing, outcome: Outcome) -> Outcome:
+    """Return the outcome, corrected if it is a close: that is a disconnect only after the banner.
 
-    ssh has the same words for both, depending on which of its calls meets the close.
+    ssh prints either text before and after the banner, depending on which of its calls notices the close.
     """
     if outcome not in (Outcome.RESET_BEFORE_BANNER, Outcome.DISCONNECTED):
         return outcome
@@ -177,6 +177,6 @@ def _as_of(step: Timing, outcome: Outcome) -> Outcome:
 
 
 def _message(line: str) -> str:
-    """Return a line without the address, where its reason is what others say too."""
+    """Return a line, without the address if other libraries report the same reason."""
     reason = line.rpartition(": ")[2]
     return reason if reason == "Connection refused" else line.strip()

@@ -40,7 +40,7 @@ class ControlSocket:
     """One connection to a control socket, which carries one session or forward."""
 
     def __init__(self, path: str) -> None:
-        """Connect; raises OSError where nobody listens any more."""
+        """Connect; raises OSError if nobody listens any more."""
         self._socket = socket.socket(socket.AF_UNIX)
         try:
             self._socket.connect(path)
@@ -51,7 +51,7 @@ class ControlSocket:
             raise
 
     def open_session(self, command: str, descriptors: Iterable[int], *, terminal: bool) -> None:
-        """Ask for a session, and wait until it runs; an empty command is a shell. Raises StepFailure, OSError."""
+        """Request a session, and wait until it runs; an empty command is a shell. Raises StepFailure, OSError."""
         self._send(
             *map(_number, (_MuxKind.NEW_SESSION, _MUX_REQUEST)),
             _string(""),
@@ -59,15 +59,15 @@ class ControlSocket:
             _string("vt100" if terminal else ""),
             _string(command),
         )
-        self._hand_over(descriptors)
+        self._send_descriptors(descriptors)
 
     def open_forward(self, host: str, port: int, descriptors: Iterable[int]) -> None:
-        """Ask for a forward to a stream of bytes, and wait until it is open. Raises StepFailure, OSError."""
+        """Request a stdio forward, and wait until it is open. Raises StepFailure, OSError."""
         self._send(*map(_number, (_MuxKind.NEW_STDIO_FORWARD, _MUX_REQUEST)), _string(""), _string(host), _number(port))
-        self._hand_over(list(descriptors)[:2])
+        self._send_descriptors(list(descriptors)[:2])
 
     def exit_code(self) -> int | None:
-        """Wait for the end; return the command's exit code, None where it had none."""
+        """Wait for the end; return the command's exit code, or None if it had none."""
         code = None
         with suppress(OSError, EOFError):
             while True:
@@ -80,13 +80,13 @@ class ControlSocket:
         """End the session, if it has not ended."""
         self._socket.close()
 
-    def _hand_over(self, descriptors: Iterable[int]) -> None:
+    def _send_descriptors(self, descriptors: Iterable[int]) -> None:
         for number in descriptors:
             socket.send_fds(self._socket, [b"\0"], [number])
         kind, body = self._receive()
         if kind == _MuxKind.SESSION_OPENED:
             return
-        said = _words(body[4:]) if kind in (_MuxKind.FAILURE, _MuxKind.PERMISSION_DENIED) else f"answer {kind:#x}"
+        said = _text(body[4:]) if kind in (_MuxKind.FAILURE, _MuxKind.PERMISSION_DENIED) else f"reply {kind:#x}"
         raise StepFailure(Outcome.CHANNEL_REFUSED, said)
 
     def _send(self, *parts: bytes) -> None:
@@ -94,13 +94,13 @@ class ControlSocket:
         self._socket.sendall(_number(len(body)) + body)
 
     def _receive(self) -> tuple[int, bytes]:
-        (length,) = struct.unpack(">I", self._exactly(4))
+        (length,) = struct.unpack(">I", self._receive_exactly(4))
         if not 4 <= length <= _MUX_MOST_BYTES:  # noqa: PLR2004 - a message has a kind
             raise EOFError
-        body = self._exactly(length)
+        body = self._receive_exactly(length)
         return struct.unpack(">I", body[:4])[0], body[4:]
 
-    def _exactly(self, count: int) -> bytes:
+    def _receive_exactly(self, count: int) -> bytes:
         taken = b""
         while len(taken) < count:
             piece = self._socket.recv(count - len(taken))
@@ -119,13 +119,13 @@ def _string(text: str) -> bytes:
     return _number(len(data)) + data
 
 
-def _words(body: bytes) -> str:
+def _text(body: bytes) -> str:
     (length,) = struct.unpack(">I", body[:4])
     return body[4 : 4 + length].decode("utf-8", "replace")
 
 
 class Master:
-    """`ssh -M -N`: logs in, and then waits at its control socket."""
+    """`ssh -M -N`: logs in, and then serves its control socket."""
 
     def __init__(self, directory: Directory, options: list[str]) -> None:
         """Start it; raises OSError."""
@@ -135,7 +135,7 @@ class Master:
         self._log_pipe = PipeEnd(reading=True)
         self._stderr = PipeEnd(reading=True)
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        # On stderr a server's banner would be among ssh's own words, so these have a pipe to themselves.
+        # stderr also gets the server's login banner, so ssh's own log has a separate pipe.
         command = ["ssh", "-E", _OWN_STDOUT, "-F", directory.config, "-M", "-N", "-S", self.socket_path]
         descriptors = (nothing, self._log_pipe.given, self._stderr.given)
         try:
@@ -144,12 +144,12 @@ class Master:
             os.close(nothing)
             self._log_pipe.give_away()
             self._stderr.give_away()
-        self._said = b""
+        self._stderr_text = b""
         self._stderr_reader = gevent.spawn(self._read_stderr)
         self._reader = gevent.spawn(self._read_log)
 
     def await_step(self, step: Timing) -> None:
-        """Wait until the login is through `step`; raises StepFailure where it ends before that."""
+        """Wait until the login has completed `step`; raises StepFailure if it ends before that."""
         self.log.milestones[step].wait()
         if step not in self.log.reached:
             self._ended.wait()
@@ -160,19 +160,19 @@ class Master:
         return self._ended.is_set() or self.process.ended.is_set()
 
     def has_ended(self) -> bool:
-        """Return whether it has ended, by asking it: of a program that shares its connection one may hear before."""
-        return self.is_lost() or not self._answers()
+        """Return whether it has ended, by contacting it: the end of a program that shares it may be known first."""
+        return self.is_lost() or not self._accepts_connections()
 
     def await_end(self) -> None:
-        """Wait until it has ended, and its log been read."""
+        """Wait until it has ended and its log has been read."""
         self.process.ended.wait()
         self._ended.wait()
 
     def was_killed(self) -> bool:
-        """Return whether a signal ended a command, of which there is no exit code.
+        """Return whether a signal killed a command that has no exit code.
 
-        ssh logs that before it tells of the end. Where commands of one login run at once, the log does not tell them
-        apart. Raises StepFailure where the connection has ended instead.
+        ssh logs this before it reports the end. If commands of one login run at the same time, the log does not
+        distinguish them. Raises StepFailure if the connection has ended instead.
         """
         self._catch_up()
         if self.log.claim_killed():
@@ -183,16 +183,16 @@ class Master:
         raise self.failure(Timing.EXEC)
 
     def claim_refusal(self) -> str | None:
-        """Return the reason why the server has refused a channel, None where it has opened all that were requested.
+        """Return why the server refused a channel, or None if it opened all that were requested.
 
-        ssh logs that before it tells of it. Where channels of one login are opened at once, the log does not tell them
-        apart.
+        ssh logs this before it reports it. If channels of one login are opened at the same time, the log does not
+        distinguish them.
         """
         self._catch_up()
         return self.log.claim_refusal()
 
     def exit_statuses(self) -> int:
-        """Return of how many commands the server has told the exit status, which ssh logs before it tells of it."""
+        """Return for how many commands the server has sent an exit status. ssh logs each before it reports it."""
         self._catch_up()
         return self.log.exit_statuses
 
@@ -200,7 +200,7 @@ class Master:
         while piece := self._log_pipe.read_available():
             self.log.take(piece)
 
-    def _answers(self) -> bool:
+    def _accepts_connections(self) -> bool:
         try:
             ControlSocket(self.socket_path).close()
         except (OSError, EOFError):
@@ -208,11 +208,11 @@ class Master:
         return True
 
     def failure(self, step: Timing) -> StepFailure:
-        """Return the failure in its log, or on its stderr where it could not even begin a log."""
-        return failure(step, self.log.lines or self._said.decode("utf-8", "replace").splitlines())
+        """Return the failure in its log, or on its stderr if it could not even start a log."""
+        return failure(step, self.log.lines or self._stderr_text.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
-        """End it now; never waits."""
+        """Kill it immediately; never waits."""
         self.process.kill()
 
     def _read_log(self) -> None:
@@ -225,5 +225,5 @@ class Master:
 
     def _read_stderr(self) -> None:
         while piece := self._stderr.read():
-            self._said = (self._said + piece)[:_KEPT_OUTPUT_BYTES]
+            self._stderr_text = (self._stderr_text + piece)[:_KEPT_OUTPUT_BYTES]
         self._stderr.close()

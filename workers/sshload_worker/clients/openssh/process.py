@@ -1,4 +1,4 @@
-"""Programs, which are started without a copy of this process and waited for by gevent, and the pipes to them."""
+"""Programs, which are started without copying this process and awaited through gevent, and the pipes to them."""
 
 import atexit
 import os
@@ -27,7 +27,7 @@ _running: "set[Process]" = set()
 
 @cache
 def program(name: str) -> str:
-    """Return a program's path; raises StepFailure where there is none."""
+    """Return a program's path; raises StepFailure if there is none."""
     path = shutil.which(name)
     if path is None:
         raise StepFailure(Outcome.GENERATOR_FAULT, f"the worker has no program {name}")
@@ -36,17 +36,17 @@ def program(name: str) -> str:
 
 @atexit.register
 def _end_all() -> None:
-    """End what still runs when the worker ends."""
+    """Kill the programs that still run when the worker ends."""
     for process in tuple(_running):
         process.kill()
 
 
 class Process:
-    """A running program. `ended` is set when it has ended, and `exit_code` then known: 128 and `signal` for one."""
+    """A running program. `exit_code` is valid once `ended` is set; it is 128 + `signal` if a signal killed it."""
 
     def __init__(self, command: list[str], environment: Mapping[str, str], descriptors: Sequence[int]) -> None:
         """Start a program whose descriptors 0, 1, 2 and so on are `descriptors`; raises OSError."""
-        # By way of numbers beyond all of them, so that none is lost whose number is another one's place.
+        # First copied to numbers above all of them, so that no descriptor is overwritten before it is copied.
         beyond = max(descriptors) + 1
         actions: list[tuple[int, ...]] = []
         for number, own in enumerate(descriptors):
@@ -56,7 +56,7 @@ class Process:
             actions.append((os.POSIX_SPAWN_CLOSE, beyond + number))
         loop = get_hub().loop
         loop.install_sigchld()
-        # A group of its own, so that it ends with all that it has started, and not by what is typed at a terminal.
+        # A group of its own, so that it is killed with everything it has started, and gets no signal from a terminal.
         self._pid = os.posix_spawn(program(command[0]), command, environment, file_actions=actions, setpgroup=0)
         _running.add(self)
         self.ended = Event()
@@ -66,13 +66,13 @@ class Process:
         self._watcher.start(self._note_end)
 
     def limit(self, memory_bytes: int, file_bytes: int) -> None:
-        """Bound the memory of it and of each program that it starts from now on, and the files that they write."""
+        """Limit the memory and the size of files of this program and of each program that it starts from now on."""
         with suppress(ProcessLookupError):  # it has ended
             resource.prlimit(self._pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
             resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
     def kill(self) -> None:
-        """End it now, with all that it has started; never waits."""
+        """Kill it immediately, with everything that it has started; never waits."""
         if not self.ended.is_set():
             with suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGKILL)
@@ -88,10 +88,10 @@ class Process:
 
 
 class PipeEnd:
-    """Our end of one pipe, and the number of the other end until that is given away."""
+    """Our end of one pipe, and the descriptor of the other end until the program has it."""
 
     def __init__(self, *, reading: bool, terminal: bool = False) -> None:
-        """Make a pipe, or a terminal of which our end is the keyboard."""
+        """Make a pipe, or a pseudo-terminal with our end as its master."""
         ends = os.openpty() if terminal else os.pipe2(os.O_CLOEXEC)
         self._own, self.given = ends if reading or terminal else ends[::-1]
         os.set_blocking(self._own, False)
@@ -100,7 +100,7 @@ class PipeEnd:
         self._given = True
 
     def give_away(self) -> None:
-        """Close our copy of the other end, which the program has by now."""
+        """Close our copy of the other end, once the program has its own."""
         if self._given:
             self._given = False
             os.close(self.given)
@@ -115,13 +115,13 @@ class PipeEnd:
         return b""
 
     def read_available(self) -> bytes:
-        """Return the next piece without a wait, empty where there is none now, and at the end."""
+        """Return the next piece without waiting, empty if there is none now, and at the end."""
         with suppress(BlockingIOError):
             return os.read(self._own, _READ_BYTES) if self._open else b""
         return b""
 
     def write(self, data: bytes) -> None:
-        """Write all of `data`; raises BrokenPipeError where nobody reads any more."""
+        """Write all of `data`; raises BrokenPipeError if nobody reads any more."""
         rest = memoryview(data)
         while rest:
             if not self._open:
@@ -141,7 +141,7 @@ class PipeEnd:
 
 
 class Pipes:
-    """The stdin, stdout and stderr of a program, of whose stderr the beginning is kept."""
+    """The stdin, stdout and stderr of a program. Only the beginning of stderr is kept."""
 
     def __init__(self) -> None:
         self.stdin = PipeEnd(reading=False)
@@ -151,7 +151,7 @@ class Pipes:
         self._reader = gevent.spawn(self._read_stderr)
 
     def use_terminal(self) -> None:
-        """Make stdin a terminal, because a remote terminal is set up as the local one is."""
+        """Make stdin a terminal, because ssh sets up the remote terminal like the local one."""
         self.stdin.close()
         self.stdin = PipeEnd(reading=False, terminal=True)
 
@@ -161,11 +161,11 @@ class Pipes:
             tty.setraw(self.stdin.given)
 
     def given(self) -> Iterator[int]:
-        """Yield the numbers of the program's ends, in order."""
+        """Yield the descriptors of the program's ends, in order."""
         yield from (end.given for end in (self.stdin, self.stdout, self._stderr))
 
     def give_away(self) -> None:
-        """Forget the program's ends, which it has by now."""
+        """Close our copies of the program's ends, once it has its own."""
         for end in (self.stdin, self.stdout, self._stderr):
             end.give_away()
 
@@ -180,7 +180,7 @@ class Pipes:
             end.close()
 
     def _read_stderr(self) -> None:
-        with suppress(OSError, gevent.GreenletExit):  # kept by a greenlet, the latter would keep all of this
+        with suppress(OSError, gevent.GreenletExit):  # a greenlet keeps the GreenletExit, and with it all of this
             while piece := self._stderr.read():
                 if len(self.stderr) < _KEPT_BYTES:
                     self.stderr += piece

@@ -1,6 +1,6 @@
-"""The settings of a Client for OpenSSH's programs: which are supported, and the files that state them.
+"""The settings of a Client for OpenSSH's programs: which are supported, and the files that contain them.
 
-Each login has a private directory, with the ssh_config(5) and known_hosts that the programs read, and no others.
+Each login has a private directory with the ssh_config(5) and known_hosts that the programs read. They read no others.
 """
 
 import atexit
@@ -32,7 +32,7 @@ _QUERIES = {
 _MISSING_SETTINGS = {
     "window_bytes": "has no setting for the receive window",
     "packet_bytes": "has no setting for the size of packets",
-    "read_buffer_bytes": "has no setting for what is read at once",
+    "read_buffer_bytes": "has no setting for the size of reads",
 }
 _LEAST_REKEY_BYTES = 16
 _MOST_REKEY_BYTES = 2**63 - 1
@@ -41,14 +41,14 @@ _MOST_SFTP_BYTES = 2**32 - 1
 _PRIVATE_MODE = 0o600
 _EXECUTABLE_MODE = 0o700
 SERVER = "server"
-"""What OpenSSH's programs call the server. Its own host may be an IPv6 address, which each of them would take apart in
-another way; it stands in settings only."""
+"""The server's name in command lines of OpenSSH's programs. The real host is in the settings only: it may be an IPv6
+address, which each program would parse differently."""
 
 _METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
 
 
 def check_client(client: Client) -> None:
-    """Raise UnsupportedSettingError where OpenSSH cannot do as `client` says."""
+    """Raise UnsupportedSettingError if OpenSSH does not support a setting of `client`."""
     for setting in _QUERIES:
         check_names(client, setting, _known(setting))
     for setting, why in _MISSING_SETTINGS.items():
@@ -76,7 +76,7 @@ def _known(setting: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """The settings and files of the programs of one login."""
+    """The settings and files for the programs of one login."""
 
     path: Path
     config: str
@@ -89,7 +89,7 @@ class Directory:
 
 
 def directory_of(login: Login) -> Directory:
-    """Return the directory of a login, made at its first use."""
+    """Return the directory of a login, which is created at its first use."""
     return _directory(login.host, login.port, login.user, login.credentials, login.host_keys, login.client)
 
 
@@ -97,7 +97,7 @@ def directory_of(login: Login) -> Directory:
 def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
     host: str, port: int, user: str, credentials: Credentials, host_keys: HostKeys, client: Client
 ) -> Directory:
-    path = Path(tempfile.mkdtemp(prefix="sshload-"))  # short, because the paths of sockets may not be long
+    path = Path(tempfile.mkdtemp(prefix="sshload-"))  # short, because the length of socket paths is limited
     atexit.register(rmtree, path, ignore_errors=True)
     environment = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath), "HOME": str(path)}
     if not host_keys.any_key:
@@ -122,7 +122,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 
 def known_hosts_text(host: str, host_keys: HostKeys) -> str:
-    """Return the lines of the keys that `host` may show."""
+    """Return the known_hosts lines for the keys that `host` may present."""
     lines = [f"{host} {_key(blob)}" for blob in sorted(host_keys.accepted)]
     lines += [f"@cert-authority {host} {_key(blob)}" for blob in sorted(host_keys.authorities)]
     lines += [f"@revoked {host} {_key(blob)}" for blob in sorted(host_keys.revoked)]
@@ -132,7 +132,7 @@ def known_hosts_text(host: str, host_keys: HostKeys) -> str:
 def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
     path: Path, host: str, port: int, user: str, credentials: Credentials, host_keys: HostKeys, client: Client
 ) -> str:
-    """Return the settings of a login, whose files are in the directory `path`."""
+    """Return the ssh_config of a login whose files are in the directory `path`."""
     method = _METHODS.get(credentials.auth, "publickey")
     by_key = credentials.auth in (Auth.PUBLICKEY, Auth.CERTIFICATE)
     settings: dict[str, object] = {
@@ -141,7 +141,7 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         "HostName": as_host_name(host),
         "HostKeyAlias": host,
         "CheckHostIP": "no",
-        # Where any key will do, ssh is not to remember one: shown another later, it would give no password away.
+        # If any key is accepted, ssh must not remember one: it would send no password if it got another key later.
         "UserKnownHostsFile": "/dev/null" if host_keys.any_key else path / "known_hosts",
         "GlobalKnownHostsFile": "/dev/null",
         "StrictHostKeyChecking": "no" if host_keys.any_key else "yes",
@@ -185,12 +185,12 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
 
 
 def as_host_name(host: str) -> str:
-    """Return a host or an address as ssh_config(5) has it: a percent sign, as of a scope in IPv6, begins a token."""
+    """Return a host or address escaped for ssh_config(5), where a percent sign, as in an IPv6 scope, starts a token."""
     return host.replace("%", "%%")
 
 
 def forward_to(host: str, port: int) -> str:
-    """Return a host and a port as `ssh -W` takes them, whatever is in the host."""
+    """Return a host and a port in the form that `ssh -W` accepts, whatever characters the host contains."""
     return f"[{host}]:{port}"
 
 

@@ -1,6 +1,6 @@
 """Files by OpenSSH's sftp and scp, each operation a program of its own on the login's connection.
 
-A file that is written lies in the private directory first, and one that is read does afterwards.
+A file to be sent is first written to the private directory, and a file to be read is first fetched into it.
 """
 
 import os
@@ -23,14 +23,14 @@ from sshload_worker.clients.openssh.settings import SERVER, Directory
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 262_144
-_SIZE_WORD = 4  # of a line of `ls -ln`
+_SIZE_WORD = 4  # the position of the size in a line of `ls -ln`
 
 
 class FileTransfer:
     """Runs sftp and scp on the connection of a login."""
 
     def __init__(self, master: Master, directory: Directory, sizes: list[str]) -> None:
-        """Keep the login, and the options of sftp for sizes."""
+        """Keep the login, and sftp's options for sizes."""
         self._master = master
         self._directory = directory
         self._sizes = sizes
@@ -41,11 +41,11 @@ class FileTransfer:
         return Path(self._directory.new_name("f"))
 
     def sftp(self, request: str) -> str:
-        """Run sftp with one request of its own language, and return its output; raises StepFailure."""
+        """Run sftp with one of its commands, and return its output; raises StepFailure."""
         code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER], request)
         if code:
             raise self._failure() or sftp_failure(_last_line(wrong))
-        return said.partition("\n")[2]  # the first line is the request
+        return said.partition("\n")[2]  # the first line repeats the command
 
     def scp(self, arguments: list[str]) -> None:
         """Run scp; raises StepFailure."""
@@ -54,11 +54,11 @@ class FileTransfer:
             raise self._failure() or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
 
     def remote(self, path: str) -> str:
-        """Return scp's word for a file on the server: what is special to a shell is escaped, and scp knows that."""
+        """Return scp's argument for a file on the server, with a shell's special characters escaped, as scp expects."""
         return f"{SERVER}:" + re.sub(r"([^\w@%+=:,./-])", r"\\\1", path)
 
     def close(self) -> None:
-        """End what runs; never waits."""
+        """Kill the running program, if any; never waits."""
         if self._running is not None:
             self._running.kill()
 
@@ -73,7 +73,7 @@ class FileTransfer:
                 self._running = Process(command, self._directory.environment, tuple(pipes.given()))
             finally:
                 pipes.give_away()
-            with suppress(BrokenPipeError):  # a program that has ended already says why
+            with suppress(BrokenPipeError):  # a program that has ended reports the reason itself
                 pipes.stdin.write(said.encode())
             pipes.stdin.close()
             output = bytearray()
@@ -95,7 +95,7 @@ class FileTransfer:
 
 
 class LocalCopy:
-    """A remote file by way of a local one (clients.interface.RemoteFile). `finish` is what closing does."""
+    """A local copy of a remote file (clients.interface.RemoteFile). `close` calls `finish`."""
 
     def __init__(self, path: Path, flags: int, finish: Callable[[], object]) -> None:
         self._path = path
@@ -109,22 +109,22 @@ class LocalCopy:
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
-        gevent.sleep(0)  # reading from a disk waits for nobody, but others are to run
+        gevent.sleep(0)  # reading from a disk never lets other greenlets run
         return os.read(self._file, _READ_BYTES)
 
     def write(self, data: bytes) -> None:
-        """Keep all of `data`; it is sent by `close`. Raises StepFailure where that is more than the worker keeps."""
+        """Keep all of `data`, which `close` sends. Raises StepFailure if it is more than the worker keeps."""
         self._size_bytes += len(data)
         if self._size_bytes > OPENSSH_FILE_LIMIT_BYTES:
             most = f"a file has at most {OPENSSH_FILE_LIMIT_BYTES} bytes"
-            raise StepFailure(Outcome.GENERATOR_FAULT, f"by OpenSSH's programs, {most}")
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"with OpenSSH's programs, {most}")
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._file, rest) :]
-        gevent.sleep(0)  # writing to a disk waits for nobody, but others are to run
+        gevent.sleep(0)  # writing to a disk never lets other greenlets run
 
     def close(self) -> None:
-        """Send what was written, and drop the local file."""
+        """Send what was written, and delete the local file."""
         try:
             self._finish()
         finally:
@@ -138,7 +138,7 @@ class LocalCopy:
 
 
 def open_download(programs: FileTransfer, copy: Callable[[Path], object]) -> LocalCopy:
-    """Return a file of the server's that `copy` copies to a local path first."""
+    """Return a file of the server, which `copy` first copies to a local path."""
     path = programs.local_file()
     try:
         copy(path)
@@ -149,13 +149,13 @@ def open_download(programs: FileTransfer, copy: Callable[[Path], object]) -> Loc
 
 
 def open_upload(programs: FileTransfer, copy: Callable[[Path], object]) -> LocalCopy:
-    """Return a file that `copy` copies to the server once it is closed."""
+    """Return a file that `copy` copies to the server when it is closed."""
     path = programs.local_file()
     return LocalCopy(path, os.O_WRONLY | os.O_CREAT, lambda: copy(path))
 
 
 class OpenSSHSftp:
-    """The SFTP subsystem (clients.interface.Sftp), opened by each operation for itself."""
+    """An SFTP client that opens a subsystem for each operation (clients.interface.Sftp)."""
 
     def __init__(self, programs: FileTransfer) -> None:
         self._programs = programs
@@ -167,17 +167,17 @@ class OpenSSHSftp:
         )
 
     def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, hand each piece of it to `take`, and close it."""
+        """Open a file, pass each piece of it to `take`, and close it."""
         read_by_parts(partial(self.open_to_read, path), take, course)
 
     def open_to_write(self, path: str) -> LocalCopy:
-        """Open a file to write, which `close` sends."""
+        """Open a local file for writing, which `close` sends."""
         return open_upload(
             self._programs, lambda here: self._programs.sftp(f"put -- {_escaped(str(here))} {_escaped(path)}\n")
         )
 
     def list_directory(self, path: str) -> int:
-        """Return the number of a directory's entries."""
+        """Return the number of a directory's entries, without `.` and `..`."""
         lines = self._programs.sftp(f"ls -1a -- {_listed(path)}\n").splitlines()
         return len([line for line in lines if line.rstrip("/").rpartition("/")[2] not in (".", "..")])
 
@@ -203,21 +203,21 @@ class OpenSSHSftp:
         self._programs.sftp(f"rm -- {_escaped(path)}\n")
 
     def close(self) -> None:
-        """Do nothing: each operation ended its own."""
+        """Do nothing: each operation has ended its own subsystem."""
 
 
 def _escaped(path: str) -> str:
-    """Return a path as one word of sftp's, in which nothing is a pattern.
+    """Return a path as one word of an sftp command, with the characters of patterns escaped.
 
-    Within quotes sftp would escape patterns by itself, but a backslash in a way that it does not undo.
+    Within quotes sftp would escape patterns itself, but it escapes a backslash in a way that it does not undo.
     """
     return re.sub(r"([\s\\\"'*?\[#])", r"\\\1", path)
 
 
 def _listed(path: str) -> str:
-    """Return a path as one word of sftp's `ls`, to which a brace is special too, unless it is escaped within quotes."""
+    """Return a path as one word for sftp's `ls`, where a brace is special too unless it is escaped within quotes."""
     return _escaped(path).replace("{", '"\\{"')
 
 
 def _last_line(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "the program printed no message")

@@ -31,15 +31,15 @@ class ParamikoChannel:
             buffer.set_event(self._anything_new)
 
     def request_terminal(self) -> None:
-        """Ask for a pseudo terminal."""
+        """Request a pseudo-terminal."""
         self._driver.call(Timing.EXEC, self._channel.get_pty)
 
     def start_shell(self) -> None:
-        """Ask for the user's shell, and wait for the server's word that it was started."""
+        """Request the user's shell, and wait for the server's reply that it was started."""
         self._driver.call(Timing.EXEC, self._channel.invoke_shell)
 
     def execute(self, command: str) -> None:
-        """Ask for the command, and wait for the server's word that it was started."""
+        """Request the command, and wait for the server's reply that it was started."""
         self._driver.call(Timing.EXEC, self._channel.exec_command, command)
 
     def start_subsystem(self, name: str) -> Channel:
@@ -48,7 +48,7 @@ class ParamikoChannel:
         return self._channel
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Run the command, hand each piece of stdout to `take`, and close the channel."""
+        """Run the command, pass each piece of stdout to `take`, and close the channel."""
         return run_by_parts(self, command, take, course)
 
     def read(self) -> bytes:
@@ -73,7 +73,7 @@ class ParamikoChannel:
         self._driver.call(Timing.WRITE, self._channel.sendall, data)
 
     def send_end(self) -> None:
-        """Say that no more input comes."""
+        """Send EOF: no more input follows."""
         self._driver.call(Timing.WRITE, self._channel.shutdown_write)
 
     def close(self) -> CommandEnd:

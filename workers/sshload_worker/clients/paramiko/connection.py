@@ -31,7 +31,7 @@ class ParamikoConnection:
         self._server_version = ""
 
     def connect(self) -> None:
-        """Open the TCP connection, or the channel of the jump host that takes its place."""
+        """Open the TCP connection, or the channel through the jump host."""
         self._stream.connect()
 
     def banner(self) -> None:
@@ -39,7 +39,7 @@ class ParamikoConnection:
         self._server_version = self._stream.banner()
 
     def kex(self) -> None:
-        """Exchange keys, and check that the host key is a known one."""
+        """Exchange keys, and check the host key against the known ones."""
         transport = Transport(self._stream, self._login.client, self._login.host_keys)
         self._driver = Driver(transport)
         self._driver.call(Timing.KEX, transport.start_client)
@@ -48,7 +48,7 @@ class ParamikoConnection:
             raise StepFailure(Outcome.HOST_KEY_MISMATCH, refusal)
 
     def auth(self) -> None:
-        """Authenticate as the login's credentials say."""
+        """Authenticate with the login's credentials."""
         driver, user, credentials = self.driver, self._login.user, self._login.credentials
         transport = driver.transport
         match credentials.auth:
@@ -84,7 +84,7 @@ class ParamikoConnection:
         return not self.driver.transport.is_active() or self._stream.is_lost()
 
     def keep_alive(self) -> None:
-        """Ask for a sign of life, and wait for it."""
+        """Send a keep-alive request, and wait for the reply."""
         driver = self.driver
         driver.call(Timing.KEEP_ALIVE, driver.transport.global_request, "keepalive@openssh.com")
         if not driver.transport.is_active():
@@ -96,25 +96,25 @@ class ParamikoConnection:
         return self._channel(driver, driver.call(Timing.CHANNEL_OPEN, driver.transport.open_session))
 
     def open_forward(self, host: str, port: int) -> ParamikoChannel:
-        """Open a channel to where the server connects for us."""
+        """Open a channel that the server forwards to `host` and `port`."""
         driver, kind = self.driver, "direct-tcpip"
         opened = driver.call(Timing.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _NOWHERE)
         return self._channel(driver, opened)
 
     def open_sftp(self) -> ParamikoSftp:
-        """Open a channel with the SFTP subsystem on it."""
+        """Open a channel with the SFTP subsystem."""
         return ParamikoSftp(self.driver, self.open_channel(), self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
-        """Begin to read a file by scp."""
+        """Start to read a file by scp."""
         return begin_read(self.open_channel(), path)
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Begin to write a file by scp."""
+        """Start to write a file by scp."""
         return begin_write(self.open_channel(), path, size_bytes)
 
     def close(self) -> None:
-        """End the connection at once. Never waits."""
+        """End the connection immediately. Never waits."""
         if self._driver is None:
             self._stream.release()
         else:

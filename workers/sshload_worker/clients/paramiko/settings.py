@@ -34,7 +34,7 @@ _KINDS = (Ed25519Key, ECDSAKey, RSAKey)
 
 
 def check_client(client: Client) -> None:
-    """Raise UnsupportedSettingError where paramiko cannot do as `client` says."""
+    """Raise UnsupportedSettingError if paramiko does not support a setting of `client`."""
     for setting, known in KNOWN.items():
         check_names(client, setting, known)
     check_range(client, "window_bytes", MIN_WINDOW_SIZE, MAX_WINDOW_SIZE)

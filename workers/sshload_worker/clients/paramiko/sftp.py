@@ -117,17 +117,17 @@ class ParamikoSftp:
         return ParamikoFile(self._driver, file, self._client)
 
     def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, hand each piece of it to `take`, and close it."""
+        """Open a file, pass each piece of it to `take`, and close it."""
         read_by_parts(partial(self.open_to_read, path), take, course)
 
     def open_to_write(self, path: str) -> ParamikoFile:
-        """Open a file in place of what is there."""
+        """Open a file for writing, in place of an existing one."""
         file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_WRITE_ANEW, "w")
         file.set_pipelined(True)
         return ParamikoFile(self._driver, file, self._client)
 
     def list_directory(self, path: str) -> int:
-        """Read a directory to its end, and return how many entries it has."""
+        """Read a whole directory, and return the number of its entries."""
         return len(self._driver.call(Timing.SFTP_LIST, self._requests.listdir_attr, path))
 
     def stat(self, path: str) -> int:

@@ -32,7 +32,7 @@ class Stream:
         self._descriptor.connect(self._address)
 
     def banner(self) -> str:
-        """Return the server's version line, which can still be read; raises StepFailure where it has none."""
+        """Return the server's version line without consuming it; raises StepFailure if there is none."""
         return await_banner(self._descriptor)
 
     def is_lost(self) -> bool:
@@ -40,11 +40,11 @@ class Stream:
         return self._descriptor.peer_has_closed()
 
     def settimeout(self, seconds: float | None) -> None:
-        """Bound each wait from now on; None for no bound."""
+        """Limit each wait from now on; None means no limit."""
         self._timeout_s = seconds
 
     def recv(self, count: int) -> bytes:
-        """Return at least one byte, none at the end; raises TimeoutError where nothing comes in time."""
+        """Return at least one byte, or none at the end; raises TimeoutError if nothing arrives in time."""
         while True:
             try:
                 return self._descriptor.socket.recv(count)
@@ -68,7 +68,7 @@ class Stream:
             self._descriptor.socket.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
-        """Release the connection, which nobody reads or writes any more."""
+        """Release the connection, which is no longer read or written."""
         self._closed = True
         self._descriptor.shut_down()
 
@@ -97,7 +97,7 @@ class ForwardedStream:
         )
 
     def banner(self) -> str:
-        """Return the server's version line, which can still be read; raises StepFailure where it has none."""
+        """Return the server's version line without consuming it; raises StepFailure if there is none."""
         return await_banner(self)
 
     def is_lost(self) -> bool:
@@ -112,11 +112,11 @@ class ForwardedStream:
         """Do nothing: `recv` waits."""
 
     def settimeout(self, seconds: float | None) -> None:
-        """Bound each wait from now on; None for no bound."""
+        """Limit each wait from now on; None means no limit."""
         self._channel.settimeout(seconds)
 
     def recv(self, count: int, flags: int = 0) -> bytes:
-        """Return at least one byte, none at the end; raises TimeoutError where nothing comes in time."""
+        """Return at least one byte, or none at the end; raises TimeoutError if nothing arrives in time."""
         if not self._ahead or (flags and self._channel.recv_ready()):
             self._ahead += self._channel.recv(_READ_BYTES)
         taken = self._ahead[:count]
@@ -134,5 +134,5 @@ class ForwardedStream:
         self._jump.close()
 
     def release(self) -> None:
-        """Release the connection, which nobody reads or writes any more."""
+        """Release the connection, which is no longer read or written."""
         self.close()

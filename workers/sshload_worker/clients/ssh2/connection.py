@@ -142,7 +142,7 @@ class SSH2Connection:
         return channel
 
     def open_sftp(self) -> Sftp:
-        """Open a channel with the SFTP subsystem on it."""
+        """Open a channel with the SFTP subsystem."""
         return open_sftp(self.driver, self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
