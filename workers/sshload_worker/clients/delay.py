@@ -1,7 +1,7 @@
-"""Connections to a server that is made more distant: a relay beside the worker holds back each direction.
+"""Connections with a simulated network delay: a relay beside the worker delays each direction.
 
-The relay is a process of its own, so that what it does takes no time of the worker's one thread. It ends with the
-worker: its standard input does.
+The relay is a process of its own, so that its work takes no time of the worker's only thread. It ends with the worker,
+because its standard input does.
 """
 
 import _socket
@@ -29,10 +29,10 @@ _TOKEN_BYTES = 16
 
 
 class Relay:
-    """One running relay, and how it is asked for a connection."""
+    """One running relay, and the request for a connection through it."""
 
     def __init__(self, delay_s: float) -> None:
-        """Start a relay; raises GeneratorFaultError where it does not come up."""
+        """Start a relay; raises GeneratorFaultError if it does not start."""
         command = [sys.executable, "-m", "sshload_worker.clients.delay_relay"]
         try:
             self._process = subprocess.Popen(  # noqa: S603 - no part of the command is anybody's input
@@ -51,23 +51,23 @@ class Relay:
         self.address = ("127.0.0.1", int(said))
 
     def request(self, address: Address, *, quick_ack: bool) -> bytes:
-        """Return the words that ask for a connection to `address`, on which quickAck is set or not."""
+        """Return the request for a connection to `address`, with or without quickAck."""
         family, where = address
         return json.dumps([self._token, family, where, quick_ack]).encode() + b"\n"
 
     def end(self) -> None:
-        """End the relay with all of its connections, and wait for that."""
+        """End the relay with all its connections, and wait until it has ended."""
         forget_companion(self.pid)
         self._process.communicate()
 
     @property
     def pid(self) -> int:
-        """The number of the relay's process."""
+        """The relay's process ID."""
         return self._process.pid
 
 
 class DelayedDescriptor(Descriptor):
-    """A connection by way of the relay: `connect` takes what the way there and back takes."""
+    """A connection through the relay. `connect` takes two delays, one for each direction."""
 
     __slots__ = ("_family", "_relay")
 
@@ -77,23 +77,23 @@ class DelayedDescriptor(Descriptor):
         self._family = family
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Connect; raises StepFailure where that fails, for the server's reason."""
+        """Connect; raises StepFailure if that fails, with the error of the relay's connection to the server."""
         try:
             super().connect(self._relay.address)
         except StepFailure:
             raise _relay_has_ended() from None
         try:
-            answer = self._asked((self._family, address))
+            answer = self._request((self._family, address))
         except ConnectionError:
             raise _relay_has_ended() from None
         (number,) = _ERRNO.unpack(answer)
         if number in {errno.EMFILE, errno.ENFILE}:
-            raise OSError(number, os.strerror(number))  # as the worker's own lack of sockets
+            raise OSError(number, os.strerror(number))  # the same error as if the worker had no descriptor left
         if number:
             raise StepFailure(connect_outcome(number), os.strerror(number))
 
-    def _asked(self, address: Address) -> bytes:
-        """Return the relay's whole answer; raises ConnectionError where it has ended."""
+    def _request(self, address: Address) -> bytes:
+        """Send the request, and return the relay's whole reply; raises ConnectionError if the relay has ended."""
         self.socket.send(self._relay.request(address, quick_ack=self._quick_ack))
         answer = b""
         while len(answer) < _ERRNO.size:
@@ -114,20 +114,20 @@ def _relay_has_ended() -> StepFailure:
 
 @cache
 def relay_of(delay_s: float) -> Relay:
-    """Return the relay of this process that delays so long, started with the first call."""
+    """Return this process's relay for a delay. The first call starts it."""
     return Relay(delay_s)
 
 
 def prepare_delay(client: Client) -> None:
-    """Start the relay that the client needs, if any; raises GeneratorFaultError where it does not come up."""
+    """Start the relay that the client needs, if any; raises GeneratorFaultError if it does not start."""
     if client.network_delay_s:
         relay_of(client.network_delay_s)
 
 
 def new_descriptor(client: Client, family: socket.AddressFamily) -> Descriptor:
-    """Return a descriptor that has yet to connect to an address of `family`, at the distance that `client` asks for.
+    """Return a descriptor for a connection to an address of `family`, with the network delay of `client`.
 
-    Raises OSError where the worker has no socket left.
+    Raises OSError if the process has no file descriptor left.
     """
     if not client.network_delay_s:
         return Descriptor(open_socket(family), quick_ack=client.quick_ack)

@@ -1,18 +1,20 @@
-"""The relay that makes a server more distant: the process that `clients.delay` starts, of the standard library only.
+"""The relay that simulates a network delay: the process that `clients.delay` starts. It uses the standard library only.
 
-It relays TCP connections from this machine to servers, and holds back what passes, in each direction, for one time. It
-never waits for one piece before it takes the next, so it does not limit the throughput, as long as no more than
-`_MOST_UNDER_WAY_BYTES` of a direction are on the way.
+It relays TCP connections from this machine to servers, and delays the data in each direction by the same time. It never
+waits for one piece before it accepts the next, so it does not limit the throughput as long as no more than
+`_MOST_IN_TRANSIT_BYTES` of a direction are in transit.
 
-A client sends its request, one line of JSON: the relay's token, a socket family, and a socket address. The SYN reaches
-the server after one delay, its answer is back after another, and then the client reads the four bytes of the errno of
-the connection, 0 where it was made. A real server would accept the connection only with the client's acknowledgement,
-two delays later than this one does. So the first thing that a server says, or its end, is held for two delays more,
-unless something of the client's has reached it before: that came after the acknowledgement.
+A client sends its request, one line of JSON: the relay's token, a socket family, a socket address, and whether quickAck
+is set. The relay connects to the server after one delay, and answers the client after another: the reply is four bytes,
+the errno of the connection, or 0 if it was made. Over a real network the server would accept the connection only when
+the client's acknowledgement arrives, which is two delays later than here. So the server's first data, or its end of the
+connection, is delayed by two more delays, unless data from the client has reached the server before: that would have
+arrived after the acknowledgement.
 
-Ends and resets pass like what is said: each arrives one delay later, after all that was said before it.
+The ends and resets of connections are relayed like data: each arrives one delay later, after all data sent before it.
 
-A timer of the kernel wakes the relay (timerfd_create(2)), because the event loop's own are as coarse as a millisecond.
+A kernel timer (timerfd_create(2)) wakes the relay, because the event loop's own timers have a resolution of only a
+millisecond.
 """
 
 import asyncio
@@ -37,7 +39,7 @@ from typing import cast
 _NS_PER_S = 1_000_000_000
 _NS_PER_US = 1_000
 _PROBE_NS = 10_000_000
-_MOST_UNDER_WAY_BYTES = 67_108_864
+_MOST_IN_TRANSIT_BYTES = 67_108_864
 _REQUEST_BYTES = 1_024
 _BACKLOG = 4_096
 _CLOCK_MONOTONIC = 1
@@ -57,7 +59,7 @@ class _TimerSpec(ctypes.Structure):
 
 
 class _Timer:
-    """Calls functions at instants, in their order, on the running event loop."""
+    """Calls functions at given times, in their order, on the running event loop."""
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -69,7 +71,7 @@ class _Timer:
         asyncio.get_running_loop().add_reader(self._descriptor, self._ring)
 
     def call_at(self, due_ns: int, call: Callable[[], None]) -> None:
-        """Call `call` at a monotonic time, at once where that has passed."""
+        """Call `call` at a monotonic time, or immediately if that has passed."""
         entry = (due_ns, next(self._numbers), call)
         heapq.heappush(self._calls, entry)
         if self._calls[0] is entry:
@@ -81,20 +83,20 @@ class _Timer:
         try:
             while self._calls and self._calls[0][0] <= monotonic_ns():
                 heapq.heappop(self._calls)[2]()
-        finally:  # a call that fails must not keep those of other connections from their turn
+        finally:  # a call that fails must not prevent those of other connections
             if self._calls:
                 self._arm()
 
     def _arm(self) -> None:
-        # An instant that has passed rings at once.
+        # A time that has passed fires immediately.
         spec = _TimerSpec(_TimeSpec(0, 0), _TimeSpec(*divmod(self._calls[0][0], _NS_PER_S)))
         self._libc.timerfd_settime(self._descriptor, _ABSOLUTE, ctypes.byref(spec), None)
 
 
 class _Direction:
-    """What is on the way to one side: pieces in their order, each with the instant at which it arrives.
+    """The data in transit in one direction: pieces in their order, each with its time of arrival.
 
-    `back` is the other direction of the same two sides.
+    `back` is the opposite direction between the same two connections.
     """
 
     def __init__(self, timer: _Timer, delay_ns: int, source: asyncio.Transport, sink: asyncio.Transport) -> None:
@@ -106,25 +108,25 @@ class _Direction:
         self._source = source
         self._sink = sink
         self._pieces: deque[tuple[int, bytes]] = deque()
-        self._under_way_bytes = 0
+        self._in_transit_bytes = 0
         self._due_ns = 0
         self._is_waiting = False
         self._is_blocked = False
 
     def put(self, piece: bytes, *, extra_ns: int = 0) -> None:
-        """Have a piece arrive one delay and `extra_ns` from now; an empty one is the end."""
+        """Schedule a piece to arrive one delay and `extra_ns` from now; an empty one is the end."""
         self._pieces.append((self._due_in(extra_ns), piece))
-        self._under_way_bytes += len(piece)
-        if self._under_way_bytes > _MOST_UNDER_WAY_BYTES:
+        self._in_transit_bytes += len(piece)
+        if self._in_transit_bytes > _MOST_IN_TRANSIT_BYTES:
             self._source.pause_reading()
         self._wait()
 
     def reset(self, *, extra_ns: int = 0) -> None:
-        """Have the source's reset arrive one delay and `extra_ns` from now, whether or not the sink takes more."""
+        """Schedule the source's reset to arrive one delay and `extra_ns` from now, even if the sink is blocked."""
         self._timer.call_at(self._due_in(extra_ns), self._reset)
 
     def block(self, *, blocked: bool) -> None:
-        """Note whether the side that this leads to takes no more for now."""
+        """Record whether the sink accepts no more data for now."""
         self._is_blocked = blocked
         if not blocked:
             self._deliver()
@@ -145,7 +147,7 @@ class _Direction:
     def _deliver(self) -> None:
         while self._pieces and not self._is_blocked and self._pieces[0][0] <= monotonic_ns():
             _, piece = self._pieces.popleft()
-            self._under_way_bytes -= len(piece)
+            self._in_transit_bytes -= len(piece)
             if self._sink.is_closing() or self.has_ended:
                 continue
             self.has_delivered = True
@@ -153,7 +155,7 @@ class _Direction:
                 self._sink.write(piece)
             else:
                 self._end()
-        if self._under_way_bytes <= _MOST_UNDER_WAY_BYTES // 2 and not self._source.is_closing():
+        if self._in_transit_bytes <= _MOST_IN_TRANSIT_BYTES // 2 and not self._source.is_closing():
             self._source.resume_reading()
         self._wait()
 
@@ -163,7 +165,7 @@ class _Direction:
             self._source.close()
             self._sink.close()
         else:
-            with suppress(OSError):  # the sink was reset, which its protocol is told next
+            with suppress(OSError):  # the sink was reset; its protocol will learn of it next
                 self._sink.write_eof()
 
     def _reset(self) -> None:
@@ -172,14 +174,14 @@ class _Direction:
 
 
 def _reset(transport: asyncio.Transport) -> None:
-    """End a connection by a reset, if it has not ended yet."""
+    """Reset a connection, if it has not ended yet."""
     if not transport.is_closing():
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
         transport.abort()
 
 
 class _Side(asyncio.Protocol):
-    """One of the two connections of a way. `onward` is the direction in which its words go, `hither` the other one."""
+    """One of the two connections that are joined. `onward` is the direction from it, `hither` the direction to it."""
 
     def __init__(self, *, first_extra_ns: int = 0, quick_ack: bool = False) -> None:
         self.transport: asyncio.Transport | None = None
@@ -189,29 +191,29 @@ class _Side(asyncio.Protocol):
         self._quick_ack = quick_ack
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Note the transport."""
+        """Record the transport."""
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what this side said, and acknowledge it at once where quickAck is set."""
+        """Pass on data from this side, and acknowledge it immediately if quickAck is set."""
         if self._quick_ack and self.transport is not None:
             self.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         if self.onward is not None:
             self.onward.put(data, extra_ns=self._taken_extra_ns())
 
     def eof_received(self) -> bool:
-        """Pass on that this side says no more; it may still listen."""
+        """Pass on the end of this side's data; it may still receive."""
         if self.onward is not None:
             self.onward.put(b"", extra_ns=self._taken_extra_ns())
         return True
 
     def pause_writing(self) -> None:
-        """Hold back what goes to this side."""
+        """Stop delivering data to this side."""
         if self.hither is not None:
             self.hither.block(blocked=True)
 
     def resume_writing(self) -> None:
-        """Go on with what goes to this side."""
+        """Continue to deliver data to this side."""
         if self.hither is not None:
             self.hither.block(blocked=False)
 
@@ -221,13 +223,13 @@ class _Side(asyncio.Protocol):
             self.onward.reset(extra_ns=self._taken_extra_ns())
 
     def _taken_extra_ns(self) -> int:
-        """Return the extra delay of the first thing that this side says, none where it was told something before."""
+        """Return the extra delay of this side's first data or end, or 0 if data was delivered to this side before."""
         taken_ns, self._extra_ns = self._extra_ns, 0
         return 0 if self.hither is not None and self.hither.has_delivered else taken_ns
 
 
 class _Near(_Side):
-    """The client's connection, which begins with a request."""
+    """The client's connection, which starts with a request."""
 
     def __init__(self, relay: "_Relay") -> None:
         super().__init__()
@@ -237,12 +239,12 @@ class _Near(_Side):
         self._far: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Note the transport, and that there is one more."""
+        """Record the transport, and count the client."""
         super().connection_made(transport)
         self._relay.clients += 1
 
     def data_received(self, data: bytes) -> None:
-        """Take the request, then pass on what the client says."""
+        """Read the request, then pass on the client's data."""
         if self.onward is not None:
             super().data_received(data)
             return
@@ -255,11 +257,11 @@ class _Near(_Side):
             self.transport.abort()
 
     def eof_received(self) -> bool:
-        """Pass on the end, or give up where the client does before it is connected."""
+        """Pass on the end, or close if the client gives up before the connection is made."""
         return self.onward is not None and super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give up the connection to the server, or pass on a reset."""
+        """Pass on a reset, or give up the connection to the server."""
         self._relay.clients -= 1
         if self.onward is not None:
             super().connection_lost(exc)
@@ -274,7 +276,7 @@ class _Near(_Side):
         try:
             token, family, address, quick_ack = json.loads(self._request)
             if not secrets.compare_digest(str(token), relay.token):
-                raise ValueError  # noqa: TRY301 - as any other request that is none
+                raise ValueError  # noqa: TRY301 - handled like any other invalid request
         except (ValueError, TypeError, RecursionError):
             transport.abort()
             return
@@ -305,7 +307,7 @@ class _Near(_Side):
 
 
 class _Relay:
-    """What all connections share."""
+    """The state that all connections share."""
 
     def __init__(self, token: str, delay_ns: int) -> None:
         self.token = token
@@ -314,16 +316,16 @@ class _Relay:
         self.clients = 0
 
     def check_room(self) -> None:
-        """Raise OSError where there are too few file descriptors for all clients and their connections to servers.
+        """Raise OSError if there are too few file descriptors for all clients and their connections to servers.
 
-        So none is too many to be accepted: the event loop would accept no more for a second, which nobody would see.
+        So the relay never fails to accept a connection: the event loop would accept none for a second, unnoticed.
         """
         most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if 2 * self.clients + _SPARE_FILES > most_files:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     async def until(self, due_ns: int) -> None:
-        """Wait until an instant."""
+        """Wait until a monotonic time."""
         reached = asyncio.get_running_loop().create_future()
 
         def ring() -> None:
@@ -334,7 +336,7 @@ class _Relay:
         await reached
 
     async def connected(self, family: socket.AddressFamily, address: tuple[object, ...], *, quick_ack: bool) -> _Side:
-        """Return a connection to a server, from which nothing is read yet; raises OSError."""
+        """Return a connection to a server, with reading paused; raises OSError."""
         loop = asyncio.get_running_loop()
         opened = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -345,7 +347,7 @@ class _Relay:
                 lambda: _Side(first_extra_ns=2 * self.delay_ns, quick_ack=quick_ack), sock=opened
             )
         except BaseException:
-            # The client gave up meanwhile. The server may have the connection already: it learns that by a reset.
+            # The client may have given up meanwhile. If the server has the connection already, a reset tells it.
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
             opened.close()
             raise
@@ -354,9 +356,9 @@ class _Relay:
 
 
 class _Probes:
-    """Tells on standard output how late the relay wakes, so that the worker knows how true its delays are.
+    """Reports on standard output how late the relay wakes, so that the worker knows how exact its delays are.
 
-    It wakes every 10 ms. What it tells is each lateness in microseconds, as a number of four bytes.
+    It wakes every 10 ms. It reports each lateness in microseconds, as a number of four bytes.
     """
 
     def __init__(self, timer: _Timer) -> None:
@@ -367,9 +369,9 @@ class _Probes:
 
     def _probe(self) -> None:
         now_ns = monotonic_ns()
-        # The probes that a long lateness kept from being sent would have been late too, each one interval less.
+        # The probes that were missed during a long lateness were late too, each by one interval less.
         late_us = [(now_ns - due_ns) // _NS_PER_US for due_ns in range(self._due_ns, now_ns + 1, _PROBE_NS)]
-        with suppress(BlockingIOError):  # nobody reads, because no load is on
+        with suppress(BlockingIOError):  # nobody reads, because no load is running
             os.write(sys.stdout.fileno(), struct.pack(f"={len(late_us)}I", *late_us))
         self._due_ns = monotonic_ns() + _PROBE_NS
         self._timer.call_at(self._due_ns, self._probe)
@@ -379,7 +381,7 @@ async def _run(token: str, delay_ns: int) -> None:
     loop = asyncio.get_running_loop()
     relay = _Relay(token, delay_ns)
     server = await loop.create_server(lambda: _Near(relay), "127.0.0.1", 0, backlog=_BACKLOG)
-    _Probes(relay.timer)  # before the worker may rely on them; none is told before the port, because nothing waits here
+    _Probes(relay.timer)  # before the worker may rely on them; the port is still written first: nothing waits
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     worker_has_ended = asyncio.Event()
@@ -388,11 +390,11 @@ async def _run(token: str, delay_ns: int) -> None:
 
 
 def main() -> None:
-    """Relay with the token and the delay in microseconds that a line of standard input says, until its end.
+    """Relay until the end of standard input, whose first line has the token and the delay in microseconds.
 
-    The first line of standard output is the port of 127.0.0.1 at which it listens. What follows is of `_Probes`.
+    The first line of standard output is the port of 127.0.0.1 that it listens on. The reports of `_Probes` follow.
     """
-    for ignored in (signal.SIGINT, signal.SIGTERM):  # what is typed at a terminal is for the worker to obey
+    for ignored in (signal.SIGINT, signal.SIGTERM):  # signals from a terminal are for the worker
         signal.signal(ignored, signal.SIG_IGN)
     token, delay_us = sys.stdin.readline().split()
     asyncio.run(_run(token, int(delay_us) * 1_000))

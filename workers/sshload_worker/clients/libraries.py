@@ -1,4 +1,4 @@
-"""The client libraries by name: each is imported only by a run that asks for it.
+"""The client libraries by name. Only a run that uses a library imports it.
 
 The package of each library has the three functions of `LibraryPackage`.
 """
@@ -16,30 +16,30 @@ class LibraryPackage(Protocol):
     """The functions of each library's package."""
 
     def prepare(self) -> None:
-        """Do what is done once in a process and must not happen while something is measured."""
+        """Do what must be done once in a process, and not while something is measured."""
 
     def check_client(self, client: Client) -> None:
-        """Raise UnsupportedSettingError where the library cannot do as `client` says."""
+        """Raise UnsupportedSettingError if the library does not support a setting of `client`."""
 
     def new_connection(self, login: Login, through: Connection | None, *, shared: bool) -> Connection:
         """Return a connection that is not connected yet; raises OSError if the process has no file descriptor left."""
 
 
 def prepare_library(library: Library) -> None:
-    """Import a library, and make it ready for connections."""
+    """Import a library, and prepare it for connections."""
     _package(library).prepare()
 
 
 def check_client(client: Client) -> None:
-    """Raise UnsupportedSettingError where the client's library cannot do as `client` says."""
+    """Raise UnsupportedSettingError if the client's library does not support a setting of `client`."""
     _package(client.library).check_client(client)
 
 
 def new_connection(login: Login, through: Connection | None = None, *, shared: bool = False) -> Connection:
-    """Return a connection that has yet to connect, by itself or through that of a jump host.
+    """Return a connection that is not connected yet, direct or through the connection to a jump host.
 
-    A `shared` one may be used by several greenlets at once, each with channels of its own. Raises OSError where the
-    worker has no socket left.
+    Several greenlets may use a `shared` connection at once, each with its own channels. Raises OSError if the process
+    has no file descriptor left.
     """
     return _package(login.client.library).new_connection(login, through, shared=shared)
 

@@ -1,4 +1,4 @@
-"""Settings that a library lacks. A refusal names the setting as the spec does."""
+"""Refusals of settings that a library does not support. They name a setting as the spec does."""
 
 from typing import NoReturn
 
@@ -24,19 +24,19 @@ _SPEC_FIELDS = {
 
 
 def refuse_setting(setting: str, library: Library, why: str) -> NoReturn:
-    """Raise UnsupportedSettingError for a field of Client: the library `why`."""
+    """Raise UnsupportedSettingError for a field of Client; `why` continues a sentence that begins with the library."""
     raise UnsupportedSettingError(f"spec.client.{_SPEC_FIELDS[setting]}: {library} {why}")
 
 
 def check_names(client: Client, setting: str, known: tuple[str, ...]) -> None:
-    """Raise UnsupportedSettingError where a list of algorithms names one that the library does not know."""
+    """Raise UnsupportedSettingError if a list of algorithms names one that the library does not know."""
     for name in getattr(client, setting):
         if name not in known:
             refuse_setting(setting, client.library, f"does not know {name} (but {', '.join(known)})")
 
 
 def check_range(client: Client, setting: str, least: int, most: int) -> None:
-    """Raise UnsupportedSettingError where a size is out of the library's bounds."""
+    """Raise UnsupportedSettingError if a size is out of the library's range."""
     size = getattr(client, setting)
     if size is not None and not least <= size <= most:
         refuse_setting(setting, client.library, f"takes {least} to {most} bytes")

@@ -1,4 +1,4 @@
-"""paramiko: SSH in Python, a reader thread per connection, which gevent's patch makes a greenlet."""
+"""paramiko: SSH in Python, with a reader thread per connection, which gevent's patches turn into a greenlet."""
 
 import logging
 
@@ -11,7 +11,7 @@ __all__ = ["check_client", "new_connection", "prepare"]
 
 
 def prepare() -> None:
-    """Silence paramiko's log, which prints a traceback for each refusal that is to be counted."""
+    """Silence paramiko's log, which prints a traceback for each refusal. Refusals are counted instead."""
     logging.getLogger("paramiko").setLevel(logging.CRITICAL + 1)
 
 

@@ -1,4 +1,4 @@
-"""A channel of paramiko's."""
+"""A channel of a paramiko connection."""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from sshload_worker.outcomes import StepFailure
 _READ_BYTES = 262_144
 _STDERR_BYTES = 4_096
 
-_NO_STATUS = -1  # paramiko's own, which no server can send
+_NO_STATUS = -1  # paramiko's own value, which no server can send
 
 
 class ParamikoChannel:
@@ -26,9 +26,9 @@ class ParamikoChannel:
         self._read_bytes = read_bytes or _READ_BYTES
         self._end = driver.transport.end_of(channel)
         self._stderr = b""
-        self._anything_new = threading.Event()
+        self._changed = threading.Event()
         for buffer in (channel.in_buffer, channel.in_stderr_buffer):
-            buffer.set_event(self._anything_new)
+            buffer.set_event(self._changed)
 
     def request_terminal(self) -> None:
         """Request a pseudo-terminal."""
@@ -43,7 +43,7 @@ class ParamikoChannel:
         self._driver.call(Timing.EXEC, self._channel.exec_command, command)
 
     def start_subsystem(self, name: str) -> Channel:
-        """Ask for a subsystem, wait for the server's word, and return paramiko's channel to speak to it."""
+        """Request a subsystem, wait for the server's reply, and return paramiko's channel to it."""
         self._driver.call(Timing.EXEC, self._channel.invoke_subsystem, name)
         return self._channel
 
@@ -58,7 +58,7 @@ class ParamikoChannel:
                 piece: bytes = self._driver.call(Timing.READ, self._channel.recv, self._read_bytes)
                 return piece
             if self._channel.recv_stderr_ready():
-                # Unread, it would fill the window that it shares with stdout.
+                # If it were not read, it would fill the window that it shares with stdout.
                 said = self._driver.call(Timing.READ, self._channel.recv_stderr, self._read_bytes)
                 self._stderr = self._stderr or said[:_STDERR_BYTES]
             elif self._channel.eof_received or self._end.closed_by_server:
@@ -66,7 +66,7 @@ class ParamikoChannel:
             elif self._channel.closed:
                 raise self._driver.lost()
             else:
-                self._anything_new.wait()
+                self._changed.wait()
 
     def write(self, data: bytes) -> None:
         """Send all of `data`."""

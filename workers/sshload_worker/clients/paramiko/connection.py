@@ -16,7 +16,7 @@ from sshload_worker.clients.paramiko.transport import Driver, Transport
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
-_NOWHERE = ("127.0.0.1", 0)  # where a forwarded connection comes from
+_ORIGIN = ("127.0.0.1", 0)  # the originator's address that the server is told (RFC 4254 section 7.2)
 
 
 class ParamikoConnection:
@@ -66,7 +66,7 @@ class ParamikoConnection:
             case Auth.KEYBOARD_INTERACTIVE:
                 more = driver.call(Timing.AUTH, transport.auth_interactive, user, self._answer)
         if more:
-            raise StepFailure(Outcome.AUTH_REJECTED, f"the server wants more: {', '.join(more)}")
+            raise StepFailure(Outcome.AUTH_REJECTED, f"the server requires further authentication: {', '.join(more)}")
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""
@@ -98,7 +98,7 @@ class ParamikoConnection:
     def open_forward(self, host: str, port: int) -> ParamikoChannel:
         """Open a channel that the server forwards to `host` and `port`."""
         driver, kind = self.driver, "direct-tcpip"
-        opened = driver.call(Timing.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _NOWHERE)
+        opened = driver.call(Timing.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _ORIGIN)
         return self._channel(driver, opened)
 
     def open_sftp(self) -> ParamikoSftp:
@@ -129,7 +129,7 @@ class ParamikoConnection:
 
     @property
     def driver(self) -> Driver:
-        """The driver of this connection's calls, from the key exchange on."""
+        """The driver of this connection's calls, from the key exchange on; raises StepFailure once it is closed."""
         if self._driver is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver

@@ -1,4 +1,4 @@
-"""The settings of a Client that paramiko supports, and the preferences and keys that pass them to it."""
+"""The settings of a Client that paramiko supports, and the preferences and keys that are passed to it."""
 
 import io
 import socket
@@ -21,13 +21,13 @@ from sshload_worker.clients.refusals import check_names, check_range, refuse_set
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
 
-_LARGEST_SFTP_READ_BYTES = 261_120  # what OpenSSH's sftp-server reads at once; paramiko's prefetch trips over less
+_LARGEST_SFTP_READ_BYTES = 261_120  # what OpenSSH's sftp-server reads at once; prefetch fails if it gets less
 _CERTIFICATE_SUFFIX = "-cert-v01@openssh.com"
-_HOST_KEYS = tuple(Transport._key_info)  # noqa: SLF001 - paramiko has no public list of what it knows
+_HOST_KEYS = tuple(Transport._key_info)  # noqa: SLF001 - paramiko has no public list of the names it knows
 KNOWN = {
-    "kex_algorithms": tuple(Transport._kex_info),  # noqa: SLF001 - likewise
-    "ciphers": tuple(Transport._cipher_info),  # noqa: SLF001 - likewise
-    "macs": tuple(Transport._mac_info),  # noqa: SLF001 - likewise
+    "kex_algorithms": tuple(Transport._kex_info),  # noqa: SLF001 - no public list
+    "ciphers": tuple(Transport._cipher_info),  # noqa: SLF001 - no public list
+    "macs": tuple(Transport._mac_info),  # noqa: SLF001 - no public list
     "host_key_algorithms": _HOST_KEYS,
 }
 _KINDS = (Ed25519Key, ECDSAKey, RSAKey)
@@ -41,11 +41,11 @@ def check_client(client: Client) -> None:
     check_range(client, "packet_bytes", MIN_PACKET_SIZE, MAX_WINDOW_SIZE)
     check_range(client, "sftp_read_bytes", 1, _LARGEST_SFTP_READ_BYTES)
     if client.control_master:
-        refuse_setting("control_master", Library.PARAMIKO, "has no such thing")
+        refuse_setting("control_master", Library.PARAMIKO, "has no such setting")
 
 
 def prefer(transport: Any, client: Client, host_keys: HostKeys) -> tuple[str, ...]:
-    """Set the algorithms that `transport` will offer, and return those of host keys, which need more than a list."""
+    """Set the algorithms that `transport` will offer, except those of host keys, which are returned."""
     options = transport.get_security_options()
     if client.kex_algorithms:
         options.kex = client.kex_algorithms
@@ -60,7 +60,7 @@ def prefer(transport: Any, client: Client, host_keys: HostKeys) -> tuple[str, ..
 
 @lru_cache(maxsize=16)
 def private_key(private: bytes, certificate: bytes) -> PKey:
-    """Return a key, with its certificate where that is not empty; raises StepFailure where paramiko cannot read it."""
+    """Return a key, with its certificate unless that is empty; raises StepFailure if paramiko cannot read it."""
     for kind in _KINDS:
         try:
             key: PKey = kind.from_private_key(io.StringIO(private.decode()))
@@ -73,7 +73,7 @@ def private_key(private: bytes, certificate: bytes) -> PKey:
 
 
 class Agent(AgentSSH):
-    """A connection to an ssh-agent by the path of its socket."""
+    """A connection to the ssh-agent that listens on a socket path."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -83,10 +83,10 @@ class Agent(AgentSSH):
             self._connect(connection)
         except (OSError, SSHException) as error:
             connection.close()
-            raise StepFailure(Outcome.GENERATOR_FAULT, f"no word from the ssh-agent: {error}") from None
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"no reply from the ssh-agent: {error}") from None
 
     def first_key(self) -> PKey:
-        """Return the key to log in with; raises StepFailure where there is none."""
+        """Return the key to log in with; raises StepFailure if there is none."""
         if not self.get_keys():
             raise StepFailure(Outcome.GENERATOR_FAULT, "the ssh-agent holds no key")
         key: PKey = self.get_keys()[0]
@@ -100,5 +100,5 @@ class Agent(AgentSSH):
         try:
             answer: tuple[int, Message] = super()._send_message(message)
         except (OSError, SSHException) as error:
-            raise StepFailure(Outcome.GENERATOR_FAULT, f"no word from the ssh-agent: {error}") from None
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"no reply from the ssh-agent: {error}") from None
         return answer

@@ -1,4 +1,4 @@
-"""SFTP by paramiko, as its own get and put do it: reads asked for ahead, writes not waited for one by one."""
+"""SFTP by paramiko, in the same way as its own get and put: reads are requested ahead, and writes are pipelined."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,13 +20,13 @@ from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
 
-_READ_BYTES = 32_768  # what paramiko asks for at once
+_READ_BYTES = 32_768  # the size of paramiko's own read requests
 _TO_READ = 0x01
-_TO_WRITE_ANEW = 0x02 | 0x08 | 0x10  # write, create, truncate
+_TO_REPLACE = 0x02 | 0x08 | 0x10  # write, create, truncate
 
 
 class _SftpDriver(Driver):
-    """The calls of SFTP, which may end while the connection goes on."""
+    """The calls of an SFTP subsystem, which may end before the connection does."""
 
     def lost(self) -> StepFailure:
         """Return the failure of an SFTP subsystem that has ended."""
@@ -36,7 +36,7 @@ class _SftpDriver(Driver):
 
 
 class _Requests(SFTPClient):
-    """paramiko's requests, which tell each status by its number."""
+    """paramiko's requests, with errors that keep the status code."""
 
     def _convert_status(self, message: Message) -> None:
         code, text = message.get_int(), message.get_text()
@@ -46,7 +46,7 @@ class _Requests(SFTPClient):
             raise status_failure(code, text)
 
     def open_file(self, path: str, flags: int, mode: str) -> "_File":
-        """Ask for a handle."""
+        """Request a handle."""
         kind, message = self._request(CMD_OPEN, path, flags, SFTPAttributes())
         if kind != CMD_HANDLE:
             raise SFTPError("no handle")
@@ -54,25 +54,25 @@ class _Requests(SFTPClient):
 
 
 class _File(SFTPFile):
-    """paramiko's file, which on a connection that has ended neither waits nor prints a traceback."""
+    """paramiko's file, which neither waits nor prints a traceback if the connection has ended."""
 
     def __del__(self) -> None:
-        """Leave the handle to the end of the connection: closing is for `finish`."""
+        """Leave the handle open until the connection ends: only `finish` closes it."""
 
     def ask_ahead(self, request_bytes: int) -> None:
-        """Ask for all of the file, in pieces of this size."""
+        """Request the whole file, in pieces of this size."""
         self.MAX_REQUEST_SIZE = request_bytes
         self.prefetch()
 
     def finish(self) -> None:
-        """Wait for the answers to all writes, then close the handle; raises what the server says of either."""
+        """Wait for the replies to all writes, then close the handle; raises the server's error for either."""
         while self._reqs:
-            self.sftp._read_response(self._reqs.popleft())  # noqa: SLF001 - paramiko's own close drops these answers
+            self.sftp._read_response(self._reqs.popleft())  # noqa: SLF001 - paramiko's own close drops these replies
         self._closed = True
-        self.sftp._request(CMD_CLOSE, self.handle)  # noqa: SLF001 - paramiko's own close drops this answer too
+        self.sftp._request(CMD_CLOSE, self.handle)  # noqa: SLF001 - paramiko's own close drops this reply too
 
     def _prefetch_thread(self, *arguments: object) -> None:
-        with suppress(EOFError, OSError, SSHException):  # the reader of the file learns of it by itself
+        with suppress(EOFError, OSError, SSHException):  # the reader of the file notices it as well
             super()._prefetch_thread(*arguments)
 
 
@@ -91,7 +91,7 @@ class ParamikoFile:
         return piece
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`, without waiting for the server's word on it."""
+        """Send all of `data`, without waiting for the server's reply."""
         for piece in split_into_pieces(data, self._write_bytes):
             self._driver.call(Timing.WRITE, self._file.write, piece)
 
@@ -111,7 +111,7 @@ class ParamikoSftp:
         self._requests: _Requests = driver.call(Timing.SUBSYSTEM, _Requests, subsystem)
 
     def open_to_read(self, path: str) -> ParamikoFile:
-        """Open a file, and ask for all of it."""
+        """Open a file, and request all of it."""
         file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_READ, "r")
         self._driver.call(Timing.OPEN, file.ask_ahead, self._client.sftp_read_bytes or _READ_BYTES)
         return ParamikoFile(self._driver, file, self._client)
@@ -122,7 +122,7 @@ class ParamikoSftp:
 
     def open_to_write(self, path: str) -> ParamikoFile:
         """Open a file for writing, in place of an existing one."""
-        file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_WRITE_ANEW, "w")
+        file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_REPLACE, "w")
         file.set_pipelined(True)
         return ParamikoFile(self._driver, file, self._client)
 

@@ -1,4 +1,4 @@
-"""Paramiko's view of a socket: a TCP connection's Descriptor, or a channel of the connection to a jump host."""
+"""What paramiko uses as its socket: a TCP connection's Descriptor, or a channel through a jump host."""
 
 import socket
 from contextlib import suppress
@@ -14,12 +14,12 @@ from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.clients.tcp import await_banner
 from sshload_worker.login.login import Address
 
-_FROM_NOWHERE = ("127.0.0.1", 0)
+_ORIGIN = ("127.0.0.1", 0)
 _READ_BYTES = 32_768
 
 
 class Stream:
-    """One TCP connection as paramiko sees it: read by its reader alone, written to under its lock."""
+    """One TCP connection as paramiko's socket: only paramiko's reader reads it, and its lock protects writes."""
 
     def __init__(self, client: Client, address: Address) -> None:
         family, self._address = address
@@ -28,7 +28,7 @@ class Stream:
         self._closed = False
 
     def connect(self) -> None:
-        """Open the connection; raises StepFailure where that fails."""
+        """Open the connection; raises StepFailure if that fails."""
         self._descriptor.connect(self._address)
 
     def banner(self) -> str:
@@ -53,7 +53,7 @@ class Stream:
                     self._descriptor.wait_readable()
 
     def send(self, data: bytes) -> int:
-        """Send, and return the number of bytes accepted, at least one; raises TimeoutError where none is."""
+        """Send, and return the number of bytes accepted, at least one; raises TimeoutError if none is."""
         while True:
             try:
                 return self._descriptor.socket.send(data)
@@ -62,9 +62,9 @@ class Stream:
                     self._descriptor.wait_writable()
 
     def close(self) -> None:
-        """End the connection, so that the reader wakes and ends too."""
+        """End the connection, which also wakes and ends the reader."""
         self._closed = True
-        with suppress(OSError):  # ended by the other side
+        with suppress(OSError):  # the server has closed it
             self._descriptor.socket.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
@@ -74,7 +74,7 @@ class Stream:
 
 
 class ForwardedStream:
-    """A channel to a server through the jump host whose connection `driver` drives and `jump` closes."""
+    """A channel to a server through the jump host whose connection is `jump`, with calls through its `driver`."""
 
     def __init__(self, jump: Connection, driver: Driver, host: str, port: int) -> None:
         self._jump = jump
@@ -86,15 +86,13 @@ class ForwardedStream:
 
     @property
     def socket(self) -> "ForwardedStream":
-        """Return the side to peek at: this stream itself."""
+        """Return what `await_banner` peeks at: this stream itself."""
         return self
 
     def connect(self) -> None:
-        """Have the jump host connect; raises StepFailure where it does not."""
+        """Ask the jump host to connect; raises StepFailure if it does not."""
         opened = self._driver.transport.open_channel
-        self._channel = self._driver.call(
-            Timing.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _FROM_NOWHERE
-        )
+        self._channel = self._driver.call(Timing.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _ORIGIN)
 
     def banner(self) -> str:
         """Return the server's version line without consuming it; raises StepFailure if there is none."""
@@ -125,11 +123,11 @@ class ForwardedStream:
         return taken
 
     def send(self, data: bytes) -> int:
-        """Send, and return the number of bytes accepted; raises TimeoutError where none is, OSError after the end."""
+        """Send, and return the number of bytes accepted; raises TimeoutError if none is, and OSError after the end."""
         return int(self._channel.send(data))
 
     def close(self) -> None:
-        """End the connection to the jump host with all that is in it, so that the reader wakes and ends too."""
+        """End the jump host's connection with everything in it, which also wakes and ends the reader."""
         self._closed = True
         self._jump.close()
 

@@ -1,6 +1,6 @@
-"""paramiko's Transport, and the Driver that calls it and makes outcomes of its errors.
+"""paramiko's Transport, and the Driver that calls it and turns its errors into outcomes.
 
-The Transport listens to what paramiko drops: exit signals, the server's close, names agreed on.
+The Transport records what paramiko discards: exit signals, the server's close, names of negotiated algorithms.
 """
 
 import math
@@ -32,8 +32,8 @@ from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
 
-_MOST_PACKET_BYTES = 262_144  # as OpenSSH's PACKET_MAX_SIZE
-_AROUND_DATA_BYTES = 1_024
+_MOST_PACKET_BYTES = 262_144  # OpenSSH's PACKET_MAX_SIZE is the same
+_PACKET_OVERHEAD_BYTES = 1_024
 
 LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     IncompatiblePeer: Outcome.KEX_FAILED,
@@ -41,7 +41,7 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     BadAuthenticationType: Outcome.AUTH_REJECTED,
     PartialAuthentication: Outcome.AUTH_REJECTED,
     ChannelException: Outcome.CHANNEL_REFUSED,
-    SFTPError: Outcome.SFTP_BAD_MESSAGE,  # statuses are told before paramiko makes errors of them
+    SFTPError: Outcome.SFTP_BAD_MESSAGE,  # errors with a status are StepFailures before paramiko sees them
     EOFError: Outcome.DISCONNECTED,
     OSError: Outcome.DISCONNECTED,
 }
@@ -65,22 +65,22 @@ class ChannelEnd:
 
 
 class _Packets(Packetizer):
-    """paramiko's packets, without the time limit of its own that paramiko sets to a handshake.
+    """paramiko's packets, with a limit of their length, and without paramiko's own time limit for the handshake.
 
-    paramiko believes any length, and would fill the memory with up to 4 GiB that a server sends as one packet.
+    paramiko accepts any length: a server could fill the memory with a packet of up to 4 GiB.
     """
 
     most_bytes = _MOST_PACKET_BYTES
 
     def read_all(self, n: int, check_rekey: bool = False) -> bytes:  # noqa: FBT001, FBT002 - paramiko's signature
-        """Return the next bytes, which are a part of one packet."""
+        """Return the next `n` bytes, which belong to one packet."""
         if n > self.most_bytes:
             raise SSHException(f"a packet of {n:,} bytes")
         read: bytes = super().read_all(n, check_rekey)
         return read
 
     def start_handshake(self, timeout: float) -> None:
-        """Set no time limit: the caller that waits for the handshake does."""
+        """Set no time limit: the caller that waits for the handshake has its own."""
 
 
 def _note_request(channel: Channel, message: Message) -> None:
@@ -89,18 +89,18 @@ def _note_request(channel: Channel, message: Message) -> None:
         message.get_boolean()
         channel.get_transport().end_of(channel).signal = message.get_text()
     message.packet.seek(position)
-    Channel._handle_request(channel, message)  # noqa: SLF001 - paramiko's table names it likewise
+    Channel._handle_request(channel, message)  # noqa: SLF001 - paramiko's table has it
 
 
 def _note_close(channel: Channel, message: Message) -> None:
     end = channel.get_transport().end_of(channel)
-    end.closed_by_server = True  # before the answer, which may let the channel's reader run
-    Channel._handle_close(channel, message)  # noqa: SLF001 - paramiko's table names it likewise
+    end.closed_by_server = True  # before the reply, because sending it may let the channel's reader run
+    Channel._handle_close(channel, message)  # noqa: SLF001 - paramiko's table has it
     end.over.set()
 
 
 class Transport(library.Transport):
-    """One connection's protocol. `stream` is what it reads from and writes to; see stream.py."""
+    """One connection's protocol. It reads from and writes to `stream` (stream.py)."""
 
     _channel_handler_table = {  # noqa: RUF012 - paramiko's own name and form
         **library.Transport._channel_handler_table,  # noqa: SLF001 - to be extended
@@ -115,20 +115,20 @@ class Transport(library.Transport):
         self._stream = stream
         self._ends: dict[int, ChannelEnd] = {}
         for limit in ("auth_timeout", "clear_to_send_timeout", "channel_timeout"):
-            setattr(self, limit, math.inf)  # how long a wait may take is for whoever waits to say
+            setattr(self, limit, math.inf)  # the caller that waits has its own limit
         self._after_kex: list[Message] = []
         self.kex_name = ""
         self.host_key_blob = b""
         self.disconnect_text = ""
         self.preferred_host_keys = prefer(self, client, host_keys)
         self.packetizer: _Packets
-        self.packetizer.most_bytes = max(_MOST_PACKET_BYTES, (client.packet_bytes or 0) + _AROUND_DATA_BYTES)
+        self.packetizer.most_bytes = max(_MOST_PACKET_BYTES, (client.packet_bytes or 0) + _PACKET_OVERHEAD_BYTES)
         if client.rekey_bytes is not None:
             self.packetizer.REKEY_BYTES = client.rekey_bytes
 
     @property
     def preferred_keys(self) -> tuple[str, ...]:
-        """The host key algorithms to ask for, in order."""
+        """The host key algorithms to offer, in order."""
         return self.preferred_host_keys
 
     def end_of(self, channel: Channel) -> ChannelEnd:
@@ -136,7 +136,7 @@ class Transport(library.Transport):
         return self._ends.setdefault(channel.get_id(), ChannelEnd())
 
     def forget(self, channel: Channel) -> None:
-        """Drop what is known of a channel that has ended."""
+        """Drop the ChannelEnd of a channel that has ended."""
         self._ends.pop(channel.get_id(), None)
 
     def run(self) -> None:
@@ -152,11 +152,11 @@ class Transport(library.Transport):
         self.kex_name = next(name for name, kind in self._kex_info.items() if kind is type(self.kex_engine))
         super()._parse_newkeys(message)
         waiting, self._after_kex = self._after_kex, []
-        for put_off in waiting:
-            self._send_message(put_off)
+        for postponed in waiting:
+            self._send_message(postponed)
 
     def _send_user_message(self, message: Message) -> None:
-        """Send once no keys are being exchanged; the reader itself must not wait for that, as paramiko lets it."""
+        """Send once no key exchange is in progress. The reader must not wait for that, although paramiko lets it."""
         if threading.current_thread() is self and not self.clear_to_send.is_set():
             self._after_kex.append(message)
         else:
@@ -172,10 +172,10 @@ class Transport(library.Transport):
 
 
 def library_outcome(step: Timing, error: Exception, *, lost: bool) -> Outcome:
-    """Return the outcome of a step in which paramiko raised an error; `lost` where the connection has ended since.
+    """Return the outcome of a step in which paramiko raised an error; `lost` if the connection has ended since.
 
-    After the key exchange, paramiko's general errors on a connection that has ended say only that it has. During it
-    they are the reason for the end.
+    After the key exchange, paramiko's general errors on a connection that has ended say only that it has ended. During
+    the key exchange they are the reason why it ended.
     """
     for kind in type(error).__mro__:
         if kind in LIBRARY_ERRORS:
@@ -186,16 +186,16 @@ def library_outcome(step: Timing, error: Exception, *, lost: bool) -> Outcome:
 
 
 def error_text(error: Exception) -> str:
-    """Return the text of an error without its arguments: one may be a password."""
+    """Return the text of an error, or only its type if that is unknown: an argument may be a password."""
     known = isinstance(error, (AuthenticationException, SFTPError, SSHException, EOFError, OSError))
     return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__
 
 
-def _thrown_in(error: BaseException, handled: BaseException | None) -> BaseException | None:
-    """Return what was thrown into a call to end it, where `error` of paramiko's replaced it; `handled` is of before.
+def _interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
+    """Return the interruption that paramiko's `error` replaced, if any; `handled` was being handled before the call.
 
-    paramiko releases a lock in `finally`. A call that is ended while it waits for that lock does not hold it, and the
-    release raises an error.
+    paramiko releases a lock in `finally`. A call that is interrupted while it waits for that lock does not hold it, and
+    the release raises an error.
     """
     before = error.__context__
     while before is not None and before is not handled:
@@ -212,17 +212,17 @@ class Driver:
         self.transport = transport
 
     def call(self, step: Timing, function: Callable[..., Any], *arguments: object, **options: object) -> Any:
-        """Call `function` and return its result; raises StepFailure where it fails in `step`.
+        """Call `function` and return its result; raises StepFailure if it fails in `step`.
 
-        What is thrown into the call to end it, as at a time limit, passes through.
+        An interruption, such as a time limit, is raised unchanged.
         """
         handled = sys.exception()
         try:
             return function(*arguments, **options)
         except StepFailure:
             raise
-        except Exception as error:  # noqa: BLE001 - the reader thread hands on whatever a server made it stumble over
-            raise _thrown_in(error, handled) or self._failure(step, error) from None
+        except Exception as error:  # noqa: BLE001 - the reader thread passes on any error that a server caused
+            raise _interruption(error, handled) or self._failure(step, error) from None
 
     def lost(self) -> StepFailure:
         """Return the failure of a connection that has ended."""
