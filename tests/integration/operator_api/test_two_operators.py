@@ -148,5 +148,5 @@ def test_an_operator_whose_lease_somebody_labels_keeps_it_and_one_whose_lease_is
     cluster.gone(lambda: cluster.get("lease", LEASE)["spec"]["renewTime"] == renewed, "renewal of before")
     cluster.kubectl("patch", "lease", LEASE, "--type=merge", "-p", '{"spec":{"holderIdentity":"another"}}')
     assert operator.wait() == 1
-    assert f"the Lease {cluster.namespace}/{LEASE} is now of another" in operator.log()
+    assert f"the Lease {cluster.namespace}/{LEASE} is now held by another" in operator.log()
     assert holder(cluster) == "another"

@@ -20,7 +20,7 @@ _DIGEST_CHARACTERS = 12
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What an Event is about: an object, and the occasion (a test's run, a schedule's time) that it is said once of."""
+    """The object of an Event, and the occasion for which it is created once: a test's run or a schedule's time."""
 
     kind: Kind
     namespace: str
@@ -32,8 +32,8 @@ class About:
 def event(about: About, announcement: Announcement, now: datetime) -> Manifest:
     """Return the Event to be created for an announcement.
 
-    Its name is made of the object, the occasion and what is said, so that an operator that was killed after saying it
-    does not say it twice.
+    Its name contains a hash of the object, the occasion and the text, so that an operator that was killed after
+    creating it does not create it twice.
     """
     time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     said = f"{about.uid}/{about.occasion}/{announcement.reason}/{announcement.message}"
@@ -63,7 +63,7 @@ def event(about: About, announcement: Announcement, now: datetime) -> Manifest:
 
 
 async def announce(cluster: Cluster, about: About, announcements: Iterable[Announcement], now: datetime) -> None:
-    """Create the Events. They are a courtesy: nothing fails where one is missing."""
+    """Create the Events. A failure is only logged, because nothing depends on an Event."""
     for announcement in announcements:
         manifest = event(about, announcement, now)
         path = f"{collection_path('v1', about.namespace, 'events')}/{manifest['metadata']['name']}"

@@ -24,19 +24,19 @@ _USER_AGENT: Final = "sshload-operator"
 _DEFAULT_KUBECONFIG: Final = "~/.kube/config"
 _DEFAULT_NAMESPACE: Final = "default"
 _SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-# As often as the client itself reads a service account's token.
+# The client itself reads a service account's token at this interval.
 _RENEWED_EVERY_S: Final = 60.0
 _READ_BUFFER_BYTES: Final = 64 * 1024
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-# The client checks hardly anything in a kubeconfig before it uses it.
+# The client hardly checks a kubeconfig before it uses it, so a malformed one raises any of these.
 _UNUSABLE: Final = (ConfigException, YAMLError, OSError, LookupError, ValueError, TypeError, AttributeError)
 
 
 async def api_client(kubeconfig: str = "", context: str = "") -> ApiClient:
     """Return a client for what `kubeconfig` or `context` names, else for the pod's own API server, else for KUBECONFIG.
 
-    Its requests follow no proxy in a pod; elsewhere that of the kubeconfig, else that of HTTPS_PROXY and NO_PROXY.
-    The caller bounds how many requests there are at once, and closes the client. Raises AccessError.
+    In a pod its requests use no proxy. Elsewhere they use the proxy of the kubeconfig, else that of HTTPS_PROXY and
+    NO_PROXY. The caller limits the number of concurrent requests, and closes the client. Raises AccessError.
     """
     configuration = careful_configuration()
     try:
@@ -52,7 +52,7 @@ async def api_client(kubeconfig: str = "", context: str = "") -> ApiClient:
 
 
 def context_namespace(kubeconfig: str = "", context: str = "") -> str:
-    """Return the namespace of the context that `api_client` takes, `default` where it names none; raises AccessError.
+    """Return the namespace of the context that `api_client` uses, `default` if that names none; raises AccessError.
 
     In a pod it is the pod's own.
     """
@@ -75,10 +75,10 @@ def _kubeconfig_path() -> str:
 
 
 def careful_configuration() -> Configuration:
-    """Return the configuration of a client that follows neither the environment nor redirects."""
+    """Return the configuration of a client that ignores the environment and does not follow redirects."""
     configuration = Configuration()
     configuration.connection_pool_maxsize = 0
-    # With trust_env, aiohttp would start two threads for each request, and log in by what ~/.netrc says as well.
+    # With trust_env, aiohttp would start two threads for each request, and would also send credentials from ~/.netrc.
     configuration.client_session_kwargs = {
         "trust_env": False,
         "read_bufsize": _READ_BUFFER_BYTES,
@@ -88,19 +88,20 @@ def careful_configuration() -> Configuration:
 
 
 async def refuse_redirects(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Send a request, and raise ClientConnectionError where the answer leads elsewhere.
+    """Send a request, and raise ClientConnectionError if the answer is a redirect.
 
-    An API server never does, and aiohttp would take the login along: an aggregated API or a proxy could ask for it.
+    An API server never redirects. aiohttp would send the credentials along, so an aggregated API or a proxy could
+    obtain them.
     """
     answer = await send(request)
     if answer.status in _REDIRECTS:
         answer.close()
-        raise aiohttp.ClientConnectionError(f"{request.url.path} is redirected elsewhere, which is not followed")
+        raise aiohttp.ClientConnectionError(f"the answer to {request.url.path} is a redirect, which is not followed")
     return answer
 
 
 async def authorization(client: ApiClient) -> str:
-    """Return the value of the header that logs in, as it is now; "" for none. Raises AccessError."""
+    """Return the present value of the Authorization header; "" for none. Raises AccessError."""
     try:
         value = await client.configuration.get_api_key_with_prefix("BearerToken")
     except _UNUSABLE as error:
@@ -123,9 +124,9 @@ async def _load_kubeconfig(configuration: Configuration, kubeconfig: str, contex
 
 
 def _renewal(loader: Any) -> Callable[[Configuration], Awaitable[None]]:
-    """Return what renews the credentials of a kubeconfig: its token file is read, its plug-in asked, at most so often.
+    """Return a function that renews the credentials of a kubeconfig: it reads the token file or runs the plug-in.
 
-    The client does so only when it loads the kubeconfig.
+    It does so at most every _RENEWED_EVERY_S. The client itself does so only when it loads the kubeconfig.
     """
     renewed_at_s = time.monotonic()
 
@@ -147,7 +148,7 @@ def _proxy_of_environment(server: str) -> str | None:
 
 
 def _set_proxy(configuration: Configuration, proxy: URL) -> None:
-    """Set a proxy, whose password must not be in its URL, because aiohttp quotes that in its errors."""
+    """Set a proxy. Its user and password go into a header, because aiohttp quotes the URL in its errors."""
     configuration.proxy = str(proxy.with_user(None))
     if proxy.user is not None:
         login = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
@@ -155,21 +156,21 @@ def _set_proxy(configuration: Configuration, proxy: URL) -> None:
 
 
 def _said(error: Exception) -> str:
-    """Return what an error says, without what it quotes of a kubeconfig: that may be credentials."""
+    """Return the text of an error without what it quotes of a kubeconfig, which may be credentials."""
     if isinstance(error, YAMLError):
         mark = getattr(error, "problem_mark", None)
-        return f"the kubeconfig is no YAML{f', see line {mark.line + 1}' if mark is not None else ''}"
+        return f"the kubeconfig is not YAML{f', see line {mark.line + 1}' if mark is not None else ''}"
     if isinstance(error, ConfigException | OSError):
-        return _uncovered(str(error))
+        return _without_quotation(str(error))
     return f"the kubeconfig does not have the form of kubectl's: {type(error).__name__}"
 
 
 def _without_contents(record: logging.LogRecord) -> bool:
-    """Cut what the client quotes of a kubeconfig out of what it logs."""
-    record.msg, record.args = _uncovered(record.getMessage()), ()
+    """Remove what the client quotes of a kubeconfig from a log record."""
+    record.msg, record.args = _without_quotation(record.getMessage()), ()
     return True
 
 
-def _uncovered(message: str) -> str:
+def _without_quotation(message: str) -> str:
     """Return a message up to where it quotes an object of the kubeconfig, as the client does after the file's path."""
     return message.partition("/{")[0]

@@ -23,20 +23,20 @@ from sshload_operator.control.api_server.lean_json import read_json, read_page
 
 FIELD_MANAGER: Final = "sshload"
 PERSONS_FIELD_MANAGER: Final = "sshload-cli"
-"""Who sets what a person sets by a command: another manager than the operator, which would take it back."""
+"""The field manager of the commands. With the operator's own, its next apply would remove what a person has set."""
 
 ANSWER_LIMIT_S: Final = 15
-"""How long an answer may take, of a list page by page; then the connection is taken for dead."""
+"""How long an answer may take, for a list each page. After that the connection counts as dead."""
 
 REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
-"""What the API server will say again however often it is asked to take an object."""
+"""The statuses that the API server answers again if the write of the same object is repeated."""
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=ANSWER_LIMIT_S, connect=5)
-# Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
+# Few connections, often reused: each costs a TLS handshake, which on small machines takes longer than the requests.
 _CONNECTIONS: Final = 6
-# The API server asks a kubelet for a log, and one that is lost does not answer: nothing else waits behind it.
+# The API server gets a log from a kubelet. A lost kubelet does not answer, so logs have connections of their own.
 _LOG_CONNECTIONS: Final = 6
-# The logs that were not given last share these: else those of one lost node would keep all other logs waiting.
+# Logs whose last request had no answer share these. Otherwise the logs of one lost node would delay all others.
 _SILENT_LOG_CONNECTIONS: Final = 2
 _SILENT_LOGS: Final = 1_000
 _LOG: Final = "pods/log"
@@ -47,8 +47,8 @@ _STRICT: Final = (("fieldValidation", "Strict"),)
 LIST_PAGE: Final = 5
 """Objects per page of a list.
 
-An object can have 1.5 MiB. Its text takes up to six times as much while it is parsed: twice as bytes, and as a string
-of up to four bytes per character.
+An object can have 1.5 MiB. Parsing takes up to six times as much: two copies as bytes, and a string of up to four bytes
+per character.
 """
 
 T = TypeVar("T")
@@ -71,8 +71,8 @@ class _Request:
 class Cluster:
     """One connection pool to one API server. `count_request` is called with verb and resource before each request.
 
-    A request waits for its turn as long as that takes: only the time from then on counts against the answer's limit.
-    Where `may_send` then returns False, it is not sent.
+    A request waits for its turn without a limit; ANSWER_LIMIT_S counts from then on. If `may_send` then returns False,
+    the request is not sent, and ApiError is raised.
     """
 
     def __init__(
@@ -91,21 +91,21 @@ class Cluster:
         await self._client.close()
 
     async def apply(self, path: str, manifest: Object) -> None:
-        """Apply an object at its own path on the server's side, taking over fields that others set."""
+        """Apply an object at its path by server-side apply, and take over fields that others have set."""
         await self._patch(_plural_of(path), path, manifest)
 
     async def create(self, path: str, manifest: Object) -> bool:
-        """Create the object of this path; returns False where it exists already, which is left as it is."""
+        """Create the object at this path; returns False if it exists already, and does not change that one."""
         return await self.create_new(path, manifest) is not None
 
     async def create_new(self, path: str, manifest: Object) -> Object | None:
-        """Create the object of this path and return it; None where it exists already, which is left as it is."""
+        """Create the object at this path and return it; None if it exists already, and that one is not changed."""
         collection = path.rpartition("/")[0]
         query = [("fieldManager", FIELD_MANAGER)]
         try:
             answer = await self._send(_Request("create", _plural_of(path), "POST", collection, query, body=manifest))
         except ApiError as error:
-            if error.reason == _ALREADY_EXISTS:  # 409 is also what a quota answers that was changed meanwhile
+            if error.reason == _ALREADY_EXISTS:  # a quota that was changed meanwhile also answers 409
                 return None
             raise
         created: Object = read_json(answer)
@@ -114,8 +114,8 @@ class Cluster:
     async def delete(self, path: str, preconditions: Mapping[str, str] | None = None) -> bool:
         """Delete the object at `path`, its dependents in the background; returns False where it was gone already.
 
-        With `preconditions` (uid, resourceVersion) another object, or a newer one, is left alone: False as well.
-        A conflict without them is raised: the object may be there still.
+        With `preconditions` (uid, resourceVersion) another object, or a newer version, is not deleted: False as well.
+        Without them a conflict is raised, because the object may still exist.
         """
         try:
             await self._delete(path, preconditions or {})
@@ -128,7 +128,7 @@ class Cluster:
     async def delete_that_very_one(self, kind: Kind, metadata: Mapping[str, Any]) -> None:
         """Delete the object of a kind of ours with this name and this uid, its dependents in the background.
 
-        A conflict is raised where that very object is there: it was not deleted.
+        A conflict is raised if that object still exists: it was not deleted.
         """
         path = object_path(kind, metadata["namespace"], metadata["name"])
         try:
@@ -154,12 +154,12 @@ class Cluster:
     ) -> Sequence[T]:
         """Return the facts of the objects of a kind of ours with these labels, as they are now.
 
-        `facts` is called with each object as its page comes, so that no more than a page of objects is held at once.
+        `facts` is called with each object when its page arrives, so that at most one page of objects is in memory.
         """
         return await self._list(API_VERSION, namespace, kind.plural, [("labelSelector", label_selector)], facts)
 
     async def served_kinds(self) -> frozenset[str]:
-        """Return the plurals of the kinds of ours that the API server serves: none where no CRD is installed."""
+        """Return the plurals of those of our kinds that the API server serves: none if no CRD is installed."""
         path = f"/apis/{API_VERSION}"
         found = await self._get_or_none("apis", path)
         return frozenset(resource["name"] for resource in (found or {}).get("resources", ()))
@@ -182,30 +182,30 @@ class Cluster:
         return await self._get_or_none("leases", lease_path(namespace, name))
 
     async def write_lease(self, lease: Object) -> Object:
-        """Write a Lease and return it: a new one, or the one of the same resourceVersion; raises ApiError otherwise."""
+        """Create a Lease, or replace the one of the same resourceVersion, and return it; raises ApiError otherwise."""
         path = lease_path(lease["metadata"]["namespace"], lease["metadata"]["name"])
         query = [("fieldManager", FIELD_MANAGER)]
         written: Object = read_json(await self._send(_Request("update", "leases", "PUT", path, query, body=lease)))
         return written
 
     async def write_status(self, kind: Kind, body: Object, status: Object) -> Object | None:
-        """Make `status` the whole status of the object and return it; None where that very object is gone.
+        """Replace the whole status of an object, and return the object; None if the object of this uid is gone.
 
-        Server-side apply, because then what the operator no longer says vanishes without being named, nobody
-        else's edit of the spec conflicts, and an unchanged status writes nothing. The uid guards against a new
-        object of the same name. A conflict is raised where the object is that very one: it says nothing of its end.
+        Server-side apply removes fields that the operator no longer sets, does not conflict with edits of the spec, and
+        writes nothing if the status is unchanged. The uid protects a new object of the same name. A conflict is raised
+        if the object of this uid still exists.
         """
         metadata = body["metadata"]
         path = f"{object_path(kind, metadata['namespace'], metadata['name'])}/status"
-        return await self._apply_to_that_very_one(kind, metadata, f"{kind.plural}/status", path, {"status": status})
+        return await self._apply_by_uid(kind, metadata, f"{kind.plural}/status", path, {"status": status})
 
     async def set_spec(self, kind: Kind, metadata: Mapping[str, Any], fields: Object) -> Object | None:
-        """Set fields of the spec of an object and return it; None where that very object is gone."""
+        """Set fields of the spec of an object and return the object; None if the object of this uid is gone."""
         path = object_path(kind, metadata["namespace"], metadata["name"])
-        return await self._apply_to_that_very_one(kind, metadata, kind.plural, path, {"spec": fields})
+        return await self._apply_by_uid(kind, metadata, kind.plural, path, {"spec": fields})
 
     async def annotate(self, kind: Kind, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> bool:
-        """Set annotations of an object of a kind of ours; returns False where that very object is gone."""
+        """Set annotations of an object of one of our kinds; returns False if the object of this uid is gone."""
         path = object_path(kind, metadata["namespace"], metadata["name"])
         change = {"metadata": {"uid": metadata["uid"], "annotations": annotations}}
         query = [("fieldManager", FIELD_MANAGER)]
@@ -221,10 +221,10 @@ class Cluster:
             raise
         return True
 
-    async def _apply_to_that_very_one(
+    async def _apply_by_uid(
         self, kind: Kind, metadata: Mapping[str, Any], resource: str, path: str, said: Object
     ) -> Object | None:
-        """Apply what is said of an object; a conflict is raised where that very object is there."""
+        """Apply fields to the object of this uid, None if it is gone; a conflict is raised if it still exists."""
         named = {key: metadata[key] for key in ("name", "namespace", "uid")}
         try:
             return await self._patch(
@@ -264,19 +264,19 @@ class Cluster:
         return changed
 
     async def user_of(self, token: str) -> Object | None:
-        """Return whose a bearer token is, as a TokenReview says it; None where it is nobody's."""
+        """Return the user of a bearer token by a TokenReview; None if the API server does not accept the token."""
         review = await self._review("tokenreviews", "authentication.k8s.io/v1", "TokenReview", {"token": token})
         return review["user"] if review.get("authenticated") is True else None
 
     async def may(self, user: Object, verb: str, path: str) -> bool:
-        """Return whether a user may do this with a path of no resource, as a SubjectAccessReview says it."""
+        """Return whether a user may use a verb on a nonResourceURL, by a SubjectAccessReview."""
         named = {"user": user["username"], "uid": user.get("uid", ""), "groups": user.get("groups", ())}
         asked = {**named, "extra": user.get("extra", {}), "nonResourceAttributes": {"verb": verb, "path": path}}
         review = await self._review("subjectaccessreviews", "authorization.k8s.io/v1", "SubjectAccessReview", asked)
         return review.get("allowed") is True
 
     async def _review(self, plural: str, api_version: str, kind: str, spec: Object) -> Object:
-        """Return the status of a review, which the API server answers with and keeps nowhere."""
+        """Create a review and return its status. The API server does not store reviews."""
         body = {"apiVersion": api_version, "kind": kind, "spec": spec}
         answer = await self._send(_Request("create", plural, "POST", f"/apis/{api_version}/{plural}", body=body))
         status: Object = read_json(answer).get("status") or {}
@@ -291,9 +291,9 @@ class Cluster:
         return await self._list("batch/v1", namespace, "jobs", [("labelSelector", label_selector)], _itself)
 
     async def list_events(self, namespace: str, field_selector: str) -> Sequence[tuple[str, str]]:
-        """Return the events that match, such as `involvedObject.kind=Job,reason=FailedCreate`.
+        """Return the Events that match a field selector, such as `involvedObject.kind=Job,reason=FailedCreate`.
 
-        Of each, the name of what it is about, and its message, cut to 1,000 characters.
+        Each is returned as the name of its involved object and its message, cut to 1,000 characters.
         """
         return await self._list("v1", namespace, "events", [("fieldSelector", field_selector)], _what_event_says)
 
@@ -334,9 +334,9 @@ class Cluster:
                 return found
 
     async def _list_page(self, request: _Request, facts: Callable[[Object], T], found: list[T]) -> str:
-        """Add the facts of a page to those found, and return where the next page begins, "" after the last one.
+        """Append the facts of a page to `found`, and return the continue token, "" after the last page.
 
-        Nothing of a page is held when this has returned, so that it is gone before the next one is read.
+        No reference to the page remains afterwards, so that its memory is free before the next page is read.
         """
         page = await read_page(await self._send(request))
         found.extend(map(facts, page["items"]))
@@ -393,7 +393,7 @@ class Cluster:
         login = await authorization(self._client)
         if login:
             headers["Authorization"] = login
-        # The body goes past `param_serialize`, which looks for models in it: that costs more than json.dumps does.
+        # The body bypasses `param_serialize`, which searches it for models: that costs more than json.dumps.
         method, url, headers, _, _ = await self._client.param_serialize(
             request.method, request.path, query_params=request.query, header_params=headers
         )
@@ -404,7 +404,7 @@ class Cluster:
 
 
 def collection_path(api_version: str, namespace: str, plural: str) -> str:
-    """Return the URL path of all objects of one kind in a namespace, in all of them where it is empty."""
+    """Return the URL path of all objects of one kind in a namespace; an empty namespace stands for all of them."""
     prefix = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
     if not namespace:
         return f"{prefix}/{plural}"
@@ -426,7 +426,7 @@ def _itself(body: Object) -> Object:
 
 
 def _what_event_says(event: Object) -> tuple[str, str]:
-    """Return the name of what an Event is about, and its message. Anybody may write Events."""
+    """Return the name of an Event's involved object, and its message. Both may be missing: anybody may write Events."""
     about = event.get("involvedObject") or {}
     return str(about.get("name", ""))[:NAME_CHARACTERS], str(event.get("message", ""))[:_EVENT_MESSAGE_CHARACTERS]
 
@@ -436,7 +436,7 @@ def _plural_of(path: str) -> str:
 
 
 def _said(content: bytes) -> tuple[str, str]:
-    """Return message and reason of a Status, or the beginning of what is none."""
+    """Return message and reason of a Status, or the beginning of an answer that is not JSON."""
     try:
         status = json.loads(content)
     except ValueError:

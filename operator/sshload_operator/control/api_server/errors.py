@@ -2,13 +2,13 @@
 
 
 class AccessError(Exception):
-    """Nothing says how to reach an API server or how to log in, or what says it cannot be used."""
+    """The configuration for reaching an API server or logging in to it is missing or cannot be used."""
 
 
 class ApiError(Exception):
     """The API server refused or did not answer (`status` 0). The text is the server's own, never a request's body.
 
-    `reason` is the server's word for it, such as AlreadyExists, empty where it gives none.
+    `reason` is the server's reason, such as AlreadyExists; empty if it gives none.
     """
 
     def __init__(self, status: int, message: str, reason: str = "") -> None:

@@ -1,9 +1,9 @@
 """Parse answers of the API server, and drop what the operator never reads.
 
 Any client may fill an object's metadata. The API server stores managedFields as a client wrote them: up to 1.5 MB,
-which take twenty times as much memory once parsed, or 10,000 levels deep, where json.loads gives up at about 1,000.
-Whoever may create pods can fill a pod's spec with 500,000 values. What is dropped is cut from the text before it is
-parsed, because the event loop, which all tests share, stands still meanwhile.
+which take twenty times as much memory once parsed, or 10,000 levels deep, where json.loads gives up at about 1,000. A
+user who may create pods can fill a pod's spec with 500,000 values. What is dropped is cut from the text before it is
+parsed, because parsing blocks the event loop, which all tests share.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _MARK_CHARACTERS: Final = 1_024
 _WITH_SPEC: Final = (API_VERSION, LEASE_API_VERSION)
 _WITH_SPEC_AS_BYTES: Final = tuple(version.encode() for version in _WITH_SPEC)
 _LARGE_BYTES: Final = 16 * 1024
-# A collection holds up the event loop, which all tests share, for as long as reading 512 KiB does.
+# A garbage collection blocks the event loop, which all tests share, as long as reading 512 KiB does.
 _COLLECTED_EVERY_BYTES: Final = 512 * 1024
 
 
@@ -46,7 +46,7 @@ _COLLECTED_EVERY_BYTES: Final = 512 * 1024
 class _LargeAnswers:
     """Large answers since the last collection of garbage.
 
-    They may still hang in reference cycles. Python's own collector counts objects, not their bytes.
+    Reference cycles may still hold them. Python's own collector counts objects, not their bytes.
     """
 
     bytes_read: int = 0
@@ -62,7 +62,7 @@ _LARGE_ANSWERS: Final = _LargeAnswers()
 
 
 def _bracketed(levels: int) -> bytes:
-    """Return a pattern of an object or list of so many levels at most, as `re` knows no recursion."""
+    """Return a pattern for an object or list of at most so many levels: `re` has no recursion."""
     pattern = rb"[\[{][^\[\]{}]*+[\]}]"
     for _ in range(levels):
         pattern = rb'[\[{](?:[^\[\]{}"]++|' + _STRING + rb"|" + pattern + rb")*+[\]}]"
@@ -70,7 +70,7 @@ def _bracketed(levels: int) -> bytes:
 
 
 _BRACKETED: Final = re.compile(_bracketed(_LEVELS), re.DOTALL)
-# Within a string there would be a backslash before each quotation mark.
+# This cannot match inside a string: there a backslash precedes each quotation mark.
 _SPEC: Final = re.compile(rb'"spec":' + _bracketed(_LEVELS), re.DOTALL)
 
 
@@ -79,7 +79,7 @@ def read_json(text: bytes) -> Any:
 
     A lean object has no managedFields. It has a spec only if it is of one of our kinds or a Lease. If it has more than
     100 labels or annotations, or 16 KiB of them, it keeps at most 20 of sshload and of GitOps controllers, none longer
-    than 1 KiB. null stands for what is nested deeper than 100 levels. Raises ValueError if the text is not JSON.
+    than 1 KiB. Values nested deeper than 100 levels become null. Raises ValueError if the text is not JSON.
     """
     _take_in(text)
     lean = _MANAGED_FIELDS.sub(b'"managedFields":[]', text)
@@ -100,7 +100,7 @@ def read_json(text: bytes) -> Any:
 async def read_page(text: bytes) -> Any:
     """Return a page of a list with lean objects, or what `read_json` returns of any other answer.
 
-    Each object is made lean before the next one is parsed, and others have their turns in between.
+    Each object is made lean before the next one is parsed, and other tasks run in between.
     """
     lean = _MANAGED_FIELDS.sub(b'"managedFields":[]', text)
     page = _PAGE.match(lean)
@@ -131,7 +131,7 @@ def _take_in(text: bytes) -> None:
 
 
 def _without_spec(text: bytes, api_version: bytes) -> bytes:
-    """Return an object that is not of our kinds with each spec empty, wherever it stands."""
+    """Return the text of an object; if that is not of our kinds, each `spec` in it is emptied, at any depth."""
     return text if api_version in _WITH_SPEC_AS_BYTES else _SPEC.sub(b'"spec":{}', text)
 
 
@@ -145,9 +145,9 @@ def _parse(text: bytes) -> dict[str, Any]:
 
 
 def _read_unusual(text: bytes) -> Any:
-    """Return an answer that is nested too deep, or has another form than that of the API server. It takes longer.
+    """Parse an answer that is nested too deep or not formatted as the API server does. This takes longer.
 
-    An older CRD lets a field with the name managedFields and with nested lists pass.
+    An older CRD accepts a field that is named managedFields and has nested lists.
     """
     try:
         return json.loads(_shallow(_MANAGED_FIELDS.sub(b'"managedFields":[]', text)), object_hook=_lean)
@@ -178,18 +178,18 @@ def _shorten(metadata: dict[str, Any]) -> None:
 
 
 def _is_long(entries: Any) -> bool:
-    """Tell whether a list or map has more than 100 entries, or 16 KiB: nothing bounds how long an owner's name is."""
+    """Tell whether a list or map has more than 100 entries, or 16 KiB: the length of an owner's name has no limit."""
     return bool(entries) and (len(entries) > _MOST_ENTRIES or len(str(entries)) > _MOST_CHARACTERS)
 
 
 def _read_ones(marks: Mapping[str, str]) -> dict[str, str]:
-    """Return the marks that the operator may read; whoever makes more of them than it knows loses some."""
+    """Return the labels or annotations that the operator may read. A user who adds too many of them loses some."""
     known = (key for key in marks if key.startswith(_READ_PREFIXES) and len(str(marks[key])) <= _MARK_CHARACTERS)
     return {key: marks[key] for key in islice(known, _MOST_READ)}
 
 
 def _shallow(text: bytes) -> bytes:
-    """Return the JSON with null in place of what is nested too deep."""
+    """Return the JSON with null in place of values that are nested too deep."""
     if not _is_deep(text):
         return text
     kept, kept_to, level = [], 0, 0

@@ -1,7 +1,7 @@
-"""The Leases without which an operator does nothing, so that a second one for the same objects waits.
+"""The Leases that an operator holds before it does anything, so that a second one for the same objects waits.
 
-See docs/design/20261122-one-operator-at-a-time.md. Requests go over connections of their own: those of the work may all
-be busy when a Lease is to be renewed.
+See docs/design/20261122-one-operator-at-a-time.md. Requests for Leases have connections of their own: all others may be
+busy when a Lease must be renewed.
 """
 
 import asyncio
@@ -33,14 +33,17 @@ _NOT_OURS: Final = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Who holds Leases, and for how long without a renewal. The holder gives up when two thirds of that are over."""
+    """The identity of the holder, and how long a Lease lasts without a renewal.
+
+    The holder gives up after two thirds of that time.
+    """
 
     identity: str
     duration_s: int
 
     @property
     def give_up_after_s(self) -> float:
-        """How long after the last renewal the holder acts; the rest is for what is on its way then."""
+        """How long after the last renewal the holder acts. The rest is for requests that are under way then."""
         return self.duration_s * 2 / 3
 
     @property
@@ -55,33 +58,33 @@ class Terms:
 
 
 class Leases:
-    """The Leases of one operator: one in each namespace that it watches, or one in `common` for an operator for all.
+    """The Leases of one operator: one in each watched namespace, or one in `common` if it watches all namespaces.
 
-    All of them are needed, but for those in watched namespaces that are gone, or where the operator has no rights.
+    It needs all of them, except in watched namespaces that are gone or in which it has no rights.
     """
 
     def __init__(self, cluster: Cluster, watched: Sequence[str], common: str, terms: Terms) -> None:
-        # In one order everywhere, else two operators could each hold what the other waits for.
+        # Always in the same order. Otherwise two operators could each hold a Lease that the other waits for.
         self._leases = [_Lease(cluster, namespace, terms, is_watched=True) for namespace in sorted(watched)]
         if not watched:
             self._leases = [_Lease(cluster, common, terms, is_watched=False)]
         self._renewals: list[asyncio.Task[None]] = []
 
     def are_held(self) -> bool:
-        """Tell whether everything is held, and will be for a while: long enough for a request that is made now.
+        """Tell whether all Leases are held, and for long enough for a request that is made now.
 
-        A process that stood still goes on where it was, before it notices that they are lost.
+        A process that was stopped continues where it was, before it notices that they are lost.
         """
         return all(lease.is_held() for lease in self._leases)
 
     async def take(self) -> None:
-        """Take all of them, as long as that takes, and keep renewing those that are taken."""
+        """Wait until all Leases are taken, and keep renewing those that are."""
         for lease in self._leases:
             await lease.take()
             self._renewals.append(asyncio.create_task(lease.renew_until_lost()))
 
     async def wait_until_lost(self) -> None:
-        """Return when the first of them could not be renewed, for whatever reason, or is somebody else's."""
+        """Return when a Lease could not be renewed, for any reason, or has another holder."""
         done, _ = await asyncio.wait(self._renewals, return_when=asyncio.FIRST_COMPLETED)
         for renewal in done:
             if renewal.exception() is not None:
@@ -90,7 +93,7 @@ class Leases:
                 )
 
     async def release(self) -> None:
-        """Stop renewing, and give away what is held, so that who waits need not wait until it expires."""
+        """Stop renewing, and release the Leases, so that a waiting operator need not wait until they expire."""
         for renewal in self._renewals:
             renewal.cancel()
         await asyncio.gather(*self._renewals, return_exceptions=True)
@@ -98,7 +101,7 @@ class Leases:
 
 
 class _Lease:
-    """One Lease. In a watched namespace it is vacant where it cannot be written: no other request is allowed there."""
+    """One Lease. In a watched namespace where it cannot be written it is vacant: no other request is allowed there."""
 
     def __init__(self, cluster: Cluster, namespace: str, terms: Terms, *, is_watched: bool) -> None:
         self._cluster = cluster
@@ -115,14 +118,14 @@ class _Lease:
         return self._is_vacant or time.monotonic() - self._renewed_at_s < self._terms.give_up_after_s
 
     async def take(self) -> None:
-        """Take it: by one request where there is none, which is what an operator leaves that has stopped."""
+        """Take the Lease. If there is none, as after an operator that stopped in order, one request suffices."""
         taken = await self._attempt(self._write("")) or await self._attempt(self._take_if_free())
         while not taken:
             await asyncio.sleep(min(_LOOK_EVERY_S, self._terms.renew_every_s))
             taken = await self._attempt(self._take_if_free())
 
     async def renew_until_lost(self) -> None:
-        """Renew it, and return when it is lost."""
+        """Renew the Lease, and return when it is lost."""
         pause_s = self._terms.renew_every_s
         while self.is_held():
             await asyncio.sleep(pause_s)
@@ -131,7 +134,7 @@ class _Lease:
         _LOG.error("has lost the Lease %s, and ends at once: another operator may act from now on", self)
 
     async def release(self) -> None:
-        """Delete it where it is held. Who cannot be reached lets it expire."""
+        """Delete the Lease if it is held. If the API server cannot be reached, the Lease expires."""
         if not self._version:
             return
         with contextlib.suppress(ApiError, TimeoutError):
@@ -140,7 +143,7 @@ class _Lease:
                 await self._cluster.delete(lease_path(self._namespace, LEASE_NAME), {"resourceVersion": found.version})
 
     async def _attempt(self, writing: Awaitable[bool]) -> bool:
-        """Return the outcome of an attempt to write it: False if it is to be tried again soon."""
+        """Return the outcome of an attempt to write the Lease: False if it must be tried again soon."""
         try:
             return await writing
         except ApiError as error:
@@ -154,7 +157,7 @@ class _Lease:
             return False
 
     async def _take_if_free(self) -> bool:
-        """Look at it, and take it where that is allowed; returns whether it is held now."""
+        """Read the Lease, and take it if that is allowed; returns whether it is held now."""
         self._sighting = seen(self._sighting, await self._read(), time.monotonic())
         step = lease_step(self._sighting, time.monotonic(), self._terms.identity)
         if isinstance(step, Take):
@@ -171,11 +174,11 @@ class _Lease:
             self._version = found.version if found is not None else ""
             return False
         self._is_vacant, self._renewed_at_s = False, -math.inf
-        _LOG.error("the Lease %s is now of %s", self, found.holder[:_SHOWN_CHARACTERS])
+        _LOG.error("the Lease %s is now held by %s", self, found.holder[:_SHOWN_CHARACTERS])
         return True
 
     async def _write(self, version: str) -> bool:
-        """Write it as held from now on; returns False where it is not of this version, or there is one already."""
+        """Write the Lease as held from now on; returns False if it has another version, or exists already."""
         began_s, now = time.monotonic(), _micro_time()
         spec: dict[str, Any] = {
             "holderIdentity": self._terms.identity,
@@ -214,7 +217,7 @@ class _Lease:
 
 
 def _found(lease: Object) -> FoundLease:
-    """Read a Lease, in which others may have left anything out."""
+    """Read a Lease. Any field may be missing, because others may write it."""
     spec = lease.get("spec") or {}
     return FoundLease(
         spec.get("holderIdentity") or "",

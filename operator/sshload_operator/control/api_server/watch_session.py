@@ -1,13 +1,13 @@
 """The HTTP session with which kopf lists and watches. It gives kopf lean objects (see `read_json`).
 
 kopf parses pages of lists and lines of watches itself. One object that it cannot parse would end the operator, and
-again after each restart. After a watch was interrupted for too long, kopf lists again, and reports no objects that are
-gone. So the session reports each whole list.
+again after each restart. After a long interruption of a watch, kopf lists again, and does not report objects that are
+gone. So the session reports each complete list.
 
 A list or a watch that is refused ends kopf, and with it the operator: some answers at once, such as 410 for a page of a
-list that is too old, others when they have lasted. So the session waits and lets kopf try again, as after a broken
-connection. Only 401 reaches kopf, which then logs in again. What kopf asks about the API itself is read as a whole:
-kopf asks again after a connection that broke, and ends after an answer that did.
+list that is too old, others after a while. So the session waits and lets kopf try again, as after a broken connection.
+Only 401 reaches kopf, which then logs in again. Answers about the API itself are read completely first: kopf asks again
+after a broken connection, but ends after an answer that breaks off.
 """
 
 import asyncio
@@ -45,14 +45,14 @@ class Listed:
     names: frozenset[tuple[str, str]]
 
     def lacks(self, key: tuple[str, str]) -> bool:
-        """Tell whether an object would have been listed and was not."""
+        """Tell whether the list covers this object's namespace and does not have the object."""
         return key not in self.names and self.namespace in (None, key[0])
 
 
 def watch_session(client: ApiClient, hear: Callable[[Listed], None]) -> aiohttp.ClientSession:
-    """Return a session that reaches the API server as `client` does, and as whom that is.
+    """Return a session that reaches the API server as `client` does, with the same credentials.
 
-    `hear` is called with each list once its last page was read.
+    `hear` is called with each list when its last page has been read.
     """
     configuration = client.configuration
     pages, refusals, discoveries = _Pages(hear), _Refusals(), asyncio.Semaphore(_DISCOVERIES_AT_ONCE)
@@ -97,15 +97,15 @@ def watch_session(client: ApiClient, hear: Callable[[Listed], None]) -> aiohttp.
 
 
 def _is_collection(url: URL) -> bool:
-    """Tell whether this is a list or a watch, and no question about the API itself."""
+    """Tell whether a request is a list or a watch, and not about the API itself."""
     return _COLLECTION.fullmatch(url.path) is not None
 
 
 class _Pages:
     """The pages of the lists that are under way in one session.
 
-    A page that continues a list of another session raises ClientPayloadError, after which kopf lists from the
-    beginning: kopf goes on with a list after a 401 that came between two pages, in a new session.
+    After a 401 between two pages, kopf continues the list in a new session. Such a page raises ClientPayloadError, so
+    that kopf lists from the beginning.
     """
 
     def __init__(self, hear: Callable[[Listed], None]) -> None:
@@ -128,14 +128,14 @@ class _Pages:
 
 @dataclass(frozen=True, slots=True)
 class _Refusals:
-    """The collections that cannot be listed or watched at present, by path: how often in a row that was said."""
+    """How often in a row the list or watch of a collection was refused, by path."""
 
     times: dict[str, int] = field(default_factory=dict)
 
     async def take_in(self, answer: "_Answer") -> None:
-        """Wait and raise ClientPayloadError where an answer is a refusal, after which kopf tries again.
+        """Wait and raise ClientPayloadError if an answer is a refusal; kopf then tries again.
 
-        A watch whose version is too old becomes one that says so in its first event: kopf then lists again.
+        The answer to a watch whose version is too old becomes a watch whose first event says so; kopf then lists again.
         """
         path, status = answer.url.path, answer.status
         if status < HTTPStatus.BAD_REQUEST:
@@ -164,14 +164,14 @@ class _Answer(aiohttp.ClientResponse):
         return self
 
     async def read_whole(self) -> None:
-        """Read the body; raises ClientConnectionError where it breaks off, after which kopf asks again."""
+        """Read the body; raises ClientConnectionError if it breaks off, and kopf then asks again."""
         try:
             await self.read()
         except aiohttp.ClientPayloadError as error:
             raise aiohttp.ClientConnectionError(f"the answer broke off: {error}") from error
 
     def become(self, line: bytes) -> None:
-        """Turn into a watch that says one line and ends."""
+        """Turn into a watch that has this one line."""
         lines: Any = _Lines(self.content, line)
         self.status, self.content = HTTPStatus.OK, lines
 
@@ -182,8 +182,8 @@ class _Answer(aiohttp.ClientResponse):
 class _Lines:
     """The body of an answer, which yields whole lines as chunks.
 
-    An error in it other than 410, such as that of an API server whose etcd has no leader, ends the body as a broken
-    connection does: kopf would end the operator. `instead` is yielded in place of a body that was read already.
+    An error event other than 410, such as from an API server whose etcd has no leader, would make kopf end the
+    operator. So it ends the body as a broken connection does. `instead` replaces a body that was already read.
     """
 
     def __init__(self, body: aiohttp.StreamReader, instead: bytes = b"") -> None:
@@ -214,6 +214,6 @@ async def _raise_error(event: Any) -> None:
     if error.get("code") == HTTPStatus.GONE:
         return
     said = str(error)[:_SHOWN_CHARACTERS]
-    _LOG.warning("a watch ended with an error, and goes on: %s", said)
+    _LOG.warning("a watch ended with an error, and is started again: %s", said)
     await asyncio.sleep(_BACK_OFF_S[0])
     raise aiohttp.ClientPayloadError(said)
