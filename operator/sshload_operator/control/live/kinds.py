@@ -1,4 +1,4 @@
-"""All kinds at work: what each owner of tests is decided about by, and which kind hears of which watch event."""
+"""All kinds together: how each kind that owns tests is decided about, and which watch event goes to which kind."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,17 +40,17 @@ class ScheduleKind:
     kind: Kind = SCHEDULE
     label: str = SCHEDULE_LABEL
     list_every_s: float = _LIST_EVERY_S
-    # Before a test is made, what is under way is looked up: the watch may be behind.
+    # Before a schedule makes a test, its tests are listed: the watch may be behind.
     fresh_s: float = 2.0
-    # A pass is short, and holds a body, what was parsed of it, and the answer to its write: 1 MB of the largest.
+    # A pass is short. It holds a body, the parsed body, and the answer to its write: 1 MB for the largest.
     passes_at_once: int = 8
 
     def facts(self, test: Object) -> ScheduledTest:
-        """Return what matters of a test to its schedule."""
+        """Return the facts of a test that matter to its schedule."""
         return scheduled_test(test)
 
     def subject(self, body: Object) -> ScheduleSubject:
-        """Return the schedule that a decision is about, its tests left out."""
+        """Return the subject of a decision about a schedule, without its tests."""
         past = remembered(ScheduleStatus, body.get("status"))
         return ScheduleSubject(now=datetime.now(UTC), schedule=identity(body), spec=_schedule(body), remembered=past)
 
@@ -68,20 +68,21 @@ class ComparisonKind:
     kind: Kind = COMPARISON
     label: str = COMPARISON_LABEL
     list_every_s: float = _LIST_EVERY_S
-    # A test has the one name of its place, so one that the watch has not told of yet is found by its creation.
+    # The name of a test follows from its place in the comparison. So creating it finds a test that the watch has not
+    # reported yet.
     fresh_s: float = _LIST_EVERY_S
-    # A pass holds the spec of each variant as it is written and as it is parsed: 10 MB of the largest.
+    # A pass holds the spec of each variant as written and as parsed: 10 MB for the largest.
     passes_at_once: int = 2
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
 
     def facts(self, test: Object) -> ObservedTest:
-        """Return what matters of a test to its comparison."""
+        """Return the facts of a test that matter to its comparison."""
         return observed_test(test)
 
     def subject(self, body: Object) -> ComparisonSubject:
-        """Return the comparison that a decision is about, its tests left out."""
+        """Return the subject of a decision about a comparison, without its tests."""
         metadata = body["metadata"]
         comparison = TestIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"])
         past = remembered(ComparisonStatus, body.get("status"))
@@ -105,7 +106,7 @@ def _comparison_plan(comparison: TestIdentity, body: Object, past: ComparisonSta
 
 @dataclass(frozen=True, slots=True)
 class _Owners:
-    """One kind of objects that own tests: those that are worked on, and what is published of them."""
+    """One kind that owns tests: its objects that are worked on, and their metrics."""
 
     plural: str
     live: LiveOwners[Any]
@@ -113,7 +114,7 @@ class _Owners:
 
 
 class LiveKinds:
-    """Everything that is worked on, what is published of it, and what is posted to a webhook if there is one."""
+    """All objects that are worked on, their metrics, and the deliveries to a webhook if there is one."""
 
     def __init__(
         self,
@@ -153,7 +154,7 @@ class LiveKinds:
             self._deliveries.object_changed(COMPARISON, body)
 
     def listed(self, listed: Listed) -> None:
-        """Take in all objects of a kind that there are: those that are gone are forgotten."""
+        """Take in a complete list of a kind: objects that are not in it are forgotten."""
         if listed.plural == TEST.plural:
             self._metrics.tests.forget(listed.lacks)
             self.tests.forget(listed.lacks)
@@ -164,7 +165,7 @@ class LiveKinds:
                     owners.published.forget(listed.lacks)
 
     async def stop(self) -> None:
-        """End all work, wherever it is."""
+        """Cancel all work, at whatever point it is."""
         if self._deliveries is not None:
             await self._deliveries.stop()
         for owners in self._owners:

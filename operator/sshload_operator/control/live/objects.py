@@ -1,10 +1,10 @@
-"""Which objects of one kind are worked on: one task per live object, woken by watch events, gone when it may rest.
+"""The objects of one kind that are worked on: each has a task, which watch events wake, until it may rest.
 
-Watch events only mark an object dirty. An object at rest holds no task and no memory here, but for a timer where it is
-to be looked at again. One that is parked holds in addition what its kind keeps of it, and which version is known. The
-body of either is read again for its next pass. So is that of an object whose pass failed, or whose pass has to wait for
-its turn, but for one that is to wait with its body: any number of objects may have to wait, and a body may be large.
-Each kind's Reconciler says what a pass does, and what is kept of an object between passes.
+Watch events only mark an object dirty. An object at rest has no task and takes no memory here, except for a timer if it
+needs a pass later. A parked object also keeps its kind's state and its newest known version. The next pass of an object
+at rest, or of a parked one, reads its body again. So does the next pass after one that failed. An object that waits for
+its turn keeps its body only if its last pass ended with a Wait: any number of objects may have to wait, and a body may
+be large. Each kind's Reconciler says what a pass does, and what is kept of an object between passes.
 """
 
 import asyncio
@@ -19,9 +19,10 @@ from sshload_operator.control.api_server.cluster import Object
 from sshload_operator.control.api_server.errors import ApiError
 
 _LOG = logging.getLogger(__name__)
-# Things change several times within a moment; one pass sees it all.
+# An object often changes several times in a moment; one pass handles all of these changes.
 _SETTLE_S: Final = 0.05
-# Where more than these are to be looked at, each of them takes its turn with facts of its own time, not of long before.
+# If more objects need a pass, they wait for their turn. Each pass reads its facts when its turn has come, so that they
+# are not stale.
 _PASSES_AT_ONCE: Final = 32
 _BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0)
 
@@ -31,7 +32,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """For the next event, or this long (None: as long as it takes)."""
+    """Wait for the next event, but at most this long (None: without a limit)."""
 
     at_most_s: float | None
 
@@ -45,7 +46,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Park:
-    """Only an edit of its spec, its kind, or this long (None: as long as it takes) asks for another pass."""
+    """No more passes until the spec is edited, the kind asks for one, or this long is over (None: never)."""
 
     wake_after_s: float | None = None
 
@@ -55,7 +56,7 @@ Next: TypeAlias = Wait | Rest | Park
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which object a body is of, and in which version: enough to tell whether another body is news."""
+    """The identity and the version of a body: enough to tell whether another body is newer."""
 
     uid: str
     generation: int
@@ -74,10 +75,10 @@ class Stamp:
 
 @dataclass(slots=True)
 class Live(Generic[S]):
-    """An object that is worked on. `body` is its newest version known, None where it is still to be read.
+    """An object that is worked on. `body` is its newest known version, None if it is still to be read.
 
-    `state` is what its kind keeps of it between passes, `newest` says which version is the newest known (None: none
-    is), `told` which one the watch has told of last. While it `is_named` no body of it is kept.
+    `state` is what its kind keeps of it between passes, `newest` identifies the newest known version (None: none is
+    known), and `told` is the newest version that the watch has reported. While `is_named` is set, no body is kept.
     """
 
     body: Object | None
@@ -91,8 +92,8 @@ class Live(Generic[S]):
     def offer(self, body: Object) -> None:
         """Take in a version of the object, if it is newer; it needs a pass if its spec differs.
 
-        The answer to a write of our own is offered like an event: the spec may have been edited in mid-pass, and then
-        the event of the edit comes too late to be newer.
+        The answer to a write of our own is offered like an event: the spec may have been edited during the pass, and
+        then the event of the edit comes too late to be newer.
         """
         offered = Stamp.of(body)
         if self.newest is not None and offered.version <= self.newest.version:
@@ -108,9 +109,9 @@ class Live(Generic[S]):
         self.body, self.is_named = None, True
 
     def fill(self, read: Object | None) -> Object | None:
-        """Take in what was read of an object that was only named, unless an event has told of it meanwhile.
+        """Take in what was read of an object that was only named, unless an event has brought its body meanwhile.
 
-        Another object of its name is None, as if it was gone: the watch will tell of both.
+        For another object of the same name, return None, as if the object were gone: the watch will report both.
         """
         if self.body is not None or read is None:
             return self.body
@@ -125,31 +126,31 @@ class Live(Generic[S]):
 
 @dataclass(slots=True)
 class Parked(Generic[S]):
-    """An object that is parked: what its kind keeps of it, and which version is the newest known."""
+    """A parked object: what its kind keeps of it, and its newest known version."""
 
     newest: Stamp
     state: S
 
 
 class Reconciler(Protocol[S]):
-    """What one kind's objects are worked on with."""
+    """How the objects of one kind are reconciled."""
 
     def first_state(self, body: Object | None) -> S:
-        """Return the state of an object of which nothing is known yet; `body` is None where it was only named."""
+        """Return the state of an object of which nothing is known yet; `body` is None if it was only named."""
 
     def at_once(self, _live: Live[S]) -> Next | None:
-        """Say how to go on with an object about which nothing is to be done or asked, so that it needs no turn."""
+        """Return how to go on with an object that needs neither work nor requests, and so no turn; None for others."""
         return None
 
     async def do(self, key: Key, live: Live[S]) -> Next:
-        """Do one pass, leave the newest version of the object in `live`, and say how to go on. May raise anything."""
+        """Do one pass, leave the newest version of the object in `live`, return how to go on. May raise anything."""
 
     def kept(self, state: S) -> S:
-        """Return what is kept of the state of an object that is parked."""
+        """Return the part of the state that is kept while the object is parked."""
         return state
 
     def stay_parked_s(self, _key: Key, _state: S) -> float | None:
-        """Return how long a parked object whose time is over may stay so; None where it needs a pass."""
+        """Return how much longer a parked object whose time is over may stay parked; None if it needs a pass."""
         return None
 
 
@@ -171,7 +172,7 @@ class LiveObjects(Generic[S]):
         self._turns = asyncio.Semaphore(at_once)
 
     def object_changed(self, event_type: str | None, body: Object) -> None:
-        """Take in a watch event of an object of the kind; one no newer than what was known at rest says nothing."""
+        """Take in a watch event of an object; ignore a version that was already known when the object came to rest."""
         key, seen = key_of(body), Stamp.of(body)
         is_gone = event_type == "DELETED"
         if self._is_known(key, seen, is_gone=is_gone):
@@ -202,7 +203,7 @@ class LiveObjects(Generic[S]):
         return seen.version < known or (seen.version == known and not is_gone)
 
     def forget(self, is_gone: Callable[[Key], bool]) -> None:
-        """Take in that objects are gone: no more is done about them."""
+        """Stop work on objects that are gone, and forget them."""
         for key in filter(is_gone, {*self._live, *self._parked, *self._alarms, *self._untold}):
             self._silence(key)
             self._untold.pop(key, None)
@@ -220,11 +221,11 @@ class LiveObjects(Generic[S]):
         return self._live.get(key) or self._parked.get(key)
 
     def wake(self, key: Key) -> Live[S]:
-        """Return the object; where it is at rest or parked, work on it begins, and the first pass has to read it."""
+        """Return the object. If it is at rest or parked, start work on it: the first pass has to read it."""
         return self._live.get(key) or self._start(key, None)
 
     async def stop(self) -> None:
-        """End all tasks, wherever they are in their passes, and wait for them."""
+        """Cancel all tasks, wherever they are in their passes, and wait for their ends."""
         for alarm in self._alarms.values():
             alarm.cancel()
         tasks = [live.task for live in self._live.values() if live.task is not None]
@@ -272,7 +273,7 @@ class LiveObjects(Generic[S]):
             alarm.cancel()
 
     async def _work(self, key: Key, live: Live[S]) -> None:
-        """Reconcile until the object may rest. The one edge where unforeseen errors end."""
+        """Reconcile until the object may rest. Only this function catches unforeseen errors."""
         failures, last_error, has_waited = 0, "", False
         while True:
             following: Next
@@ -295,7 +296,10 @@ class LiveObjects(Generic[S]):
             self._rest(key, live, following)
 
     async def _pass(self, key: Key, live: Live[S], *, has_waited: bool) -> Next:
-        """Do one pass in turn, and none where nothing is to be done or asked. One that `has_waited` keeps its body."""
+        """Do one pass when it is the object's turn, or none if nothing is to be done.
+
+        An object that `has_waited` keeps its body.
+        """
         live.dirty.clear()
         following = self._reconciler.at_once(live)
         if following is not None:
@@ -308,7 +312,7 @@ class LiveObjects(Generic[S]):
             return await self._reconciler.do(key, live)
 
     def _rest(self, key: Key, live: Live[S], following: Rest | Park) -> None:
-        """Let go of an object. No event comes between its last pass and this: nothing awaits in between."""
+        """Release an object. No event can come between its last pass and this, because nothing awaits in between."""
         self._silence(key)
         del self._live[key]
         if isinstance(following, Park) and live.newest is not None:
@@ -324,7 +328,7 @@ class LiveObjects(Generic[S]):
 
 
 def _no_context() -> Context:
-    """Return a context for a task or timer. kopf's has the body of the event, and would live as long as they do."""
+    """Return a context for a task or timer. kopf's has the body of the event, which would stay in memory with them."""
     return Context()
 
 
@@ -334,12 +338,12 @@ def key_of(body: Object) -> Key:
 
 
 def version(body: Mapping[str, Any]) -> int:
-    """Return the resourceVersion as the number that Kubernetes promises it to be since 1.35, to tell the newer one."""
+    """Return the resourceVersion as a number, which Kubernetes guarantees since 1.35, to tell which one is newer."""
     return int(body["metadata"]["resourceVersion"])
 
 
 def _report(key: Key, error: Exception, last_error: str) -> str:
-    """Log an error once, however often it repeats itself, and return its text; a traceback only for the unforeseen."""
+    """Log an error once, however often it repeats, and return its text. Only unforeseen errors have a traceback."""
     text = f"{type(error).__name__}: {error}"
     if text != last_error:
         unforeseen = None if isinstance(error, ApiError) else error

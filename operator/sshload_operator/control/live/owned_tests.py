@@ -1,7 +1,7 @@
 """The SSHLoadTests that an object of ours makes and owns: what is seen of them, and what wakes their owner.
 
-The watch tells of every change at once; a list corrects what it may have missed while the connection was away. An owner
-finds its tests by a label with its name, and counts as its own only those whose controller has its uid.
+The watch reports every change at once. A list corrects what it may have missed while its connection was broken. An
+owner finds its tests by a label with its name, and counts as its own only those whose controller has its uid.
 """
 
 import time
@@ -26,7 +26,7 @@ from sshload_operator.decision.owner import OwnedTest, OwnerSubject
 from sshload_operator.state import Announcement
 
 _REMEMBERED_ANNOUNCEMENTS: Final = 50
-# A clock that is set tells nobody.
+# Nothing reports that the clock was set.
 LONGEST_SLEEP_S: Final = 60.0
 
 F = TypeVar("F", bound=OwnedTest)
@@ -41,9 +41,9 @@ def _announcements() -> "deque[tuple[About, Announcement]]":
 class OwnedTests(Generic[F]):
     """The tests of one owner by name, as its kind's facts; each with the version it was seen in.
 
-    `begin` lets work on a test begin. `told` are the names of tests that the watch told of since a list was asked for.
-    `announced` is what was said of the owner lately, so that saying it again in each pass costs no request. `due_at` is
-    when a parked owner needs a pass though nothing has changed, None for never.
+    `begin` starts work on a test. `told` has the names of the tests that the watch has reported since the last list was
+    requested. `announced` has the owner's recent announcements, so that repeating one in each pass costs no request.
+    `due_at` is when a parked owner needs a pass although nothing has changed, None for never.
     """
 
     begin: Callable[[Key], object]
@@ -55,7 +55,7 @@ class OwnedTests(Generic[F]):
     due_at: datetime | None = None
 
     def put(self, test: Object, facts: Callable[[Object], F]) -> bool:
-        """Take in a version of a test; returns whether it is newer than the one known, and its facts differ.
+        """Take in a version of a test; returns whether it is newer than the known one and has different facts.
 
         `facts` is not called for a version that is known: it can take long.
         """
@@ -68,7 +68,7 @@ class OwnedTests(Generic[F]):
         return news
 
     def made(self, test: Object, facts: Callable[[Object], F]) -> None:
-        """Take in a test that the owner made, and let work on it begin: the watch's event of it may be lost."""
+        """Take in a test that the owner made, and start work on it: the watch's event may be lost."""
         self.put(test, facts)
         self.begin(key_of(test))
 
@@ -78,7 +78,7 @@ class OwnedTests(Generic[F]):
         return self.facts.pop(name, None) is not None
 
     def changed(self, event_type: str | None, test: Object, facts: Callable[[Object], F]) -> bool:
-        """Take in a watch event of a test, unless a list has told of what came later; returns whether it is news."""
+        """Take in a watch event of a test, unless a list had a later version; returns whether the facts changed."""
         name = test["metadata"]["name"]
         if version(test) < self.versions.get(name, 0):
             return False
@@ -89,20 +89,23 @@ class OwnedTests(Generic[F]):
         return self.facts.pop(name, None) is not None
 
     def listed(self, names: Iterable[str]) -> None:
-        """Take in that a list has no other tests; it was asked for when `told` was empty, and each was put as it came.
+        """Forget the tests that a list does not name. Those that it names were put when their pages arrived.
 
-        What the watch has told of since may be newer.
+        Tests in `told` stay, because what the watch has reported since the list was requested may be newer.
         """
         for name in {*self.facts, *self.versions} - self.told - {*names}:
             self.drop(name)
 
     def park(self, wake_after_s: float | None, now: datetime) -> Park:
-        """Return the wait of an owner that is due in so long, None for never. Its clock is looked at every minute."""
+        """Return how an owner waits that is due after this long, None for never.
+
+        It waits at most a minute at a time, because the clock may be set.
+        """
         self.due_at = None if wake_after_s is None else now + timedelta(seconds=wake_after_s)
         return Park(None if wake_after_s is None else min(wake_after_s, LONGEST_SLEEP_S))
 
     def is_news(self, about: About, announcement: Announcement) -> bool:
-        """Take in that something is said; returns whether it was not said lately."""
+        """Record an announcement; returns False if it was made recently."""
         if (about, announcement) in self.announced:
             return False
         self.announced.append((about, announcement))
@@ -112,8 +115,9 @@ class OwnedTests(Generic[F]):
 class OwnerKind(Protocol[F_co]):
     """One kind of owners: SSHLoadTestSchedule or SSHLoadTestComparison.
 
-    `label` is the tests' label with the owner's name. The tests are listed again in a pass after `list_every_s`, and
-    before a test is made after `fresh_s`. A pass may take memory, so only `passes_at_once` go on at a time.
+    `label` is the tests' label with the owner's name. A pass lists the tests again if the last list is older than
+    `list_every_s`, or, before it makes a test, older than `fresh_s`. Passes may take much memory, so at most
+    `passes_at_once` run at a time.
     """
 
     kind: Kind
@@ -123,16 +127,16 @@ class OwnerKind(Protocol[F_co]):
     passes_at_once: int
 
     def facts(self, test: Object) -> F_co:
-        """Return what matters of a test to its owner; equal facts wake nobody."""
+        """Return the facts of a test that matter to its owner. A change that leaves them equal does not wake it."""
 
     def subject(self, body: Object) -> OwnerSubject[F_co]:
-        """Return the owner that a decision is about, its tests left out."""
+        """Return the subject of a decision about an owner, without its tests."""
 
 
 async def refresh(
     cluster: Cluster, kind: OwnerKind[F], owner: Object, tests: OwnedTests[F], older_than_s: float
 ) -> bool:
-    """List the owner's tests where the last list is older than this; returns whether it was."""
+    """List the owner's tests if the last list is older than `older_than_s`; returns whether it was."""
     if tests.listed_at_s is not None and time.monotonic() - tests.listed_at_s <= older_than_s:
         return False
     metadata = owner["metadata"]
@@ -145,7 +149,7 @@ async def refresh(
 
 
 def _put_if_mine(kind: OwnerKind[F], owner: Object, tests: OwnedTests[F], test: Object) -> str:
-    """Take in a test of a list and return its name; "" where it is not the owner's."""
+    """Take in a listed test and return its name; "" if it does not belong to the owner."""
     if not is_controlled_by(test, owner["metadata"]["uid"]):
         return ""
     tests.put(test, kind.facts)

@@ -1,7 +1,7 @@
-"""One pass over an object that owns tests: observe, decide, and carry out the decision in the order that is safe.
+"""One pass over an object that owns tests: observe, decide, and carry out the decision in a safe order.
 
-A cluster and the simulated ones of the tests are worlds in which the same decisions are carried out by the same code.
-Everything may be cut short anywhere: the next pass finds in the status and in the names of the tests what was done.
+A cluster and the simulated clusters of the tests are worlds: the same code carries out the same decisions in each. A
+pass may be interrupted anywhere: the next one finds what was done in the status and in the names of the tests.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ F = TypeVar("F", bound=OwnedTest)
 
 @dataclass(frozen=True, slots=True)
 class OwnerReconciled:
-    """What came of a pass: the owner as it is now (None: it is gone), and what is to follow."""
+    """The result of a pass: the owner as it is now (None: it is gone), and how to go on."""
 
     body: Object | None
     following: Next
 
 
 class OwnerWorld(Protocol[F]):
-    """Where an owner's tests are. Each operation can be repeated: one that was done before changes nothing."""
+    """Where the tests of an owner are. Each operation is idempotent."""
 
     def tests(self) -> Sequence[F]:
         """Return the tests of the owner, as far as they are known."""
@@ -50,25 +50,25 @@ class OwnerWorld(Protocol[F]):
         """Return the names of the pods of these tests."""
 
     async def look_again(self) -> bool:
-        """Look up the owner's tests where the last look was long ago, and return whether it was."""
+        """List the owner's tests if the last list is old, and return whether it was."""
 
     async def is_there(self) -> bool:
-        """Tell whether the owner is there still: a test without an owner would run for nobody."""
+        """Tell whether the owner still exists: nobody would use the result of a test without an owner."""
 
     async def create(self, test: Manifest) -> Obstacle | None:
-        """Make a test, or find that it was made before; return what was in the way, if anything was."""
+        """Make a test, unless it was made before; return the obstacle if it could not be made."""
 
     async def abort(self, test: OwnedTest) -> None:
-        """Ask a test to end. It keeps its object, so that what became of it can be seen."""
+        """Abort a test. Its object stays, so that its result can be seen."""
 
     async def delete(self, test: OwnedTest) -> None:
-        """Delete a test, and no other one of the same name."""
+        """Delete this test, but not another one of the same name."""
 
     async def write_status(self, status: Mapping[str, Any]) -> bool:
         """Write the owner's status, and return whether the owner is still there."""
 
     async def announce(self, announcements: Sequence[Announcement]) -> None:
-        """Tell people of what happened, as Events do."""
+        """Publish announcements, in a cluster as Events."""
 
 
 async def execute(subject: OwnerSubject[F], world: OwnerWorld[F]) -> OwnerDecision | None:
@@ -83,7 +83,7 @@ async def execute(subject: OwnerSubject[F], world: OwnerWorld[F]) -> OwnerDecisi
         if decision.create is not None and not has_looked:
             has_looked = True
             if await world.look_again():
-                subject = replace(subject, pods=None)  # those of a test that only this look has shown are not known
+                subject = replace(subject, pods=None)  # those of a test that only this list has shown are not known
                 continue
         if decision.create is not None and not await world.is_there():
             return None
@@ -107,7 +107,7 @@ async def _end_tests(decision: OwnerDecision, world: OwnerWorld[F]) -> None:
 
 
 async def _report(decision: OwnerDecision, world: OwnerWorld[F]) -> bool:
-    """Write and announce what is decided, and return whether the owner is there. Outlived tests go at the end."""
+    """Write the status, announce, delete outlived tests last; return whether the owner is still there."""
     if decision.status is not None and not await world.write_status(decision.status):
         return False
     await world.announce(decision.announcements)
@@ -117,7 +117,7 @@ async def _report(decision: OwnerDecision, world: OwnerWorld[F]) -> bool:
 
 
 async def reconcile(cluster: Cluster, kind: OwnerKind[F], body: Object, tests: OwnedTests[F]) -> OwnerReconciled:
-    """Do one pass. A large spec is read, and decided about, beside the event loop, which all objects share."""
+    """Do one pass. A thread parses a large spec and decides, because all objects share the event loop."""
     subject = await asyncio.to_thread(kind.subject, body)
     world = _ClusterWorld(cluster, kind, body, tests, subject.now)
     done = await execute(subject, world)
@@ -145,15 +145,15 @@ class _ClusterWorld(Generic[F]):
         return str(self.body["metadata"]["namespace"])
 
     def tests(self) -> Sequence[F]:
-        """Return the tests that were listed, or told of by the watch."""
+        """Return the tests that were listed, or reported by the watch."""
         return tuple(self.known.facts.values())
 
     async def decide(self, subject: OwnerSubject[F]) -> OwnerDecision:
-        """Decide in a thread: the intervals of a comparison's figures take a moment."""
+        """Decide in a thread: the intervals of a comparison's figures take time to compute."""
         return await asyncio.to_thread(decide, subject)
 
     async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
-        """Return the names of the pods that the API server has of these tests, of any run."""
+        """Return the names of all pods of these tests, of any run, as the API server lists them."""
         pods = await self.cluster.list_pods(self._namespace, TEST_LABEL)
         labels = {label_value(name) for name in tests}
         metadata = (pod["metadata"] for pod in pods)
@@ -190,7 +190,10 @@ class _ClusterWorld(Generic[F]):
         return None
 
     def _name_taken(self, found: Object) -> Obstacle:
-        """Say whose test has the name. One that is about to go, as a former owner of this name leaves, may pass."""
+        """Return the obstacle that another test has the name.
+
+        It may pass if that test is being deleted, or has an owner of this kind and name, which was an earlier one.
+        """
         metadata, word = found["metadata"], self.kind.kind.word
         owner = controller(metadata)
         names = self.kind.kind.name, self.body["metadata"]["name"]
@@ -206,7 +209,7 @@ class _ClusterWorld(Generic[F]):
         await self.cluster.set_spec(TEST, metadata, {"abort": True})
 
     async def delete(self, test: OwnedTest) -> None:
-        """Delete it. A conflict is raised where that very test is still there."""
+        """Delete the test. A conflict is raised if it still exists."""
         metadata = {"namespace": self._namespace, "name": test.name, "uid": test.uid}
         await self.cluster.delete_that_very_one(TEST, metadata)
         self.known.drop(test.name)
@@ -217,7 +220,7 @@ class _ClusterWorld(Generic[F]):
         return self.newest is not None
 
     async def announce(self, announcements: Sequence[Announcement]) -> None:
-        """Create Events, but for those that were created lately."""
+        """Create Events, except those that were created recently."""
         metadata = self.body["metadata"]
         for said in announcements:
             about = About(self.kind.kind, metadata["namespace"], metadata["name"], metadata["uid"], said.occasion)

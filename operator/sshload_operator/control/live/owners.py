@@ -30,7 +30,7 @@ OwnerPass: TypeAlias = Callable[[Cluster, OwnerKind[F], Object, OwnedTests[F]], 
 class LiveOwners(LiveObjects[OwnedTests[F]]):
     """All owners of one kind.
 
-    `begin` lets work on a test that one of them made begin. `count_failure` is called for each pass that fails.
+    `begin` starts work on a test that an owner made. `count_failure` is called for each pass that fails.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
         self._kind = kind
 
     def test_changed(self, event_type: str | None, test: Object) -> None:
-        """Take in a watch event of any SSHLoadTest. An owner at rest is not woken: its tests mean nothing to it."""
+        """Take in a watch event of any SSHLoadTest. An owner at rest is not woken: its tests do not matter to it."""
         key = self._owner_of(test)
         known = None if key is None else self.known(key)
         if key is None or known is None or known.newest is None or not is_controlled_by(test, known.newest.uid):
@@ -54,7 +54,7 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
             self.wake(key).dirty.set()
 
     def _owner_of(self, test: Object) -> Key | None:
-        """Return the owner that a test's controller reference names, and its label too; None where there is none."""
+        """Return the owner that both the controller reference and the label of a test name; None if there is none."""
         metadata = test["metadata"]
         owner = controller(metadata)
         name = str(owner.get("name", ""))

@@ -14,7 +14,7 @@ from sshload_operator.decision.turns import Waiting, next_look_at_queue_s, posit
 from sshload_operator.planning.plan import Limits
 from sshload_operator.state import Phase
 
-# Until then an operator that was restarted may not have heard of all tests that run.
+# Before that, a restarted operator may not know all running tests.
 _HEARD_OF_ALL_S: Final = 2.0
 # A queue may move at every moment: the position of a test that cannot begin yet is updated at most this often.
 _PLACE_KEEPS_S: Final = 10.0
@@ -30,7 +30,7 @@ class _Told:
 
 
 class Room:
-    """The tests that run, those that were given room in a pass that goes on, and those that wait.
+    """The tests that run, those that were given room in a pass that is still under way, and those that wait.
 
     Only the event loop's thread uses it. Positions are computed again only after a change: a queue may be long.
     """
@@ -48,8 +48,8 @@ class Room:
     def changed(self, event_type: str | None, test: Object) -> None:
         """Take in a watch event of a test.
 
-        One that is being deleted waits no more. If it runs, it keeps its room until it is gone: a finalizer can keep it
-        for any time, and its load runs on.
+        A test that is being deleted no longer waits. If it runs, it keeps its room until it is gone: a finalizer can
+        delay that for any time, and its load goes on.
         """
         if event_type == "DELETED":
             self.leave(key_of(test))
@@ -59,7 +59,7 @@ class Room:
             self.withdraw(key_of(test))
 
     def seen(self, test: Object) -> None:
-        """Take in a version of a test, which may be an old one: it takes away no room that a pass was given."""
+        """Take in a version of a test, which may be an old one: it does not take back room that a pass was given."""
         key, phase = key_of(test), head_of(test).phase
         if (key in self._running) == (phase in _AT_REST):
             self._positions = None
@@ -68,7 +68,7 @@ class Room:
             self.withdraw(key)
 
     def end_of_pass(self, test: Object) -> None:
-        """Take in what a pass left of a test: room that it was given and did not use is free again."""
+        """Take in a test as a pass left it: room that it was given and did not use is free again."""
         self.seen(test)
         self._free(key_of(test))
 
@@ -86,7 +86,7 @@ class Room:
             self.leave(key)
 
     def withdraw(self, key: Key) -> None:
-        """Take in that a test asks for no run any more."""
+        """Take in that a test no longer asks for a run."""
         self._told.pop(key, None)
         if self._waiting.pop(key, None) is not None:
             self._positions = None
@@ -111,10 +111,10 @@ class Room:
         return position
 
     def stay_queued_s(self, key: Key) -> float | None:
-        """Return how long a test that waits may go on so without asking again; None where it has to ask.
+        """Return how long a queued test may wait without asking again; None if it has to ask now.
 
-        It has to where it may begin, or waits no more as far as is known, or has another place than it was told, which
-        it hears of every 10 s at most.
+        It has to ask if it may begin, if it is not known to wait, or if its position differs from the one that it was
+        told, which is updated at most every 10 s.
         """
         told = self._told.get(key)
         if told is None:

@@ -2,7 +2,7 @@
 
 A finished test rests: it holds no task and no memory here; one with a time to live holds a timer. So a thousand
 finished tests cost nothing, and a restarted operator asks the API server nothing about them. A test that is held back
-(suspended, paused, queued) is parked: tenants may have any number of those, each with as large a spec as is allowed.
+(suspended, paused, queued) is parked: tenants may have any number of these, each with the largest spec that is allowed.
 """
 
 from collections.abc import Callable
@@ -31,16 +31,16 @@ from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
 from sshload_operator.planning.plan import Installation, Plan
 
-# After a run's end its pods are seen going; only those that are still there after this time are looked at again.
+# After a run's end the watch reports that its pods go; a pass looks at those that are still there after this time.
 _PODS_GO_WITHIN_S: Final = 10.0
 
 
 @dataclass(slots=True)
 class TestState:
-    """What is seen of a test: its children, and what of them matters.
+    """What was observed of a test: its children, and what matters about them.
 
-    `has_children` says that pods or Jobs of the test were seen, so that one without a run may have to be swept;
-    `is_ending` that it was swept just now, so that its children's last events mean nothing.
+    `has_children` says that pods or Jobs of the test were seen, so that a test without a run may have to be swept.
+    `is_ending` says that it was just swept, so that the last events of its children do not matter.
     """
 
     __test__ = False  # not a pytest class
@@ -84,13 +84,13 @@ class LiveTests(LiveObjects[TestState]):
         super().forget(is_gone)
 
     def pod_changed(self, event_type: str | None, pod: Object) -> None:
-        """Take in a watch event of a pod that carries the test label; one that no run made wakes nobody."""
+        """Take in a watch event of a pod that carries the test label; a pod that no run made wakes no test."""
         live = self._owner_changed(event_type, pod, membership_of_pod(pod["metadata"]))
         if live is not None:
             live.state.children.pod_changed(event_type, pod)
 
     def job_changed(self, event_type: str | None, job: Object) -> None:
-        """Take in a watch event of a Job that carries the test label; one that no run made wakes nobody."""
+        """Take in a watch event of a Job that carries the test label; a Job that no run made wakes no test."""
         live = self._owner_changed(event_type, job, membership_of_job(job["metadata"]))
         if live is not None:
             live.state.children.job_seen(job)
@@ -123,21 +123,21 @@ class _TestReconciler(Reconciler[TestState]):
         return TestState(has_children=body is None)
 
     def at_once(self, live: Live[TestState]) -> Next | None:
-        """Let a finished test rest about which nothing is to be done."""
+        """Let a finished test rest if nothing is to be done."""
         if live.body is None or live.state.has_children or not is_finished(live.body):
             return None
         return _rest_unseen(subject_of(live.body, self.installation, ParsedSpec(), live.state.clock.now()))
 
     def kept(self, _state: TestState) -> TestState:
-        """Keep nothing of a test that is held back: what its pods were is swept, and its spec is read again."""
+        """Keep nothing of a test that is held back: its pods have been swept, and its spec will be read again."""
         return TestState(has_children=False)
 
     def stay_parked_s(self, key: Key, _state: TestState) -> float | None:
-        """Return how long a queued test may wait on without a pass."""
+        """Return how much longer a queued test may wait without a pass."""
         return self.shared.room.stay_queued_s(key)
 
     async def do(self, key: Key, live: Live[TestState]) -> Next:
-        """Do one pass over a test, and none where there is nothing to do."""
+        """Do one pass over a test, or none if there is nothing to do."""
         log_about(namespace=key[0], test=key[1])
         state = live.state
         body = live.body or live.fill(await self.shared.cluster.read(TEST, *key))
@@ -165,15 +165,15 @@ class _TestReconciler(Reconciler[TestState]):
 
 
 def _rest_unseen(subject: TestSubject) -> Rest | None:
-    """Return the rest of a test without pods about which nothing is to be done, else None."""
+    """Return a Rest for a test without pods if nothing is to be done, else None."""
     decision = decide(subject)
     return None if asks_for_deeds(decision) else Rest(decision.requeue_after_s)
 
 
 def _following(live: Live[TestState], left: Object, requeue_after_s: float | None) -> Next:
-    """Say how to go on with a test that a pass left so: where no pods are to go, one without a run needs no body.
+    """Return how to go on with a test after a pass. A test without a run needs no body once its pods are gone.
 
-    A finished one of which a newer version came in mid-pass, without an edit of its spec, is looked at again.
+    A finished test gets another pass if a newer version came during this one, without an edit of its spec.
     """
     is_over, is_held = is_finished(live.body or left), is_held_back(left)
     if not is_over and not is_held:
