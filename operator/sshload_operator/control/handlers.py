@@ -1,7 +1,7 @@
 """kopf: watches, start and stop. The only module that imports it.
 
 Handlers only hand watch events on. There are no timers, daemons or delete handlers, because those put finalizers on
-objects, and then an operator that is gone blocks every deletion.
+objects, which block every deletion while the operator is gone.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sshload_operator.control.pages.server import PagesServer
 
 _LOG = logging.getLogger(__name__)
-# Short, so that an operator is back within 3 s of its API server, however long that was away.
+# Short, so that the operator works again within 3 s of its API server, however long that was away.
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
 _LEASE_LOST: Final = 1
 _SERVED_EVERY_S: Final = 1.0
@@ -48,11 +48,11 @@ _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`.
+    """How the operator runs. Without `namespaces` it watches all of them, and its Lease is in `lease_namespace`.
 
-    `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
-    `metrics_certificate`, None for one of its own. `webhook_secret` is the folder of the webhook's HMAC key. `pages` is
-    None where none are served, `otlp` where the metrics are pushed nowhere.
+    With `secure_metrics` the metrics are served over TLS, only to users whom RBAC lets read them, with the certificate
+    in the folder `metrics_certificate` (None: a self-signed one). `webhook_secret` is the folder with the webhook's
+    HMAC key. `pages` is None if no pages are served, `otlp` is None if no metrics are pushed.
     """
 
     namespaces: tuple[str, ...]
@@ -70,7 +70,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class PagesOptions:
-    """Where the pages are served, and the folder with their certificate, None for one of its own."""
+    """Where the pages are served, and the folder with their certificate (None: a self-signed one)."""
 
     port: int
     certificate: Path | None
@@ -96,7 +96,7 @@ class Operator:
     async def run(self) -> None:
         """Wait for the Lease and for the CRDs, and run until the process is told to stop.
 
-        Raises CertificateError before that where the metrics cannot be served as they are to be.
+        Raises CertificateError before that if the metrics or the pages have no certificate that can be used.
         """
         asyncio.get_running_loop().set_exception_handler(ignore_unclosed_watches)
         for certificate in (self._certificate, self._pages_certificate):
@@ -130,7 +130,7 @@ class Operator:
         )
 
     async def _end_when_lost(self, leases: Leases) -> None:
-        """End the process when a Lease is lost: an orderly stop would go on writing, and another may act now."""
+        """End the process when a Lease is lost: an orderly stop would still write, and another operator may act now."""
         await leases.wait_until_lost()
         logging.shutdown()
         os._exit(_LEASE_LOST)
@@ -159,7 +159,7 @@ class Operator:
         if self._options.otlp is not None:
             self._push_metrics(self._options.otlp)
         deliveries = self._deliveries(self._cluster)
-        # From now on it says ready.
+        # From now on the readiness probe succeeds.
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics, deliveries)
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
 
@@ -257,17 +257,17 @@ async def _until_served(cluster: Cluster) -> None:
 
 
 def ignore_unclosed_watches(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Keep failures of the last step of a stop out of the log: all requests have ended by then.
+    """Do not log failures of the last step of a stop: all requests have ended by then.
 
-    kopf 1.45 leaves the generators of its watches to the event loop, which closes a generator and the one that it
-    waits for at the same time. Then one of them fails now and then.
+    kopf 1.45 leaves the generators of its watches to the event loop, which closes a generator and the one that it waits
+    for at the same time. Then one of the two sometimes fails.
     """
     if "asyncgen" not in context:
         loop.default_exception_handler(context)
 
 
 async def _unless_told_to_stop(waiting: Coroutine[Any, Any, None]) -> None:
-    """Await something, and cancel it on SIGTERM and SIGINT. kopf puts handlers of its own in their place."""
+    """Await `waiting`, and cancel it on SIGTERM or SIGINT. Later kopf replaces these signal handlers."""
     task, loop = asyncio.ensure_future(waiting), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, task.cancel)
@@ -288,7 +288,7 @@ def _settings() -> kopf.OperatorSettings:
 
 
 class ProbeServer:
-    """Serves on all addresses from `start` to `stop`: alive as long as the event loop turns, ready where `is_ready`.
+    """Serves the probes on all addresses from `start` to `stop`: alive while the event loop runs, ready if `is_ready`.
 
     An operator that waits for its Lease is alive and not ready.
     """
