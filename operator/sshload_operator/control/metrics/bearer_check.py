@@ -1,8 +1,8 @@
 """Who may read what the operator serves over HTTP: the API server decides, as it does for its own paths.
 
-A TokenReview says whose a request's bearer token is, and a SubjectAccessReview whether that user may get the path, a
-nonResourceURL of RBAC. Where the API server does not answer, nothing is served. Its answers are remembered for a short
-time, by a keyed hash of the token; the token itself is kept nowhere and is in no message.
+A TokenReview names the user of a request's bearer token, and a SubjectAccessReview says whether that user may get the
+path, a nonResourceURL of RBAC. If the API server does not answer, nothing is served. Its answers are cached for a short
+time by a keyed hash of the token. The token itself is never stored, and is in no message.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _Key: TypeAlias = tuple[bytes, str, str]
 
 @unique
 class Review(Enum):
-    """What becomes of a request; the value is the status of its answer."""
+    """The decision about a request; the value is the HTTP status of its answer."""
 
     ALLOWED = HTTPStatus.OK
     UNAUTHENTICATED = HTTPStatus.UNAUTHORIZED
@@ -45,8 +45,8 @@ class Review(Enum):
 
 
 _WORDS: Final = {
-    Review.UNAUTHENTICATED: "a bearer token is needed that the API server of the cluster accepts\n",
-    Review.FORBIDDEN: "this user is not allowed to: RBAC must allow the verb on the path as a nonResourceURL\n",
+    Review.UNAUTHENTICATED: "this needs a bearer token that the API server of the cluster accepts\n",
+    Review.FORBIDDEN: "this user has no access: RBAC must allow the verb on the path as a nonResourceURL\n",
     Review.UNDECIDED: "the API server of the cluster does not say who may read this: try again\n",
 }
 
@@ -55,14 +55,14 @@ class Reviews(Protocol):
     """What the API server is asked. Both raise ApiError."""
 
     async def user_of(self, token: str) -> User | None:
-        """Return whose a bearer token is, as a TokenReview says it; None where it is nobody's."""
+        """Return the user of a bearer token by a TokenReview; None if the API server does not accept the token."""
 
     async def may(self, user: User, verb: str, path: str) -> bool:
-        """Return whether a user may do this with a path of no resource, as a SubjectAccessReview says it."""
+        """Return whether a user may use a verb on a nonResourceURL, by a SubjectAccessReview."""
 
 
 class BearerCheck:
-    """The check before all that an HTTP server of the operator serves: `what`. `admit` is the middleware."""
+    """The access check of an HTTP server of the operator, which serves `what`. `admit` is the middleware."""
 
     def __init__(
         self, reviews: Reviews, clock_s: Callable[[], float] = time.monotonic, what: str = "the metrics"
@@ -87,7 +87,7 @@ class BearerCheck:
         return web.Response(status=review.value, text=_WORDS[review], headers=headers)
 
     async def review(self, token: str, verb: str, path: str) -> Review:
-        """Return what becomes of a request with this token, "" for none."""
+        """Return the decision about a request with this token, "" for none."""
         if not token:
             return Review.UNAUTHENTICATED
         key = (blake2b(token.encode(), key=self._salt).digest(), verb, path)
@@ -123,7 +123,7 @@ class BearerCheck:
         return Review.ALLOWED if await self._reviews.may(user, verb, path) else Review.FORBIDDEN
 
     def _report(self, error: ApiError) -> None:
-        """Log the first failure of a row: by its status alone, because a message could quote what was sent."""
+        """Log the first of several failures in a row: only its status, because its message could quote the token."""
         if self._is_answered:
             self._is_answered = False
             _LOG.warning(
@@ -136,7 +136,7 @@ class BearerCheck:
 
 
 class _Memory:
-    """Answers by request, the newest REMEMBERED of them, each for so long."""
+    """A cache of decisions by request: the newest REMEMBERED of them, each for `keeps_s`."""
 
     def __init__(self, keeps_s: float, clock_s: Callable[[], float]) -> None:
         self._keeps_s = keeps_s
@@ -158,7 +158,7 @@ class _Memory:
 
 
 def bearer_token(authorizations: Sequence[str]) -> str:
-    """Return the token of a request's one Authorization header; "" where there is none, or another one (RFC 6750)."""
+    """Return the bearer token (RFC 6750) of the Authorization header; "" if there is none, or more than one header."""
     if len(authorizations) != 1:
         return ""
     scheme, _, token = authorizations[0].partition(" ")

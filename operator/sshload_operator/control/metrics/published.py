@@ -1,4 +1,4 @@
-"""Figures of all objects of one kind, for Prometheus: they vanish with their object, and change with it only."""
+"""Figures of all objects of one kind, for Prometheus. They change only with their object, and disappear with it."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class Published(Collector, Generic[F]):
             self._packed_text = None
 
     def render(self) -> Iterator[bytes]:
-        """Return the text for Prometheus, piece by piece. It is made again only where an object has changed.
+        """Return the text for Prometheus, piece by piece. It is made again only if an object has changed.
 
         A family may be collected in parts, one after the other.
         """
@@ -51,7 +51,7 @@ class Published(Collector, Generic[F]):
 
 
 class _Family(Collector):
-    """A family by itself, so that the samples of one are gone when those of the next one are made."""
+    """A family by itself, so that its samples are freed before those of the next one are made."""
 
     def __init__(self, family: Metric) -> None:
         self._family = family

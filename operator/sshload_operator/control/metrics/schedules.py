@@ -1,4 +1,4 @@
-"""What became of the schedules, for Prometheus, read from their statuses. Labels: namespace, schedule, verdict."""
+"""The metrics of schedules for Prometheus, read from their statuses. Labels: namespace, schedule, verdict."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""`python -m sshload_operator.control.metrics.self_signed`: prints a private key and a certificate of its own, as PEM.
+"""`python -m sshload_operator.control.metrics.self_signed`: prints a private key and a self-signed certificate, as PEM.
 
-A module and a process of its own, because the library that makes them would cost the operator 11 MB of memory for good.
+It is a process of its own, because the library that makes them would cost the operator 11 MB of memory permanently.
 """
 
 import socket
@@ -18,7 +18,7 @@ _CLOCKS_DIFFER_BY = timedelta(hours=1)
 
 
 def key_and_certificate() -> bytes:
-    """Return a new P-256 key and a certificate that it has signed itself, both as PEM."""
+    """Return a new P-256 key and a self-signed certificate for it, both as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sshload-operator")])
     now = datetime.now(UTC)

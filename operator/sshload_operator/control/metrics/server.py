@@ -1,4 +1,4 @@
-"""The operator's /metrics for Prometheus: its own work, and what its objects found out."""
+"""The operator's /metrics for Prometheus: its own work, and the results of its objects."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ class OperatorMetrics:
         self._pushes.labels(outcome).inc(times)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all families. Objects may change between two of them, and not while one is made."""
+        """Yield all families. Objects may change between two families, but not while one is made."""
         return chain(self._registry.collect(), self.tests.collect(), self.schedules.collect())
 
     def render(self) -> Iterator[bytes]:
@@ -94,7 +94,7 @@ class OperatorMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What stands before the metrics: a check of each request, and TLS."""
+    """What protects the metrics: a check of each request, and TLS."""
 
     check: BearerCheck
     certificate: ServingCertificate
@@ -110,7 +110,7 @@ class MetricsServer:
         self._following: asyncio.Task[None] | None = None
 
     async def start(self, guard: Guard | None) -> None:
-        """Listen, without a guard by plain HTTP for everybody.
+        """Listen. Without a guard, serve everybody over plain HTTP.
 
         Raises OSError where the port is taken, and CertificateError.
         """
@@ -131,7 +131,7 @@ class MetricsServer:
             await self._runner.cleanup()
 
     async def _metrics(self, request: web.Request) -> web.StreamResponse:
-        """Answer piece by piece: the page of 1,000 tests has a megabyte, which would be held several times over."""
+        """Answer piece by piece: the page of 1,000 tests has 1 MB, and several copies of it would be in memory."""
         answer = web.StreamResponse(headers={"Content-Type": _TEXT_FORMAT})
         await answer.prepare(request)
         for piece in self._render():

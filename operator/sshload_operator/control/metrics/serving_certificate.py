@@ -1,4 +1,4 @@
-"""The certificate that the operator's metrics are served with: of a mounted Secret, or one that it signs itself."""
+"""The certificate of the operator's metrics and pages: from a mounted Secret, or self-signed."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ class CertificateError(Exception):
 
 
 class ServingCertificate:
-    """What TLS connections are served with. `folder` has tls.crt and tls.key; None: a certificate of its own."""
+    """The certificate of TLS connections. `folder` has tls.crt and tls.key; None: a self-signed certificate."""
 
     def __init__(self, folder: Path | None, look_every_s: float = _LOOK_EVERY_S) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class ServingCertificate:
         return self._context
 
     async def follow(self) -> None:
-        """Take in each renewed certificate of the folder, for the connections after it. Never returns."""
+        """Load each renewed certificate of the folder, for later connections. Never returns."""
         while True:
             await asyncio.sleep(self._look_every_s)
             if self._folder is not None:
@@ -50,7 +50,8 @@ class ServingCertificate:
         try:
             read = chain.read_bytes() + key.read_bytes()
             if read != self._loaded:
-                # A key of another certificate is refused only after the context has dropped the one that it had.
+                # Tried in a new context first: a context drops its old certificate before it refuses a key that does
+                # not match.
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key)
                 self._context.load_cert_chain(chain, key)
         except OSError as error:  # ssl.SSLError is one
@@ -58,14 +59,14 @@ class ServingCertificate:
         self._loaded = read
 
     async def _sign(self) -> bytes:
-        """Take a certificate of its own, and return it."""
+        """Make and load a self-signed certificate, and return it."""
         signing = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "sshload_operator.control.metrics.self_signed", stdout=asyncio.subprocess.PIPE
         )
         made, _ = await signing.communicate()
         if signing.returncode:
             raise CertificateError("no certificate could be made: the log of its process is above")
-        with NamedTemporaryFile() as file:  # of mode 600, for load_cert_chain reads nothing but files
+        with NamedTemporaryFile() as file:  # of mode 600; load_cert_chain reads only files
             file.write(made)
             file.flush()
             self._context.load_cert_chain(file.name)

@@ -1,8 +1,8 @@
-"""What the tests found out, for Prometheus, read from their statuses.
+"""The results of tests for Prometheus, read from their statuses.
 
 Labels are bounded: namespace, test, and the steps, phases and verdicts of the vocabulary; never a host or an error's
-text. Latencies are published of the tests that finished last only, so that a thousand kept tests cost Prometheus and
-the operator little; verdicts and capacities are published of all.
+text. Latencies are published only for the tests that finished last, so that a thousand kept tests cost Prometheus and
+the operator little. Verdicts and capacities are published for all tests.
 """
 
 import sys
@@ -29,17 +29,17 @@ from sshload_operator.state import Phase, Reason
 
 _PUBLISHED_RESULTS: Final = 100
 _QUANTILES: Final = (("0.5", 50), ("0.9", 90), ("0.95", 95), ("0.99", 99), ("0.999", 99.9))
-# The latencies are most of the page: the samples of one part are gone when those of the next one are made.
+# Latencies are most of the page. The samples of one part are freed before those of the next one are made.
 _TESTS_IN_A_PART: Final = 10
 _MS_PER_S: Final = 1000.0
 _LARGEST: Final = sys.float_info.max
-"""Whoever writes a status can state counts and means whose product is infinite, which JSON does not have."""
+"""A status may state counts and means whose product is infinite, which JSON cannot express."""
 _PERCENT: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityFigures:
-    """What a search says, in `unit`: `found` only where it found the capacity, its bounds where they are known."""
+    """The result of a search, in `unit`. `found` is set only if it found the capacity; its bounds if they are known."""
 
     unit: str
     found: float | None
@@ -48,7 +48,7 @@ class CapacityFigures:
 
 
 def capacity_figures(capacity: CapacityStatus | None) -> CapacityFigures | None:
-    """Return what is to be published of `status.capacity`, None where nothing was searched for."""
+    """Return the figures of `status.capacity` to publish, None if there was no search."""
     if capacity is None:
         return None
     return CapacityFigures(capacity.unit, capacity.found, capacity.lower_bound, capacity.upper_bound)
@@ -62,7 +62,7 @@ def capacities(figures_by_test: Iterable[tuple[Key, CapacityFigures]]) -> Iterat
         "sshload_test_capacity_lower_bound", "The highest load tried that kept every threshold.", labels=labels
     )
     upper = GaugeMetricFamily(
-        "sshload_test_capacity_upper_bound", "The lowest load above it that was tried and broke one.", labels=labels
+        "sshload_test_capacity_upper_bound", "The lowest load tried above it, which broke one.", labels=labels
     )
     for key, figures in figures_by_test:
         for family, amount in ((found, figures.found), (lower, figures.lower), (upper, figures.upper)):
@@ -73,9 +73,9 @@ def capacities(figures_by_test: Iterable[tuple[Key, CapacityFigures]]) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class PublishedStep:
-    """One step's figures: latencies in seconds by quantile, those that could be stated.
+    """One step's figures: latencies in seconds by quantile, for the quantiles that could be stated.
 
-    `bytes_per_second` is None of a step that moves no content.
+    `bytes_per_second` is None for a step that moves no content.
     """
 
     step: str
@@ -88,7 +88,10 @@ class PublishedStep:
 
 @dataclass(frozen=True, slots=True)
 class PublishedResults:
-    """A finished run's figures; rates are iterations per second. `held` is the most and the least, None but of hold."""
+    """A finished run's figures; rates are iterations per second.
+
+    `held` has the most and the fewest held sessions, None without `hold`.
+    """
 
     offered_rate: float
     achieved_rate: float
@@ -102,8 +105,9 @@ class PublishedResults:
 class TestFigures:
     """What is published of one test. `completed_unix_s` is 0 before the end.
 
-    `packed_results` are packed because they are kept of all tests and published of few; empty for none. `queued` tells
-    whether it waits for its turn to run. `owner` is None of a test that neither a schedule nor a comparison made.
+    `packed_results` are packed because they are kept for all tests and published for few; empty for none. `queued`
+    tells whether the test waits for its turn to run. `owner` is None for a test that neither a schedule nor a
+    comparison made.
     """
 
     __test__ = False  # not a pytest class
@@ -190,7 +194,7 @@ class TestsCollector(Published[TestFigures]):
             if figures.verdict is not None:
                 verdict.add_metric((*key, figures.verdict), 1)
         yield verdict
-        del verdict  # its samples are gone when those of the next family are made
+        del verdict  # frees its samples before those of the next family are made
         completed = GaugeMetricFamily(
             "sshload_test_completion_timestamp_seconds", "When a test's last run ended.", labels=("namespace", "test")
         )
@@ -207,7 +211,7 @@ class TestsCollector(Published[TestFigures]):
 
 
 def test_figures(status: TestStatus, owner: Owner | None) -> TestFigures:
-    """Return what is to be published of a test with this status and this owner."""
+    """Return the figures to publish of a test with this status and this owner."""
     return TestFigures(
         phase=status.phase or Phase.PENDING,
         verdict=status.verdict,

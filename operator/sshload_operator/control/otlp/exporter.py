@@ -1,7 +1,7 @@
-"""Pushes the metrics to a collector by OTLP over HTTP, at an interval, beside the passes, which wait for none of it.
+"""Pushes the metrics to a collector by OTLP over HTTP, at an interval. The passes do not wait for it.
 
-At most one request is under way, and none is queued: counts are cumulative, so that the next push says all that a lost
-one would have said.
+At most one request is under way, and none is queued: counts are cumulative, so the next push has all that a lost one
+had.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _FAST: Final = 1
 
 @unique
 class Outcome(StrEnum):
-    """How a push ended. PARTIAL: the collector took it, but for some points."""
+    """How a push ended. PARTIAL: the collector accepted it except for some points."""
 
     DELIVERED = "delivered"
     PARTIAL = "partial"
@@ -46,7 +46,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """How a push ended, and why in words that have nothing of what the collector said."""
+    """How a push ended, and why. The text quotes nothing that the collector sent."""
 
     outcome: Outcome
     message: str = ""
@@ -55,8 +55,8 @@ class Push:
 class Exporter:
     """Pushes what `collect` yields from `start` to `stop`, and counts the pushes by outcome.
 
-    `resource` tells which operator it is. A request that has no answer after `answer_limit_s` is given up, and with it
-    the rest of its push.
+    `resource` identifies the operator. A request that has no answer after `answer_limit_s` is given up, and so is the
+    rest of its push.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class Exporter:
             count(outcome, 0)
 
     def start(self) -> None:
-        """Begin to push, at once for the first time."""
+        """Start pushing; the first push is immediate."""
         self._task = asyncio.create_task(self._push_again_and_again(), name="otlp", context=Context())
         self._task.add_done_callback(_report_defect)
 
     async def stop(self) -> None:
-        """End, wherever a push is."""
+        """Stop pushing, and cancel a push that is under way."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -111,7 +111,7 @@ class Exporter:
             await asyncio.sleep(max(0.0, due_s - loop.time()))
 
     async def _send_all(self, access: Access) -> Push:
-        """Send request by request: so one is in memory at a time, and others have their turn between two families."""
+        """Send one request after the other: only one is in memory, and other tasks run between two families."""
         rejected = 0
         times = Times(self._start_ns, time.time_ns())
         async with aiohttp.ClientSession(
@@ -139,7 +139,7 @@ class Exporter:
             return answer.status, rejected_points(await _read(answer)) if is_message else 0
 
     def _report(self, problem: str) -> None:
-        """Log a problem once, however often it comes again, and its end."""
+        """Log a problem once, however often it repeats, and its end."""
         if problem and problem != self._last_problem:
             _LOG.warning("%s did not accept the metrics, and they are sent again: %s", self._origin, problem)
         if not problem and self._last_problem:
@@ -148,7 +148,7 @@ class Exporter:
 
 
 async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    """Return the body of an answer, no more than so much of it."""
+    """Return the body of an answer, cut to _ANSWER_LIMIT_BYTES."""
     body = b""
     while len(body) < _ANSWER_LIMIT_BYTES and (more := await answer.content.read(_ANSWER_LIMIT_BYTES - len(body))):
         body += more
@@ -156,6 +156,6 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def _report_defect(task: asyncio.Task[None]) -> None:
-    """Log what ended the pushes, which nothing but a defect of the operator's does."""
+    """Log the error that ended the pushes. Only a defect of the operator can end them."""
     if not task.cancelled():
         _LOG.error("the metrics are not pushed any more until the operator starts again", exc_info=task.exception())

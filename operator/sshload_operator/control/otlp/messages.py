@@ -1,6 +1,6 @@
 """The families of /metrics as requests of OTLP, under the same names and with the same labels.
 
-The messages of OTLP alone are used: OpenTelemetry's SDK has no summaries, and the latencies of steps are summaries.
+Only OTLP's messages are used: OpenTelemetry's SDK has no summaries, and the latencies of steps are summaries.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,7 +49,7 @@ def requests_of(
 ) -> Iterator[ExportMetricsServiceRequest | None]:
     """Yield the families as requests of at most MOST_POINTS points.
 
-    None is yielded behind each family, so that the caller can let others have a turn.
+    None is yielded after each family, so that the caller can let other tasks run.
     """
     held, points = _request(resource), 0
     for family in families:
@@ -70,7 +70,7 @@ def requests_of(
 
 
 def rejected_points(body: bytes) -> int:
-    """Return how many points a collector rejected, 0 where its answer is no message of OTLP."""
+    """Return how many points a collector rejected, 0 if its answer is not an OTLP message."""
     try:
         answer = ExportMetricsServiceResponse.FromString(body)
     except DecodeError:
@@ -85,7 +85,7 @@ def _request(resource: Mapping[str, str]) -> ExportMetricsServiceRequest:
 
 
 def _points(family: Family) -> Iterator[tuple[str, list[Sample]]]:
-    """Yield the samples of each point, under the point's name: a summary's stand together, all others alone."""
+    """Yield the samples of each point with the point's name: several for a point of a summary, else one."""
     if family.type != "summary":
         yield from ((sample.name, [sample]) for sample in family.samples)
         return
@@ -114,7 +114,7 @@ def _number(sample: Sample, times: Times) -> NumberDataPoint:
 
 
 def _summary_point(samples: list[Sample], times: Times) -> SummaryDataPoint:
-    """Return the point of one series of a summary, which a run counted that is over: it has no start."""
+    """Return the point of one series of a summary. It has no start time: a finished run counted it."""
     found = SummaryDataPoint(attributes=_attributes(_labels(samples[0])), time_unix_nano=times.now_ns)
     for sample in samples:
         if _QUANTILE in sample.labels:

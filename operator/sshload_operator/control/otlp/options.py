@@ -14,7 +14,7 @@ _PATH: Final = "/v1/metrics"
 class OtlpOptions:
     """Where to push the metrics and how often. `secret` is the folder of headers and certificates, None for none.
 
-    Raises ValueError for a Secret and a URL of http, by which everybody could read the headers.
+    Raises ValueError for a Secret with an http URL: anybody on the network could read the headers.
     """
 
     url: str
@@ -32,9 +32,9 @@ class OtlpOptions:
 
 
 def metrics_url(endpoint: str) -> str:
-    """Return where the metrics of an endpoint of OTLP over HTTP go: `http://collector:4318` takes them at /v1/metrics.
+    """Return the URL for metrics of an endpoint of OTLP over HTTP: `http://collector:4318` takes them at /v1/metrics.
 
-    Raises ValueError for what is no URL of http or https, and for a user, a password, a query and a fragment: logs and
+    Raises ValueError unless it is an http or https URL, and for a URL with user, password, query or fragment: logs and
     the list of processes would show them.
     """
     try:
@@ -50,7 +50,7 @@ def metrics_url(endpoint: str) -> str:
 
 
 def interval_s(text: str) -> int:
-    """Return a number of seconds between two pushes; raises ValueError for what is none, or out of bounds."""
+    """Return the seconds between two pushes; raises ValueError for a text that is not a number, or out of bounds."""
     seconds = int(text) if text.isdecimal() else 0
     if not LEAST_INTERVAL_S <= seconds <= MOST_INTERVAL_S:
         raise ValueError(f"must be from {LEAST_INTERVAL_S} to {MOST_INTERVAL_S} seconds")

@@ -1,4 +1,4 @@
-"""What the Secret of a collector holds: headers with credentials, and certificates. No message has a part of them."""
+"""The Secret of a collector: headers with credentials, and certificates. No message contains any part of them."""
 
 import re
 import ssl
@@ -23,7 +23,7 @@ _OWN: Final = frozenset(
 
 
 class SecretError(Exception):
-    """The Secret cannot be used. The text has no part of a value."""
+    """The Secret cannot be used. The text contains no part of a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Access:
 
 
 def read_access(options: OtlpOptions) -> Access:
-    """Return what the folder of the Secret holds, of which each file may be missing; raises SecretError.
+    """Return the content of the Secret's folder, in which any file may be missing; raises SecretError.
 
     `headers` has a header in each line, as HTTP writes it. `ca.crt` has the certificates of the collector's authority,
     `tls.crt` and `tls.key` a certificate of the operator's own and its key.
@@ -80,7 +80,7 @@ def headers_of(text: str) -> Mapping[str, str]:
             continue
         name, colon, value = line.partition(":")
         if not colon or _NAME.fullmatch(name) is None or _VALUE.fullmatch(value.strip()) is None:
-            raise SecretError(f"line {number} of the headers is no header, such as Authorization: Bearer TOKEN")
+            raise SecretError(f"line {number} of the headers is not a header such as Authorization: Bearer TOKEN")
         if name.lower() in _OWN:
             raise SecretError(f"line {number} of the headers sets one that the operator sets itself")
         found[name] = value.strip()
