@@ -1,7 +1,7 @@
-"""What the pages know of each object: a line for the lists, and of a run that is under way its course so far.
+"""What the pages know of each object: a line for the lists, and the course so far of a run that is under way.
 
-It is taken from watch events, so that no request makes the operator list anything. Texts are cut: whoever may write a
-status says what is kept here.
+It comes from watch events, so that no request for a page makes the operator list anything. Texts are cut: anybody who
+may write a status decides how long they are.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ _TREND: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One object in a list. `is_live` says that a run of it is under way, `is_over` that it has ended.
+    """One object in a list. `is_live`: a run of it is under way. `is_over`: it has ended.
 
-    `trend` has a schedule's figures, the oldest first. `version` is the object's resourceVersion: a page that was made
-    of it is stale once there is another one.
+    `trend` has a schedule's figures, the oldest first. `version` is the object's resourceVersion: a page made from it
+    is stale once the object has another version.
     """
 
     namespace: str
@@ -56,7 +56,7 @@ class Course:
     points: list[tuple[float | None, ...]] = field(default_factory=list)
 
     def add(self, progress: Progress) -> None:
-        """Add how the run stands now; of more than MOST_POINTS points every second one is dropped."""
+        """Add the present progress of the run. With more than MOST_POINTS points, every second one is dropped."""
         at_s = progress.elapsed_seconds
         if not self.points or (self.points[-1][0] or 0.0) < at_s:
             self.points.append((at_s, progress.completed_rate, progress.recent_p50_ms, progress.error_percent))
@@ -109,7 +109,7 @@ class Index:
         return changed
 
     def unfollow(self, key: Key, changed: asyncio.Event) -> None:
-        """Set an event no more."""
+        """Stop setting an event that `follow` returned."""
         followers = self._followers.get(key, set())
         followers.discard(changed)
         if not followers:

@@ -1,4 +1,4 @@
-"""The pages that are made here, as HTML: the lists, a run that is under way, the form to log in.
+"""The HTML of lists, of a run that is under way, and of the login form.
 
 Each text of an object is escaped. Only the live page has a script, which sets texts as text nodes.
 """
@@ -35,7 +35,7 @@ def overview(index: Index, namespace: str) -> str:
 
 
 def live_page(line: Line) -> str:
-    """Return the page of a run that is under way; its script fills it by the events of its path."""
+    """Return the page of a run that is under way. Its script fills it from the event stream of its path."""
     name, namespace = escape(line.name), escape(line.namespace)
     body = (
         f'<p><a href="/ui/{namespace}">Tests of {namespace}</a></p>'
@@ -52,12 +52,12 @@ def live_page(line: Line) -> str:
 
 
 def login_page(following: str, problem: str = "") -> str:
-    """Return the form that takes a bearer token, and leads to `following`."""
+    """Return the login form, which takes a bearer token and leads to `following`."""
     said = f'<p class="failed" role="alert">{escape(problem)}</p>' if problem else ""
     return page(
         "sshload: log in",
-        f"<h1>Log in</h1>{said}<p>Paste a bearer token that the API server of the cluster accepts, such as"
-        " <code>kubectl create token NAME</code> prints. RBAC has to let it get these pages.</p>"
+        f"<h1>Log in</h1>{said}<p>Paste a bearer token that the API server of the cluster accepts, such as the"
+        " output of <code>kubectl create token NAME</code>. RBAC must allow its user to get these pages.</p>"
         '<form method="post" action="/ui/-/login" autocomplete="off"><label for="token">Token</label>'
         '<input id="token" name="token" type="password" required autocomplete="off" maxlength="8192">'
         f'<input type="hidden" name="next" value="{escape(following)}"><button>Log in</button></form>',
@@ -66,7 +66,7 @@ def login_page(following: str, problem: str = "") -> str:
 
 
 def error_page(title: str, message: str) -> str:
-    """Return what is said where there is no page."""
+    """Return the page of an error."""
     return page(
         title, f'<h1>{escape(title)}</h1><p>{escape(message)}</p><p><a href="/ui">All tests</a></p>', logged_in=False
     )

@@ -1,7 +1,8 @@
-"""`python -m sshload_operator.control.pages.rendering`: makes the page of a report of what it reads.
+"""`python -m sshload_operator.control.pages.rendering`: makes the page of a report.
 
-A process of its own, so that no page holds up a pass, and the memory that one takes is gone when it is made. It reads
-JSON, of what the API server gave, and writes the page's policy in a line, and the page with gzip.
+It is a process of its own, so that no page delays a pass, and the memory that a page takes is free afterwards. It reads
+JSON with objects of the API server. It writes the page's Content-Security-Policy as one line, and then the page,
+compressed by gzip.
 """
 
 import gzip
@@ -19,13 +20,13 @@ from sshload_operator.report.saved_run import ReportError, SavedRun, finished_ru
 from sshload_operator.report.schedule import schedule_document
 
 MEMORY_LIMIT_BYTES: Final = 320 * 1024 * 1024
-"""Of addresses. A summary can be made to take more than the operator's pod has; then there is no page."""
+"""The limit of address space. A crafted summary can take more memory than the operator's pod has; it gets no page."""
 
 _FAST: Final = 4
 
 
 def page_of(asked: Mapping[str, Any]) -> bytes:
-    """Return policy and page of what is asked for: its `kind`, the `object` with what belongs to it, and `home`.
+    """Return the policy and the page of a request, which has `kind`, `object` with what belongs to it, and `home`.
 
     Raises ReportError.
     """
@@ -49,7 +50,7 @@ def _run(asked: Mapping[str, Any]) -> SavedRun:
 
 
 def _baseline(asked: Mapping[str, Any] | None) -> SavedRun | None:
-    """Return the run of a baseline, None where it cannot be read: it may be run again just now."""
+    """Return the run of a baseline, None if it cannot be read: the baseline's test may just be running again."""
     try:
         return None if asked is None else _run(asked)
     except ReportError:

@@ -1,7 +1,7 @@
-"""The pages of reports: what is read for one, the process that makes it, and those that are kept.
+"""The pages of reports: what is read for one, the process that makes it, and the cache of pages.
 
-One page is made at a time, and few may wait for their turn, so that no number of readers costs the API server or the
-machine more than that.
+One page is made at a time, and only a few requests may wait, so that many readers cost the API server and the machine
+no more than that.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class RenderedReports:
                 if key not in self._kept:
                     self._keep(key, await self._made(await self._read(kind, line)))
         except ApiError as error:
-            raise NoReportError(HTTPStatus.BAD_GATEWAY, f"the API server gave no object: {error}") from error
+            raise NoReportError(HTTPStatus.BAD_GATEWAY, f"the API server did not return the object: {error}") from error
         finally:
             self._waiting -= 1
         return self._kept[key]
@@ -87,7 +87,7 @@ class RenderedReports:
             del self._kept[next(iter(self._kept))]
 
     async def _read(self, kind: Kind, line: Line) -> Mapping[str, Any]:
-        """Return what the page is made of; raises ApiError, and NoReportError where it is gone."""
+        """Return the input of the page; raises ApiError, and NoReportError if the object is gone."""
         found = await self._cluster.read(kind, line.namespace, line.name)
         if found is None:
             raise NoReportError(HTTPStatus.NOT_FOUND, f"the {kind.word} {line.name} is gone")
@@ -101,7 +101,7 @@ class RenderedReports:
         return asked
 
     async def _baseline(self, test: Object) -> Mapping[str, Any] | None:
-        """Return the test that this one was held against, with its ConfigMap, None where there is no such test."""
+        """Return the baseline of a test, with its ConfigMap; None if there is no such test."""
         baseline = read_fitting(TestStatus, test.get("status")).baseline
         found = (
             None if baseline is None else await self._cluster.read(TEST, test["metadata"]["namespace"], baseline.test)
@@ -144,7 +144,7 @@ class RenderedReports:
 
 
 def _history(test: Object) -> Object:
-    """Return of a schedule's test what its history shows, so that little of many is held."""
+    """Return the part of a schedule's test that the history shows, so that many tests take little memory."""
     found = read_fitting(TestStatus, test.get("status"))
     kept = TestStatus(
         verdict=found.verdict,

@@ -1,7 +1,7 @@
-"""The operator's pages over HTTPS, to those whom RBAC lets get them: lists, reports, and runs that are under way.
+"""The operator's pages over HTTPS, for users whom RBAC lets get them: lists, reports, and runs that are under way.
 
-Nothing is changed by a request but who is logged in. RBAC is asked of `/ui` for what is of all namespaces, and of
-`/ui/NAMESPACE` for what is of one.
+A request changes nothing except who is logged in. For pages about all namespaces, RBAC must allow `/ui`; for pages
+about one, `/ui/NAMESPACE`.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _STATIC_TYPES: Final = {"pages.css": "text/css", "live.js": "text/javascript"}
 _KINDS: Final = {f"{kind.word}s": kind for kind in KINDS}
 _SAID: Final = {
     Review.UNAUTHENTICATED: "The API server of the cluster does not accept this token.",
-    Review.FORBIDDEN: "This user is not allowed to: RBAC must allow get on the nonResourceURL {path}.",
+    Review.FORBIDDEN: "This user has no access: RBAC must allow get on the nonResourceURL {path}.",
     Review.UNDECIDED: "The API server of the cluster does not say who may read this: try again.",
 }
 
@@ -59,7 +59,7 @@ class Sessions:
     """Who is logged in with a browser: a session stands for the bearer token that was pasted into the form.
 
     The browser keeps a random name only, so that the token is in no cookie, which others at the same host name may get.
-    The tokens are in the operator's memory: of MOST_SESSIONS at most, and then the oldest one ends.
+    The tokens are in the operator's memory, for at most MOST_SESSIONS sessions: one more ends the oldest.
     """
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
@@ -75,7 +75,7 @@ class Sessions:
         return name
 
     def token(self, name: str) -> str:
-        """Return the token of a session, "" where there is none, or none any more."""
+        """Return the token of a session, "" if the session does not exist or has ended."""
         until_s, token = self._known.get(name, (0.0, ""))
         if token and self._clock_s() >= until_s:
             self.end(name)
@@ -155,7 +155,7 @@ class PagesServer:
         return _page(error_page(HTTPStatus(review.value).phrase, _SAID[review].format(path=path)), review.value)
 
     async def _log_in(self, request: web.Request) -> web.StreamResponse:
-        """Begin a session for a token that may get what was asked for, and lead there."""
+        """Begin a session for a token that may get the requested page, and redirect to it."""
         if not _is_own_form(request):
             return _page(error_page("Forbidden", "A form from another site is not accepted."), HTTPStatus.FORBIDDEN)
         form = await request.post()
@@ -223,21 +223,21 @@ class PagesServer:
 
 
 def _reviewed_path(request: web.Request) -> str:
-    """Return the path that RBAC is asked about: that of the namespace which the route has found, never the raw one."""
+    """Return the path for the check by RBAC: made from the namespace that the route found, never the raw path."""
     namespace = request.match_info.get("namespace", "")
     return f"{_HOME}/{namespace}" if namespace else _HOME
 
 
 def _is_own_form(request: web.Request) -> bool:
-    """Tell whether a form is one of ours, as the browser says it."""
+    """Tell whether a form is from our own pages, by the headers that the browser sends."""
     site, origin = request.headers.get("Sec-Fetch-Site", "same-origin"), request.headers.get("Origin")
     return site == "same-origin" and origin in (None, f"https://{request.host}")
 
 
 def _unauthenticated(request: web.Request, problem: str) -> web.Response:
-    """Return the form to log in, or a plain answer to a program."""
+    """Return the login form to a browser, and plain text to a program."""
     if "text/html" not in request.headers.get("Accept", ""):
-        words = "a bearer token is needed that the API server of the cluster accepts\n"
+        words = "this needs a bearer token that the API server of the cluster accepts\n"
         return web.Response(status=HTTPStatus.UNAUTHORIZED, text=words, headers={"WWW-Authenticate": "Bearer"})
     following = request.path if _PATH.fullmatch(request.path) else _HOME
     return _page(login_page(following, problem), HTTPStatus.UNAUTHORIZED)

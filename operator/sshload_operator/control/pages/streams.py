@@ -1,6 +1,6 @@
-"""Server-sent events of runs that are under way: how a run stands, whenever that changes, to its end.
+"""Server-sent events of runs that are under way: the state of a run at each change, until its end.
 
-An event has the state at its time. So a reader that is slow misses what was between, and nothing waits for it.
+An event has the state at its time. So a slow reader misses states in between, and nothing waits for it.
 """
 
 import asyncio
@@ -39,8 +39,8 @@ class Streams:
     async def send(self, request: web.Request, answer: web.StreamResponse, key: Key) -> None:
         """Answer a request with the events of a test until its run is over.
 
-        A stream ends before that where its reader is gone or too slow, and where it is old. The browser then asks
-        again, and so does the check of who may read.
+        A stream ends before that if its reader is gone or too slow, or if the stream is old. The browser then connects
+        again, and its access is checked again.
         """
         changed = self._index.follow(key)
         self._open += 1

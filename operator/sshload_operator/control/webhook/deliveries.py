@@ -1,7 +1,8 @@
-"""The deliveries that are under way: each end of a run at least once, beside the passes, which wait for none of them.
+"""The deliveries that are under way: each end of a run at least once. The passes do not wait for them.
 
-A delivery is tried until the receiver takes it, or until it is too old. Then an annotation says on the object that it
-was delivered. What finds no room here stays on its object, and is listed once there is room again.
+A delivery is tried until the receiver accepts it, or until it is too old. An annotation on the object says that it was
+delivered. An event for which there is no room here stays on its object, and is found by a list once there is room
+again.
 """
 
 import asyncio
@@ -24,13 +25,13 @@ from sshload_operator.planning.plan import Webhook
 _LOG = logging.getLogger(__name__)
 _MOST_PENDING: Final = 1_000
 _POSTS_AT_ONCE: Final = 4
-# A watch may tell of versions from before the annotation, which then are not sent again.
+# A watch may report versions from before the annotation; these are not sent again.
 _MOST_REMEMBERED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Where deliveries are counted: attempts by outcome, and how many events are pending."""
+    """The counters of deliveries: attempts by outcome, and how many events are pending."""
 
     attempt: Callable[[str, int], None]
     pending: Callable[[int], None]
@@ -38,7 +39,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Deliveries:
-    """All deliveries to one webhook. `namespaces` are those that the operator watches, none for all."""
+    """All deliveries to one webhook. `namespaces` are those that the operator watches, empty for all."""
 
     cluster: Cluster
     webhook: Webhook
@@ -59,11 +60,11 @@ class Deliveries:
             self.counts.attempt(outcome, 0)
 
     def object_changed(self, kind: Kind, body: Object) -> None:
-        """Take in a version of an object, a deleted one too: begin a delivery where one is due."""
+        """Take in a version of an object, also of a deleted one: begin a delivery if one is due."""
         self._offer(due(kind, body, self.webhook, datetime.now(UTC)))
 
     async def stop(self) -> None:
-        """End all deliveries, wherever they are. The objects say which were not made."""
+        """Cancel all deliveries, at whatever point they are. The objects tell which were not made."""
         self._is_stopped = True
         tasks = [*self._tasks.values(), *([self._looking] if self._looking is not None else [])]
         for task in tasks:
@@ -92,7 +93,7 @@ class Deliveries:
             self._look_for_what_was_left_out()
 
     async def _post_until_taken(self, found: Notification) -> bool:
-        """Return whether the receiver took the event before it was too old."""
+        """Return whether the receiver accepted the event before it was too old."""
         failures = 0
         while datetime.now(UTC) < found.until:
             async with self._turns:
@@ -108,7 +109,7 @@ class Deliveries:
         return False
 
     async def _mark(self, found: Notification) -> None:
-        """Annotate the object with what was delivered, again and again while the API server does not take it."""
+        """Annotate the object with what was delivered, and repeat that until the API server accepts it."""
         metadata = {"namespace": found.namespace, "name": found.name, "uid": found.uid}
         failures = 0
         while datetime.now(UTC) < found.until:
@@ -128,7 +129,7 @@ class Deliveries:
             del self._done[next(iter(self._done))]
 
     def _report(self, found: Notification, problem: str) -> None:
-        """Log a problem once, however many deliveries it befalls, and its end."""
+        """Log a problem once, however many deliveries it affects, and its end."""
         if problem and problem != self._last_problem:
             origin = self.sender.origin
             name = f"{found.namespace}/{found.name}"
@@ -146,7 +147,7 @@ class Deliveries:
             self._looking.add_done_callback(lambda _: self._look_for_what_was_left_out())
 
     async def _look(self) -> None:
-        """Offer all that is due, as lists show it."""
+        """List all objects, and begin the deliveries that are due."""
         failures = 0
         for kind in (TEST, COMPARISON):
             for namespace in self.namespaces or ("",):
@@ -155,7 +156,7 @@ class Deliveries:
                     await asyncio.sleep(self._pause_s(failures))
 
     async def _list(self, kind: Kind, namespace: str) -> bool:
-        """Offer what a list shows, page by page, and return whether it could be read to its end."""
+        """Begin the deliveries that are due for listed objects, page by page; return whether the list was complete."""
         try:
             await self.cluster.list_ours(kind, namespace, "", partial(self.object_changed, kind))
         except ApiError as error:

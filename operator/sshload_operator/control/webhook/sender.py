@@ -1,7 +1,7 @@
-"""One attempt to post an event: a CloudEvent in the structured mode, signed as Standard Webhooks has it.
+"""One attempt to post an event: a CloudEvent in the structured mode, signed as Standard Webhooks specifies.
 
-The signature covers the event's id, the time of the attempt and the body. So a receiver can refuse a body that others
-made, and one that was recorded long ago.
+The signature covers the event's id, the time of the attempt and the body. So a receiver can refuse a body from somebody
+else, and a recorded one that is replayed.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Attempt:
 
 
 class KeyFileError(Exception):
-    """The HMAC key cannot be read, or is no key. The text never has a part of it."""
+    """The HMAC key cannot be read, or is not a key. The text never contains any part of it."""
 
 
 class Sender:
@@ -67,7 +67,7 @@ class Sender:
         self.origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
 
     async def post(self, event: Mapping[str, Any], now: datetime) -> Attempt:
-        """Post an event once. An answer from 200 to 299 within 10 s takes it; a redirect is not followed."""
+        """Post an event once. An answer from 200 to 299 within 10 s delivers it; a redirect is not followed."""
         body = json.dumps(event, separators=(",", ":")).encode()
         try:
             key, tls = await asyncio.to_thread(self._read_secret)
@@ -105,7 +105,7 @@ class Sender:
 def read_key(content: bytes) -> bytes:
     """Return the HMAC key that a file holds: `whsec_` and Base64, or any other bytes as they are.
 
-    A line's end behind it is left out. Raises KeyFileError for less than 24 bytes, and for more than 4096.
+    A line end after it is removed. Raises KeyFileError for less than 24 bytes, and for more than 4096.
     """
     key = content.rstrip(b"\r\n")
     if len(key) > _LARGEST_KEY_BYTES:
