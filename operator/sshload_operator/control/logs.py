@@ -15,7 +15,7 @@ _about: ContextVar[Mapping[str, str]] = ContextVar("about", default=_NOTHING)
 
 
 def log_about(**fields: str) -> None:
-    """Give what this task and the tasks that it starts log from now on these fields, on top of those it has."""
+    """Add these fields to what this task, and the tasks that it starts, log from now on."""
     _about.set({**_about.get(), **fields})
 
 
@@ -23,7 +23,7 @@ def set_up_log(level: str, form: str) -> None:
     """Write the log to standard error from now on, in one of FORMATS.
 
     A line of JSON has `timestamp` (RFC 3339), `level`, `logger` and `message`; `namespace` and `test`, `schedule` or
-    `comparison` where it is about one; `run`, the id of the test's run; and `exc_info` with a traceback.
+    `comparison` if the line is about one; `run`, the id of the test's run; and `exc_info` with a traceback.
     """
     handler = logging.StreamHandler()
     handler.addFilter(_name_the_object)

@@ -4,12 +4,12 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-# It goes on while the machine is suspended, as the pods of a run do elsewhere; only Linux has it.
+# CLOCK_BOOTTIME goes on while the machine is suspended, as pods on other machines do; only Linux has it.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class SteadyClock:
-    """The time of day when it was made, and the time that has passed since.
+    """A clock that has the time of day when it was made, plus the time that has passed since.
 
     A step of the machine's clock (by NTP, or by hand) changes nothing. With the time of day itself, a step of an hour
     would end each run that is under way at its deadline, or take the deadline away.

@@ -1,4 +1,4 @@
-"""Where a run's baseline is looked for: the test that its spec names, or those of its schedule."""
+"""Looks for a run's baseline: the test that its spec names, or a test of its schedule."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,12 +24,12 @@ from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import ObservedBaseline, Reason
 
-# Each costs a request and, in the one thread that all tests share, some 20 ms where the spec has 300 kB. Tests of a
-# spec that was found to measure something else are not read again: so many different specs are looked at.
+# Each costs a request and, for a spec of 300 kB, some 20 ms in the one thread that all tests share. Other tests of a
+# spec that was found to measure something else are not read: the limit is one of different specs.
 _MOST_READ: Final = 20
 
 _NO_SCHEDULE = (
-    "the test belongs to no SSHLoadTestSchedule, so that there is no last one that passed. Name a test in "
+    "the test belongs to no SSHLoadTestSchedule, so there is no earlier test that passed. Name a test in "
     "spec.baseline.testRef, or let a schedule make the test"
 )
 
@@ -37,9 +37,9 @@ _NO_SCHEDULE = (
 async def look_for_baseline(
     cluster: Cluster, judging: Judging, plan: Plan, test: Object, start_time: datetime
 ) -> ObservedBaseline | None:
-    """Return the tests that may be the baseline of a run started then, as they are now, None where it asks for none.
+    """Return the tests that may be the baseline of a run that started at this time, None if it asks for none.
 
-    Of a schedule, no more than 20 tests are read whole: the best candidates, and the oldest ones.
+    At most 20 tests of a schedule are read whole: the best candidates, and the oldest ones.
     """
     baseline = plan.spec.baseline
     if baseline is None:
@@ -55,7 +55,7 @@ async def look_for_baseline(
 
 @dataclass(slots=True)
 class _Look:
-    """A look at the tests of a schedule. `others` are what tests have measured that was something else."""
+    """A look at the tests of a schedule. `others` has what was measured by tests that measured something else."""
 
     cluster: Cluster
     judging: Judging
@@ -65,7 +65,7 @@ class _Look:
     others: set[str] = field(default_factory=set)
 
     async def of_schedule(self, start_time: datetime) -> tuple[Object, ...]:
-        """Return the last test that fits and the oldest one, or the best candidate where none fits."""
+        """Return the last test that fits and the oldest one that does, or the best candidate if none fits."""
         selector = f"{SCHEDULE_LABEL}={label_value(self.schedule['name'])}"
         facts = partial(self._candidate, start_time)
         listed = await self.cluster.list_ours(TEST, self.plan.test.namespace, selector, facts)
@@ -86,7 +86,7 @@ class _Look:
         return is_controlled_by(test, self.schedule["uid"])
 
     async def _first_that_fits(self, candidates: Iterable[Candidate]) -> tuple[Candidate, Object] | None:
-        """Return the first candidate that the run can be held against. None too where too many had to be read."""
+        """Return the first candidate that the run can be compared with, None if there is none within the reads left."""
         for one in candidates:
             if not one.clean or one.measured in self.others:
                 continue
@@ -105,7 +105,7 @@ class _Look:
         return isinstance(judged, Found)
 
     async def _read(self, one: Candidate) -> Object | None:
-        """Return the whole test, None where it is gone or another one by now."""
+        """Return the whole test, None if it is gone or has been replaced by another one."""
         found = await self.cluster.read(TEST, self.plan.test.namespace, one.ref.test)
         if found is None or found["metadata"]["uid"] != one.ref.uid or not self._is_of_schedule(found):
             return None
@@ -113,6 +113,6 @@ class _Look:
 
 
 def _schedule(test: Object) -> Object | None:
-    """Return the reference to the schedule that controls the test, None where none does."""
+    """Return the reference to the schedule that controls the test, None if none does."""
     references = test["metadata"].get("ownerReferences", ())
     return next((one for one in references if one.get("controller") and one["kind"] == SCHEDULE.name), None)

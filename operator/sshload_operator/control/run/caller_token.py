@@ -1,8 +1,8 @@
 """`python -m sshload_operator.control.run.caller_token ISSUER AUDIENCE SUBJECT ALGORITHM SECONDS`: prints a token.
 
-The answer, in JSON, has `token`, a JWT that is valid for so long, and `jwks`, the key set that verifies it. The key
-that has signed it is nowhere any more. It is a process of its own, because the library of signatures would cost the
-operator 11 MB of memory for good.
+The output is JSON with `token`, a JWT that is valid for SECONDS, and `jwks`, the key set that verifies it. The private
+key is not kept. It is a process of its own, because the signature library would cost the operator 11 MB of memory
+permanently.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A cluster as the world in which decisions are carried out: the children of a run, its status, and its Events.
 
-Everything has a name that follows from the run, so a pass that was cut short is simply done again. The master's Job is
-deleted last, so that an operator restarted sees by it whether a run was swept.
+All names follow from the run, so an interrupted pass is simply repeated. The master's Job is deleted last: by it a
+restarted operator sees whether a run was swept.
 """
 
 import asyncio
@@ -43,9 +43,10 @@ from sshload_operator.planning.plan import Plan, TestIdentity, gateway_of
 from sshload_operator.state import Announcement, Manifest
 
 _PODS_COME_FROM: Final = ("Deployment", "Job")
-# A webhook that is away for a moment fails so too. By the back-off between passes, eight take more than half a minute.
+# An admission webhook that is briefly away fails in the same way. With the back-off between passes, eight failures take
+# more than half a minute.
 _FAILED_STARTS: Final = 8
-# A webhook says as much as it likes.
+# The message of an admission webhook can have any length.
 _REFUSAL_LIMIT_CHARACTERS: Final = 1_000
 
 
@@ -69,10 +70,11 @@ class ClusterWorld:
         await _all(*(_delete(self.cluster, results_ref(self.test, run_id)) for run_id in run_ids))
 
     async def start(self, plan: Plan) -> None:
-        """Apply all children of a run, those that pods come from last. `observations` keeps a refusal of one.
+        """Create all children of a run, its Jobs and Deployments last. `observations` keeps the refusal of a child.
 
-        The API server refuses one for good by saying so, and by answering 500 again and again. What pods come from is
-        created once: its pod template cannot be changed, and an operator of another release would write another one.
+        A refusal is final if the API server says so, or if it answers 500 again and again. Jobs and Deployments are
+        created once and not applied again: an operator of another release would write another pod template, which a Job
+        does not accept and which would replace the pods of a Deployment.
         """
         cluster, observations = self.cluster, self.observations
         try:
@@ -92,7 +94,7 @@ class ClusterWorld:
         observations.refused_message = ""
 
     async def store(self, results: Manifest, status: Status) -> Status:
-        """Apply the results ConfigMap. Where it was refused, the status says so and does not point at it."""
+        """Apply the results ConfigMap. If it is refused, the status says so and does not name it."""
         try:
             await _apply(self.cluster, results)
         except ApiError as error:
@@ -152,8 +154,8 @@ async def _create(cluster: Cluster, manifest: Manifest) -> None:
 async def _create_keys(cluster: Cluster, plan: Plan) -> str:
     """Create the run's Secret with a new token, and return the SHA-256 of the proof that belongs to it.
 
-    Where an attempt that was cut short left a Secret behind, that hash is what the master's Job says. That Job is
-    applied before all that pods come from: without it no pod has the token, and the Secret is made again.
+    If an interrupted attempt left a Secret, the annotation of the master's Job has that hash. That Job is created
+    before all other Jobs and Deployments: without it no pod has the token, and the Secret is made again.
     """
     token = secrets.token_hex(32)
     secret = keys_secret(plan, token, await _keys(plan))
@@ -184,7 +186,7 @@ async def _delete(cluster: Cluster, ref: ChildRef) -> None:
 
 
 async def _all(*steps: Coroutine[Any, Any, None]) -> None:
-    """Take all steps at once, wait for the last of them, then raise the first failure if there was any."""
+    """Run all steps concurrently, wait for all of them, then raise the first failure if there was any."""
     for result in await asyncio.gather(*steps, return_exceptions=True):
         if isinstance(result, BaseException):
             raise result

@@ -1,8 +1,8 @@
-"""Carries out a decision, in the one order that is safe to be cut short anywhere.
+"""Carries out a decision, in the one order that may be interrupted anywhere.
 
-The children are applied before the status speaks of the run, so a status never claims what was not done. What is taken
-away goes after the status, so what a status names was there. A cluster, a local run and the simulated cluster of the
-tests are worlds in which the same decisions are carried out by the same code.
+The children are applied before the status names the run, so a status never claims what was not done. Deletions follow
+the status, so what a status names did exist. A cluster, a local run and the simulated cluster of the tests are worlds:
+the same code carries out the same decisions in each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,25 +17,25 @@ Status = Mapping[str, Any]
 
 
 class World(Protocol):
-    """Where a test is run. Each operation can be repeated: one that was done before changes nothing."""
+    """Where a test is run. Each operation is idempotent."""
 
     async def discard_results(self, run_ids: Sequence[str]) -> None:
-        """Take away the stored results of these runs, which a new run replaces."""
+        """Delete the stored results of these runs, which a new run replaces."""
 
     async def start(self, plan: Plan) -> None:
         """Make all children of a run."""
 
     async def store(self, results: Manifest, status: Status) -> Status:
-        """Keep the results, and return the status, which does not point at them if they could not be kept."""
+        """Store the results, and return the status, which does not name them if they could not be stored."""
 
     async def write_status(self, status: Status) -> bool:
         """Write the status, and return whether the test is still there."""
 
     async def sweep(self, run_ids: Sequence[str]) -> None:
-        """Take away the children of these runs."""
+        """Delete the children of these runs."""
 
     async def announce(self, announcements: Sequence[Announcement]) -> None:
-        """Tell people of what happened, as Events do."""
+        """Publish announcements, in a cluster as Events."""
 
     async def delete_test(self) -> None:
         """Delete the test itself."""

@@ -1,4 +1,4 @@
-"""What the gateway of one run and its caller are given beside the keys of the target: a token, and a sealing key."""
+"""The secrets of a run's gateway and its caller, besides the keys of the target: a token and a sealing key."""
 
 import asyncio
 import base64
@@ -24,7 +24,7 @@ _SEALING_KEY_BYTES: Final = 32
 async def make_gateway_secrets(keys: Keys, host: str, port: int, user: str, valid_s: float) -> Mapping[str, str]:
     """Return the files of a gateway and its caller by name. The gateway logs in as `user`, to this host and port.
 
-    The token is valid for so long, and a margin because nodes' clocks differ. Raises KeysError.
+    The token is valid for `valid_s` plus a margin, because the clocks of nodes differ. Raises KeysError.
     """
     made = await _token(ceil(valid_s) + CLOCKS_DIFFER_S)
     return {
@@ -42,7 +42,7 @@ async def _token(valid_s: int) -> Mapping[str, str]:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,  # a Ctrl-C that aborts the run is not for it
+        start_new_session=True,  # a Ctrl-C that aborts the run must not reach it
     )
     made, stderr = await signing.communicate()
     if signing.returncode != 0:

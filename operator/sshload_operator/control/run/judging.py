@@ -1,7 +1,7 @@
-"""What is made of a master's log: read in bounded pieces, then parsed and judged beside the event loop.
+"""Reads a master's log in bounded pieces; parses and judges it in a thread.
 
-A log is whatever a tenant's pod prints. At its largest it costs a second of CPU and some tens of MB, so no more than
-one is worked on at a time, and never on the event loop, which all other tests share.
+A tenant's pod decides what the log is. The largest costs a second of CPU and some tens of MB. So only one is worked on
+at a time, and never on the event loop, which all other tests share.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """One reading of a master's log: what it says, and its last lines, which tell whether there is anything new.
+    """One reading of a master's log: its content, and its last lines, which tell whether anything is new.
 
-    `tail` is empty where the log has to be read again in any case. `unread_lines` is how many lines the summary takes
-    of which the tail has the end only, 0 where there is none: it is to be kept until `read_whole` has returned.
+    `tail` is empty if the log has to be parsed again in any case. `unread_lines` is the number of lines of a summary of
+    which the tail has only the end, 0 if there is no such summary. Keep such a reading until `read_whole` has returned.
     """
 
     tail: str
@@ -41,12 +41,12 @@ class Judging:
         self._one_whole_summary = asyncio.Semaphore(1)
 
     async def read(self, cluster: Cluster, namespace: str, pod: str, before: LogReading | None) -> LogReading | None:
-        """Read the end of a master's log, of which `before` was read last; None where there is none. Raises ApiError.
+        """Read the end of a master's log, after the reading `before`; None if there is no log. Raises ApiError.
 
-        A log that says nothing new is not parsed again. Where a reading has `unread_lines`, `read_whole` is to follow.
+        A log with nothing new is not parsed again. If the reading has `unread_lines`, call `read_whole` next.
         """
         if before is not None and before.unread_lines:
-            # The read of the whole has failed: any number of lines may have followed the summary since.
+            # The read of the whole summary failed. Any number of lines may have followed the summary since.
             return replace(before, unread_lines=SUMMARY_LINES_LIMIT)
         tail = await cluster.read_log(namespace, pod, Role.MASTER, _TAIL_LINES)
         if tail is None or (before is not None and tail == before.tail):
@@ -56,12 +56,15 @@ class Judging:
         return LogReading(tail, log if before is None else _still_printed(before.log, log), unread)
 
     async def read_whole(self, cluster: Cluster, namespace: str, pod: str, end: LogReading) -> LogReading:
-        """Read the summary that `end` has the end of; one that is not there is unread no more. Raises ApiError."""
+        """Read the summary of which `end` has the end. Raises ApiError.
+
+        If the summary is missing, it no longer counts as unread.
+        """
         async with self._one_whole_summary:
             whole = await cluster.read_log(namespace, pod, Role.MASTER, end.unread_lines + _TAIL_LINES)
             log = end.log if whole is None else await self.run(lambda: read_master_log(whole))
         if log.summary is None and not log.problem:
-            return LogReading("", log)  # what was to be read was not given: its end is to be looked for again
+            return LogReading("", log)  # the answer has no summary: look for its end again
         return LogReading(end.tail, _still_printed(end.log, log))
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -74,7 +77,7 @@ class Judging:
 
 
 def _still_printed(before: MasterLog, now: MasterLog) -> MasterLog:
-    """Return what a log says now. A summary that cannot be used stays, though later lines push it out of the tail."""
+    """Return the content of a log now. An unusable summary still counts when later lines push it out of the tail."""
     if not before.problem or not before.summary_lines or now.summary_lines:
         return now
     return replace(before, snapshot=now.snapshot or before.snapshot)

@@ -1,6 +1,6 @@
 """The keys of one run with a managed target, made by ssh-keygen(1) and known to nobody else.
 
-They live in a private temporary folder for the milliseconds of their making, then in the run's Secret only.
+They are in a private temporary folder for the milliseconds in which they are made, then only in the run's Secret.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class Keys:
     """What the run's Secret holds, as OpenSSH writes it. No value shows in `repr`, so that none gets into a log.
 
     `login_private` and `login_public` are the key pair that logs in (id_ed25519), `certificate` is its certificate, by
-    the authority whose public key is `user_ca_public`: its private key is nowhere any more. `host_private` are the
+    the authority whose public key is `user_ca_public`; the authority's private key is not kept. `host_private` are the
     target's host keys by file name, `known_hosts` one known_hosts(5) line for each of them.
     """
 
@@ -92,7 +92,7 @@ async def make_keys(asked: KeysAsked) -> Keys:
 
 
 def known_hosts_line(host: str, port: int, public_key: str) -> str:
-    """Return the known_hosts(5) line for a public key; ports other than 22 take the bracketed form."""
+    """Return the known_hosts(5) line for a public key; with a port other than 22, the host is in brackets."""
     key_type, key = public_key.split()[:2]
     name = host if port == _SSH_PORT else f"[{host}]:{port}"
     return f"{name} {key_type} {key}\n"
@@ -116,7 +116,7 @@ async def _ssh_keygen(*arguments: str) -> None:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # a Ctrl-C that aborts the run is not for it
+            start_new_session=True,  # a Ctrl-C that aborts the run must not reach it
         )
     except FileNotFoundError as error:
         raise KeysError("ssh-keygen is not installed (Debian: openssh-client)") from error

@@ -1,6 +1,6 @@
 """All facts of one pass over a test: the watched pods, the master's log, and what could not be created or mounted.
 
-A read that fails or takes long never holds up a pass: an abort and the deadline are decided without its answer.
+A read that fails or takes long never delays a pass: an abort and the deadline are decided without it.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from sshload_operator.state import DEPLOYED, Observed, ObservedBaseline, Phase, 
 
 _LOG = logging.getLogger(__name__)
 
-# The watch tells of every pod at once; the list corrects what it may have missed while the connection was away.
+# The watch reports every pod at once. The list corrects what it may have missed while its connection was broken.
 _LIST_EVERY_S: Final = 30.0
 _PATIENCE_S: Final = 10.0
 # Passes take turns: those over runs that cannot be read must not keep the others waiting.
@@ -41,7 +41,7 @@ _PODS_ARE_MISSING_AFTER_S: Final = 3.0
 _REMEMBERED: Final = 200
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOUNT_FAILED: Final = "FailedMount"
-# What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
+# The kubelet's words for a missing Secret or key. Other mount failures pass by themselves.
 _NOT_THERE: Final = ("not found", "non-existent")
 _STARTED: Final = ("Running", "Succeeded", "Failed")
 _Value = TypeVar("_Value")
@@ -49,15 +49,16 @@ _Value = TypeVar("_Value")
 
 @dataclass(slots=True)
 class Observations:
-    """What was seen of one test so far. Instants are monotonic seconds, None for never.
+    """What was observed of one test so far. Instants are monotonic seconds, None for never.
 
-    `pods` are those whose labels and controller's name are a run's, `disrupted` those of them that are gone after a
-    disruption, `owner_of_job` the uid of the test that owns a Job, by the Job's uid: together they tell which pods are
-    this test's. `versions` are those in which pods were seen last, and `told` the names of pods that the watch told of
-    since a list was asked for. `proof_sha256` is that of a run's token, by run id.
-    `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
-    of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
-    `reads` are the reads under way, `unread` is what failed in those before. `failed_writes` and
+    `pods` has the pods with the labels and the controller name of a run, `disrupted` those of them that are gone after
+    a disruption, `owner_of_job` the uid of the test that owns a Job, by the Job's uid. Together they tell which pods
+    are this test's. `versions` has the versions in which pods were last seen, `told` the names of the pods that the
+    watch has reported since the last list was requested. `proof_sha256` has the hash for a run's token, by run id.
+
+    `refused_message` is the API server's message about a child that it refused, `rejected_message` a controller's about
+    pods that it could not create. `mount_failures` has the kubelet's messages about Secrets that it could not mount, by
+    pod. `reads` are the reads under way, `unread` is what failed in the reads before. `failed_writes` and
     `failed_starts` count how often in a row the API server answered 500 to a status, and to a child.
     """
 
@@ -83,7 +84,7 @@ class Observations:
     failed_starts: int = 0
 
     def pod_changed(self, event_type: str | None, pod: Mapping[str, Any]) -> None:
-        """Take in a watch event of a pod, unless a list has told of what came later."""
+        """Take in a watch event of a pod, unless a list had a later version."""
         name, facts = pod["metadata"]["name"], pod_facts(pod)
         if version(pod) < self.versions.get(name, 0):
             return
@@ -96,7 +97,7 @@ class Observations:
             self.pods[name] = facts
 
     def pods_listed(self, bodies: Sequence[Mapping[str, Any]]) -> None:
-        """Take in a list that was asked for when `told` was empty; what the watch has told of since may be newer."""
+        """Take in a list that was requested when `told` was empty. What the watch has reported since may be newer."""
         listed = {pod["metadata"]["name"]: pod for pod in bodies}
         newer = {name for name in self.told if name not in listed or version(listed[name]) < self.versions.get(name, 0)}
         taken = {name: pod for name, pod in listed.items() if name not in newer}
@@ -127,7 +128,7 @@ class Observations:
         return tuple(pod for pod in self.pods.values() if self._is_of(test_uid, pod))
 
     def disrupted_of(self, test_uid: str) -> tuple[PodFacts, ...]:
-        """Return those of the test's pods that are gone after a disruption, of any run, as they were last."""
+        """Return the test's pods that are gone after a disruption, of any run, as they were last seen."""
         return tuple(pod for pod in self.disrupted.values() if self._is_of(test_uid, pod))
 
     def _is_of(self, test_uid: str, pod: PodFacts) -> bool:
@@ -135,7 +136,7 @@ class Observations:
 
 
 def _remember(known: dict[str, _Value], name: str, value: _Value) -> None:
-    """Keep the newest entries only: whoever may make Jobs or pods can make any number that look like a run's."""
+    """Keep only the newest entries: a user who may create Jobs or pods can create any number that look like a run's."""
     known.pop(name, None)
     known[name] = value
     if len(known) > _REMEMBERED:
@@ -144,7 +145,7 @@ def _remember(known: dict[str, _Value], name: str, value: _Value) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunUnderWay:
-    """The run that is observed, the object that it is of, when it was started and for how long it has been going on."""
+    """The observed run: the test's object, the plan, when the run was started and how long it has been going on."""
 
     body: Object
     plan: Plan
@@ -157,9 +158,9 @@ async def observe(
 ) -> Observed:
     """Return the facts as they are now, asking the API server for those that may have changed.
 
-    Without a `run` (none was started, or it is finished) only the pods are observed, and ApiError is raised where they
-    cannot be listed. Of a run, `unread` says what could not be read within 10 s, or 1 s where that was so in the pass
-    before. Reads that take longer go on.
+    Without a `run` (none was started, or it is finished) only the pods are observed, and ApiError is raised if they
+    cannot be listed. For a run, `unread` says what could not be read within 10 s, or within 1 s if the pass before
+    could not read everything. Reads that take longer go on.
     """
     if run is None:
         if _older(observations.listed_at_s, _LIST_EVERY_S):
@@ -197,13 +198,13 @@ def _forget_other_runs(observations: Observations, plan: Plan) -> None:
 
 
 def _retrieve(reads: "asyncio.Task[str]") -> None:
-    """Take note of how the reads of a test ended that nobody asks about any more."""
+    """Retrieve the exception of reads that nothing awaits any more."""
     if not reads.cancelled():
         reads.exception()
 
 
 async def _read(cluster: Cluster, judging: Judging, observations: Observations, run: RunUnderWay) -> str:
-    """Read what may have changed of a run, each as if it were alone; return what failed first, or ""."""
+    """Read what may have changed of a run, each read independently; return the first failure, or ""."""
     test = run.plan.test
     reads: list[Coroutine[Any, Any, None]] = [
         _read_log(cluster, judging, observations, run.plan),
@@ -222,15 +223,15 @@ async def _read(cluster: Cluster, judging: Judging, observations: Observations, 
 
 
 def _list_keeps_s(run: RunUnderWay) -> float:
-    """Return how old a list may be. A list from before the start timeout ends no run: the watch may be late."""
+    """Return how old a list may be. A list from before the start timeout cannot end a run: the watch may be late."""
     since_timeout_s = run.elapsed_s - run.plan.spec.start_timeout_s
     return _LIST_EVERY_S if since_timeout_s < 0 else min(_LIST_EVERY_S, since_timeout_s)
 
 
 def _seems_lost(observations: Observations, run: RunUnderWay) -> bool:
-    """Tell whether a pod without which the load cannot go on is not seen to run.
+    """Tell whether a pod that the load needs is not seen running.
 
-    The watch may be behind the log, and a list that was read before it is older.
+    The watch may be behind the log, and a list that was read before the log is older than it.
     """
     log = _log_of(observations, run.plan)
     snapshot = log.snapshot if log is not None else None
@@ -242,7 +243,7 @@ def _seems_lost(observations: Observations, run: RunUnderWay) -> bool:
 
 
 async def _failure(read: Coroutine[Any, Any, None]) -> str:
-    """Return why a read failed, "" where it did not."""
+    """Return why a read failed, "" if it did not."""
     try:
         await read
     except ApiError as error:
@@ -284,7 +285,7 @@ def _checked(log: MasterLog, observations: Observations, plan: Plan) -> MasterLo
 
 
 def _master(observations: Observations, plan: Plan) -> PodFacts | None:
-    """Return the master whose log counts. Where there are two, one is not the run's, and none is believed."""
+    """Return the master whose log counts. If there are two, one is not the run's, and neither log is used."""
     started = [pod for pod in _pods_of(observations, plan, Role.MASTER) if pod.phase in _STARTED]
     masters = [pod for pod in started if not pod.deleting] or started
     return masters[0] if len(masters) == 1 else None
@@ -310,7 +311,7 @@ async def _read_rejection(cluster: Cluster, observations: Observations, run: Run
 
 
 async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> str:
-    """Return what a controller said of pods that it could not create, empty where it said nothing."""
+    """Return a controller's message about pods that it could not create, empty if there is none."""
     namespace = plan.test.namespace
     deployments = {role: child_name(plan, part) for role, part in DEPLOYMENT_PARTS.items()}
     for name in (deployments[role] for role in missing if role in deployments):
@@ -340,7 +341,7 @@ async def _read_mount_failures(cluster: Cluster, observations: Observations, run
 
 
 def _with_mount_failure(observations: Observations, pod: PodFacts) -> PodFacts:
-    """Return the pod with what keeps it waiting, which its own status does not say."""
+    """Return the pod with the mount failure that keeps it waiting, which its own status does not state."""
     message = observations.mount_failures.get(pod.name, "")
     if not message or not pod.waits_to_be_made:
         return pod

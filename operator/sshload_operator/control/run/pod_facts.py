@@ -1,7 +1,7 @@
 """What matters of a pod, read from its body as the API server or a watch delivers it.
 
-The pod's container is the one named after its role. Others were injected, by a service mesh or a vault: they may keep
-the pod from starting, which is reported, but how they end says nothing about the run.
+The pod's container is the one named after its role. Others were injected, by a service mesh or a secrets injector. They
+may keep the pod from starting, which is reported, but how they end says nothing about the run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -93,10 +93,10 @@ def _disruption(status: Mapping[str, Any]) -> str:
 
 
 def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None, str]:
-    """Return how the container ended, or ended the last time where it was restarted, and what it left behind.
+    """Return the container's exit code and messages, those of its last end if it was restarted.
 
-    What the kubelet says comes first, Evicted of the pod and OOMKilled of the container, and then the container's own
-    words: they may be the end of its log, which says nothing of that.
+    The kubelet's reason comes first: Evicted for the pod, OOMKilled for the container. The container's own message
+    follows; it may be the end of its log, which does not state that reason.
     """
     words = ": ".join(filter(None, (status.get("reason", ""), status.get("message", ""))))
     for state in (own.get("state", {}), own.get("lastState", {})):

@@ -1,6 +1,6 @@
-"""One pass over one test: observe, decide, execute, one status patch. Level-triggered, and safe to be killed anywhere.
+"""One pass over one test: observe, decide, execute, one status patch. Level-triggered; may be killed anywhere.
 
-A pass that was cut short is simply done again (execute.py, cluster_world.py).
+An interrupted pass is simply repeated (execute.py, cluster_world.py).
 """
 
 import json
@@ -33,7 +33,7 @@ from sshload_operator.planning.plan import Installation, Plan, TestIdentity, app
 from sshload_operator.state import Observed, Phase
 
 _LOG = logging.getLogger(__name__)
-# What the API server will say again however often it is asked.
+# The API server repeats these answers, however often it is asked.
 _UNACCEPTABLE: Final = (
     HTTPStatus.BAD_REQUEST,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -56,7 +56,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What came of a pass: the object as it is now (None: it is gone), and when to look again at the latest.
+    """The result of a pass: the object as it is now (None: it is gone), and when the next pass is due at the latest.
 
     `started` tells whether the pass started a run.
     """
@@ -68,9 +68,9 @@ class Reconciled:
 
 @dataclass(slots=True)
 class ParsedSpec:
-    """What the passes before have made of the spec of a test of this identity: nothing of it changes with the status.
+    """What earlier passes made of the spec of a test of this identity. None of it depends on the status.
 
-    Parsing, hashing and planning would take a sixth of the operator's CPU otherwise.
+    Repeated in each pass, parsing, hashing and planning would take a sixth of the operator's CPU.
     """
 
     test: TestIdentity | None = None
@@ -80,7 +80,7 @@ class ParsedSpec:
 
 
 def subject_of(test: Object, installation: Installation, known: ParsedSpec, now: datetime) -> TestSubject:
-    """Return a test as the API server shows it, as if none of its pods were left. `known` is of the same object."""
+    """Return a test as the API server shows it, as if it had no pods. `known` belongs to the same object."""
     metadata = test["metadata"]
     identity = TestIdentity(
         metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], applier(metadata)
@@ -90,7 +90,7 @@ def subject_of(test: Object, installation: Installation, known: ParsedSpec, now:
 
 
 def asks_for_deeds(decision: TestDecision) -> bool:
-    """Whether anything is to be done at all, but for waiting."""
+    """Whether anything is to be done besides waiting."""
     deeds = (decision.status, decision.replaced, decision.store, decision.sweep, decision.announcements)
     return decision.start or decision.delete_self or any(deeds)
 
@@ -114,7 +114,7 @@ async def reconcile(shared: Shared, body: Object, subject: TestSubject, observat
         is_there = await execute(decision, subject.plan, world)
     except ApiError as error:
         if error is world.status_error:
-            # Such as a number that the CRD forbids.
+            # For example because of a number that the CRD forbids.
             if _has_results(subject.observed) and _is_refused_for_good(error, observations):
                 _discard_results(subject, observations, str(error))
             elif error.status in REFUSED:  # the object does not fit its CRD: an Event is all that can be said
@@ -137,8 +137,8 @@ def _occasion(subject: TestSubject) -> str:
 
 async def _observe(shared: Shared, body: Object, subject: TestSubject, observations: Observations) -> Observed:
     observed, past = subject.observed, subject.remembered.status
-    # Without a run there are no pods, or those of an attempt whose status was never written, or was taken away. What is
-    # left of a run that is held back was swept then, and the watch tells of pods that are there still.
+    # Without a run there are no pods, or only those of an attempt whose status was never written or was removed. When a
+    # test is held back, what is left of its run is swept, and the watch reports pods that still exist.
     if observations.pods or (past.run and past.phase is not Phase.PENDING):
         run = _run_under_way(body, subject)
         observed = await observe(shared.cluster, shared.judging, observations, subject.test, run)
@@ -158,7 +158,7 @@ def _run_under_way(body: Object, subject: TestSubject) -> RunUnderWay | None:
 
 
 async def _decide(judging: Judging, subject: TestSubject, observations: Observations) -> TestDecision:
-    """Return what is to be done. Results that break the rules of judging are unreadable ones."""
+    """Return the decision. Results that break the rules of judging count as unreadable."""
     if not _has_results(subject.observed):
         return decide(subject)
     try:
@@ -174,9 +174,10 @@ async def _decide(judging: Judging, subject: TestSubject, observations: Observat
 
 
 def _is_refused_for_good(error: ApiError, observations: Observations) -> bool:
-    """Tell whether the API server will never take a status with these results.
+    """Tell whether the API server will never accept a status with these results.
 
-    What it cannot merge, such as two entries of one name, it answers with 500, as a fault of its own that passes.
+    It answers 500 to a status that it cannot merge, such as one with two entries of the same name, as if the fault were
+    its own and temporary.
     """
     if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         observations.failed_writes += 1
@@ -188,7 +189,7 @@ def _has_results(observed: Observed) -> bool:
 
 
 def _discard_results(subject: TestSubject, observations: Observations, problem: str) -> MasterLog | None:
-    """Take the results in the master's log for unreadable from now on, and return the log without them."""
+    """Treat the results in the master's log as unreadable from now on, and return the log without them."""
     if observations.reading is None:
         return None
     _LOG.error("%s/%s: the results cannot be judged: %s", subject.test.namespace, subject.test.name, problem[:1000])
