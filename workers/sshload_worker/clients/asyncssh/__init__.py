@@ -12,7 +12,7 @@ __all__ = ["check_client", "new_connection", "prepare"]
 
 
 def prepare() -> None:
-    """Start the loop, and silence asyncssh's log, which is of no use where refusals are counted."""
+    """Start the loop, and silence asyncssh's log, which has no use because refusals are counted."""
     logging.getLogger("asyncssh").setLevel(logging.CRITICAL + 1)
     event_loop()
 

@@ -1,4 +1,4 @@
-"""A channel of asyncssh's: its requests, and its data, which the loop hands to the greenlet that reads it."""
+"""A channel of an asyncssh connection: its requests, and its data, which the loop passes to the reading greenlet."""
 
 from collections import deque
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _TERMINAL = (String("vt100"), UInt32(80), UInt32(24), UInt32(0), UInt32(0), Stri
 class Inbox:
     """The data of a channel, between asyncssh's session and the greenlet that reads it.
 
-    Where the reader falls behind, the server is told to wait.
+    If the reader falls behind, the server has to wait.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -32,7 +32,7 @@ class Inbox:
         self._pieces: deque[bytes] = deque()
         self._ahead_bytes = 0
         self._paused = False
-        self._news = Event()
+        self._changed = Event()
         self._ended = False
         self._room = Event()
         self._room.set()
@@ -44,7 +44,7 @@ class Inbox:
         self._channel = chan
 
     def session_started(self) -> None:
-        """Do nothing: the caller knows."""
+        """Do nothing: the caller knows that the session has started."""
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """Keep stdout, and the beginning of stderr."""
@@ -53,22 +53,22 @@ class Inbox:
             return
         self._pieces.append(data)
         self._ahead_bytes += len(data)
-        self._news.set()
+        self._changed.set()
         if self._ahead_bytes > _AHEAD_BYTES and not self._paused:
             self._paused = True
             self._channel.pause_reading()
 
     def eof_received(self) -> bool:
-        """Note that no more comes; our own side stays open."""
+        """Record the end of the output; the channel stays open for input."""
         self._ended = True
-        self._news.set()
+        self._changed.set()
         return True
 
     def exit_status_received(self, status: int) -> None:
-        """Do nothing: the channel keeps it."""
+        """Do nothing: the channel records it."""
 
     def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:  # noqa: FBT001
-        """Do nothing: the channel keeps it."""
+        """Do nothing: the channel records it."""
 
     def pause_writing(self) -> None:
         """Block writers."""
@@ -79,21 +79,21 @@ class Inbox:
         self._room.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note the channel's end, with which all waiting ends."""
-        del exc  # the connection knows
+        """Record the end of the channel, and wake all waiting greenlets."""
+        del exc  # the connection records it
         self.closed.set()
-        self._news.set()
+        self._changed.set()
         self._room.set()
 
     def read(self) -> bytes:
-        """Return the next piece, empty at the end; raises StepFailure where the connection ends first."""
+        """Return the next piece, empty at the end; raises StepFailure if the connection ends first."""
         while not self._pieces:
             if self._ended or self.closed.is_set():
                 if not self._ended and self._driver.protocol.milestones.ended.is_set():
                     raise self._driver.lost()
                 return b""
-            self._news.clear()
-            self._news.wait()
+            self._changed.clear()
+            self._changed.wait()
         piece = self._pieces.popleft()
         self._ahead_bytes -= len(piece)
         if self._paused and not self._pieces:
@@ -102,7 +102,7 @@ class Inbox:
         return piece
 
     def write(self, data: bytes) -> None:
-        """Hand over all of `data`, and wait until there is room for more; raises StepFailure at the end."""
+        """Pass all of `data` to asyncssh, and wait until there is room for more; raises StepFailure if it is closed."""
         self._driver.call(Timing.WRITE, self._channel.write, data)
         self._room.wait()
         if self.closed.is_set():
@@ -111,29 +111,29 @@ class Inbox:
 
 
 class RequestChannel(SSHClientChannel[bytes]):
-    """asyncssh's channel, opened and asked one thing at a time."""
+    """asyncssh's channel, with separate calls to open it and for each request."""
 
     closed_by_server = False
 
     async def open(self, session: Any, kind: bytes, *arguments: bytes) -> None:
-        """Open a channel of a kind, whose data `session` takes."""
+        """Open a channel of a type; `session` receives its data."""
         await self._open(kind, *arguments)
         self._session = session
         session.connection_made(self)
 
     async def ask(self, request: bytes, *arguments: bytes) -> bool:
-        """Return whether the server grants a request."""
+        """Send a request, and return whether the server grants it."""
         return bool(await self._make_request(request, *arguments))
 
     async def start(self, request: bytes, *arguments: bytes) -> bool:
-        """Return whether the server starts a program, and then take what it says."""
+        """Request a program, and return whether the server starts it; if so, start to deliver its output."""
         granted = await self.ask(request, *arguments)
         if granted:
             await self.begin_reading()
         return granted
 
     async def begin_reading(self) -> None:
-        """Start to deliver data, that which has already come included."""
+        """Start to deliver data, including data that has already arrived."""
         await self._start_reading()
 
     def _note_close(self, kind: int, number: int, packet: SSHPacket) -> None:
@@ -156,15 +156,15 @@ class AsyncsshChannel:
 
     def request_terminal(self) -> None:
         """Request a pseudo-terminal."""
-        self._granted(self._driver.run(Timing.EXEC, self._channel.ask(b"pty-req", *_TERMINAL)))
+        self._require(self._driver.run(Timing.EXEC, self._channel.ask(b"pty-req", *_TERMINAL)))
 
     def start_shell(self) -> None:
         """Request the user's shell, and wait for the server's reply that it was started."""
-        self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"shell")))
+        self._require(self._driver.run(Timing.EXEC, self._channel.start(b"shell")))
 
     def execute(self, command: str) -> None:
         """Request the command, and wait for the server's reply that it was started."""
-        self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
+        self._require(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, pass each piece of stdout to `take`, and close the channel."""
@@ -192,7 +192,7 @@ class AsyncsshChannel:
         status, signal = self._channel.get_exit_status(), self._channel.get_exit_signal()
         return CommandEnd(exit_code=status, signal=signal[0] if signal else "", stderr=self._inbox.stderr)
 
-    def _granted(self, granted: object) -> None:
+    def _require(self, granted: object) -> None:
         if not granted:
             self._driver.check(Timing.EXEC)
             raise StepFailure(Outcome.EXEC_REJECTED, "the server refused the request")

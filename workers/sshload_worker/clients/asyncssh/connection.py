@@ -21,7 +21,7 @@ from sshload_worker.outcomes import StepFailure
 
 _WINDOW_BYTES = 2_097_152  # asyncssh's own defaults
 _PACKET_BYTES = 32_768
-_NOWHERE = (String("127.0.0.1"), UInt32(0))  # where a forwarded connection comes from
+_ORIGIN = (String("127.0.0.1"), UInt32(0))  # the originator's address that the server is told (RFC 4254 section 7.2)
 
 
 class AsyncsshConnection:
@@ -64,7 +64,7 @@ class AsyncsshConnection:
             self._driver.call(Timing.KEX, self._tunnel.hand_over, self._protocol)
         else:
             self._is_handed_over = True
-            self._driver.run(Timing.KEX, self._handed_over(self._descriptor.socket))
+            self._driver.run(Timing.KEX, self._hand_over(self._descriptor.socket))
         self._protocol.milestones.keys_exchanged.wait()
         self._driver.check(Timing.KEX)
 
@@ -104,11 +104,11 @@ class AsyncsshConnection:
 
     def open_forward(self, host: str, port: int) -> AsyncsshChannel:
         """Open a channel that the server forwards to `host` and `port`."""
-        return self._channel(b"direct-tcpip", String(host), UInt32(port), *_NOWHERE)
+        return self._channel(b"direct-tcpip", String(host), UInt32(port), *_ORIGIN)
 
     def open_tunnel(self, tunnel: Tunnel, host: str, port: int) -> None:
-        """Open a channel to a server behind this one, whose bytes `tunnel` takes."""
-        target = (String(host), UInt32(port), *_NOWHERE)
+        """Open a channel to a server behind this one; `tunnel` receives its data."""
+        target = (String(host), UInt32(port), *_ORIGIN)
         self._driver.run(Timing.CHANNEL_OPEN, self._opened(tunnel, b"direct-tcpip", *target))
 
     def open_sftp(self) -> AsyncsshSftp:
@@ -127,7 +127,7 @@ class AsyncsshConnection:
     def close(self) -> None:
         """End the connection immediately. Never waits."""
         if self._descriptor is not None and not self._is_handed_over:
-            self._descriptor.shut_down()  # else asyncssh does, to whom it belongs by then
+            self._descriptor.shut_down()  # once handed over, asyncssh closes it
         self._loop.post(self._protocol.close)
         if self._jump is not None:
             self._jump.close()
@@ -137,7 +137,7 @@ class AsyncsshConnection:
         channel = self._driver.run(Timing.CHANNEL_OPEN, self._opened(inbox, kind, *arguments))
         return AsyncsshChannel(self._driver, channel, inbox)
 
-    async def _handed_over(self, connected: Any) -> None:
+    async def _hand_over(self, connected: Any) -> None:
         await self._loop.asyncio.create_connection(lambda: self._protocol, sock=connected)
 
     async def _sftp(self) -> SFTPClient:

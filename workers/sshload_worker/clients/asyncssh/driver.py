@@ -1,8 +1,8 @@
 """Driver: the calls of one connection on the process's asyncio loop. Their errors become outcomes.
 
-One greenlet runs the loop, and the others hand it what it is to do. Its selector waits by gevent, so that the loop
-waits as any greenlet does. All of it is one thread: what the loop does is never interrupted by another greenlet, and a
-greenlet that waits for the loop lets it run.
+One greenlet runs the loop, and the others pass it calls. The loop's selector waits through gevent, so the loop waits
+like any greenlet. All of them run in one thread: no other greenlet interrupts a call on the loop, and a greenlet that
+waits for the loop lets it run.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
     misc.ConnectionLost: Outcome.DISCONNECTED,
     OSError: Outcome.DISCONNECTED,
 }
-"""The outcomes of errors that are the same in each step, subclasses included."""
+"""The outcomes of errors, including subclasses, that are the same in each step."""
 
 OTHER_LIBRARY_ERRORS = {
     Timing.KEX: Outcome.KEX_FAILED,
@@ -58,7 +58,7 @@ class EventLoop:
         def called() -> None:
             try:
                 result.set(function(*arguments))
-            except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+            except Exception as error:  # noqa: BLE001 - it is raised in the caller
                 result.set_exception(error)
 
         self.asyncio.call_soon_threadsafe(called)
@@ -71,17 +71,17 @@ class EventLoop:
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop, wait for its end, and return its result or raise its error.
 
-        Where the waiting greenlet is interrupted, the coroutine is cancelled.
+        If the waiting greenlet is interrupted, the coroutine is cancelled.
         """
         result: AsyncResult[T] = AsyncResult()
         tasks: list[asyncio.Task[T]] = []
 
         def begin() -> None:
             tasks.append(self.asyncio.create_task(coroutine))
-            tasks[0].add_done_callback(lambda task: _hand_over(task, result))
+            tasks[0].add_done_callback(lambda task: _set_result(task, result))
 
         def cancel() -> None:
-            tasks[0].cancel()  # which is there by now, because the loop begins first
+            tasks[0].cancel()  # it exists by now, because the loop calls `begin` first
 
         self.asyncio.call_soon_threadsafe(begin)
         try:
@@ -92,12 +92,12 @@ class EventLoop:
 
 
 def _log_unexpected(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log errors that no caller awaits, but not those of requests for a cut-off file, which asyncssh abandons."""
+    """Log errors that no caller awaits, except those of requests that asyncssh abandons when a file is interrupted."""
     if not isinstance(context.get("exception"), (SFTPError, DisconnectError, OSError)):
         loop.default_exception_handler(context)
 
 
-def _hand_over(task: "asyncio.Task[Any]", result: "AsyncResult[Any]") -> None:
+def _set_result(task: "asyncio.Task[Any]", result: "AsyncResult[Any]") -> None:
     if task.cancelled():
         result.set_exception(asyncio.CancelledError())
         return
@@ -110,14 +110,14 @@ def _hand_over(task: "asyncio.Task[Any]", result: "AsyncResult[Any]") -> None:
 
 @cache
 def event_loop() -> EventLoop:
-    """Return the loop of this process, started with the first call."""
+    """Return the loop of this process. The first call starts it."""
     return EventLoop()
 
 
 def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcome:
-    """Return the outcome of a step in which asyncssh raised an error; `lost` where the connection has ended since.
+    """Return the outcome of a step in which asyncssh raised an error; `lost` if the connection has ended since.
 
-    After authentication, asyncssh's errors about channels on a connection that has ended say only that it has.
+    After authentication, asyncssh's errors about channels of a connection that has ended say only that it has ended.
     """
     for kind in type(error).__mro__:
         if kind in LIBRARY_ERRORS:
@@ -125,39 +125,39 @@ def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcom
     if lost and step not in (Timing.KEX, Timing.AUTH):
         return Outcome.DISCONNECTED
     if isinstance(error, misc.ChannelOpenError) and error.code == OPEN_REQUEST_SESSION_FAILED:
-        return Outcome.EXEC_REJECTED  # the channel was opened, and what was to run on it refused
+        return Outcome.EXEC_REJECTED  # the channel was opened, and the request for a program refused
     return OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
 
 
 def error_text(error: BaseException) -> str:
-    """Return the text of an error without its arguments."""
+    """Return the text of an error, or only its type if that is unknown."""
     known = isinstance(error, (misc.Error, OSError))
     return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__
 
 
 class Driver:
-    """One connection's protocol, and the loop that it lives in."""
+    """One connection's protocol, and the loop that runs it."""
 
     def __init__(self, loop: EventLoop, protocol: Protocol) -> None:
         self.loop = loop
         self.protocol = protocol
 
     def run(self, step: Timing, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop and return its result; raises StepFailure where it fails in `step`."""
+        """Run a coroutine on the loop and return its result; raises StepFailure if it fails in `step`."""
         try:
             return self.loop.run(coroutine)
-        except Exception as error:  # noqa: BLE001 - whatever a server made asyncssh stumble over
+        except Exception as error:  # noqa: BLE001 - any error that a server caused
             raise self._failure(step, error) from None
 
     def call(self, step: Timing, function: Callable[..., T], *arguments: object) -> T:
-        """Call a function on the loop and return its result; raises StepFailure where it fails in `step`."""
+        """Call a function on the loop and return its result; raises StepFailure if it fails in `step`."""
         try:
             return self.loop.call(function, *arguments)
-        except Exception as error:  # noqa: BLE001 - likewise
+        except Exception as error:  # noqa: BLE001 - any error that a server caused
             raise self._failure(step, error) from None
 
     def check(self, step: Timing) -> None:
-        """Raise StepFailure where the connection has ended, in `step` or before it."""
+        """Raise StepFailure if the connection has ended, in `step` or before it."""
         milestones = self.protocol.milestones
         if milestones.ended.is_set():
             raise self.lost() if milestones.error is None else self._failure(step, milestones.error)

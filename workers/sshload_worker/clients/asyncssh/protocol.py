@@ -1,7 +1,7 @@
 """asyncssh's connection, over TCP or inside a channel of a jump host.
 
-It is halted between its key exchange and its authentication, so that they are timed apart. One inside a channel is
-first read for its banner, then handed to asyncssh.
+It stops between key exchange and authentication, so that they are timed separately. From a channel, the banner is read
+first, and then the channel is handed over to asyncssh.
 """
 
 import socket
@@ -20,32 +20,32 @@ from sshload_worker.login.login import Login
 
 
 class _Owner(asyncssh.SSHClient):
-    """asyncssh's callbacks about a connection, and for the user's answers."""
+    """asyncssh's callbacks for the events of a connection, and for the user's answers."""
 
     def __init__(self, login: Login, milestones: "Milestones") -> None:
         self._password: str | None = login.credentials.password
         self._milestones = milestones
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note the end of the connection."""
+        """Record the end of the connection."""
         self._milestones.end(exc)
 
     def auth_completed(self) -> None:
-        """Note that the login is done."""
+        """Record that the login is complete."""
         self._milestones.authenticated.set()
 
     def kbdint_auth_requested(self) -> str | None:
-        """Take part in keyboard-interactive authentication, once."""
+        """Accept keyboard-interactive authentication, once."""
         return None if self._password is None else ""
 
     def kbdint_challenge_received(
         self,
         name: str,  # noqa: ARG002 - asyncssh's signature
-        instructions: str,  # noqa: ARG002 - likewise
-        lang: str,  # noqa: ARG002 - likewise
+        instructions: str,  # noqa: ARG002 - asyncssh's signature
+        lang: str,  # noqa: ARG002 - asyncssh's signature
         prompts: Sequence[tuple[str, bool]],
     ) -> list[str] | None:
-        """Answer every question with the password."""
+        """Answer every prompt with the password."""
         password = self._password or ""
         if prompts:
             self._password = None
@@ -53,7 +53,7 @@ class _Owner(asyncssh.SSHClient):
 
 
 class Milestones:
-    """The milestones of a connection. Its end sets all of them, so that every waiting greenlet wakes."""
+    """The milestones of a connection. The end of the connection sets all of them, so that every waiter wakes."""
 
     def __init__(self) -> None:
         self.keys_exchanged = Event()
@@ -63,17 +63,17 @@ class Milestones:
         self.disconnect_text = ""
 
     def end(self, error: Exception | None) -> None:
-        """Note the end, and why, unless that is known already."""
+        """Record the end, and its error unless one is known already."""
         self.error = self.error or error
         for milestone in (self.ended, self.keys_exchanged, self.authenticated):
             milestone.set()
 
 
 class Protocol(SSHClientConnection):
-    """One connection's protocol. It asks for authentication only once `log_in` is called."""
+    """One connection's protocol. It requests authentication only when `log_in` is called."""
 
     descriptor: object = None
-    """The owner of the socket's number, kept until asyncssh has released it."""
+    """The owner of the socket's file descriptor, kept until asyncssh has released it."""
 
     def __init__(self, loop: Any, options: Any, login: Login) -> None:
         self.milestones = Milestones()
@@ -81,12 +81,12 @@ class Protocol(SSHClientConnection):
         super().__init__(loop, options)
         self._login = login
         self._quick_ack = login.client.quick_ack
-        self._asked_for_service = b""
+        self._requested_service = b""
         self.kex_name = ""
 
     @property
     def host_key_name(self) -> str:
-        """The host key algorithm that both sides agreed on (RFC 4253 section 7.1)."""
+        """The negotiated host key algorithm (RFC 4253 section 7.1)."""
         offer = SSHPacket(self._server_kexinit)
         offer.get_bytes(17)  # the message's number, and the cookie
         offer.get_namelist()
@@ -95,7 +95,7 @@ class Protocol(SSHClientConnection):
         return str(agreed, "ascii")
 
     def data_received(self, data: bytes, datatype: int | None = None) -> None:
-        """Process data, and have the next answer acknowledged at once where quickAck is set."""
+        """Process data, and have the next data acknowledged immediately if quickAck is set."""
         super().data_received(data, datatype)
         if self._quick_ack and self._transport is not None:
             connection = self._transport.get_extra_info("socket")
@@ -108,15 +108,15 @@ class Protocol(SSHClientConnection):
         super().send_newkeys(k, h)
 
     def send_service_request(self, service: bytes) -> None:
-        """Put off the first request until `log_in`."""
-        self._asked_for_service = service
+        """Postpone the first request until `log_in`."""
+        self._requested_service = service
 
     def log_in(self) -> None:
-        """Ask for authentication."""
-        super().send_service_request(self._asked_for_service)
+        """Request authentication."""
+        super().send_service_request(self._requested_service)
 
     def validate_server_host_key(self, key_data: bytes) -> SSHKey:
-        """Return the server's key where it is a known one."""
+        """Return the server's key; raises HostKeyNotVerifiable if it is not a known one."""
         refusal = self._login.host_keys.refusal(key_data)
         if refusal:
             raise HostKeyNotVerifiable(refusal)
@@ -126,14 +126,14 @@ class Protocol(SSHClientConnection):
             return decode_ssh_public_key(key_data)
 
     async def send_keepalive(self) -> None:
-        """Send a request that no server grants, and wait for its answer."""
+        """Send a request that no server grants, and wait for the reply."""
         await self._make_global_request(b"keepalive@openssh.com")
 
     async def _note_offer(self, kind: int, number: int, packet: SSHPacket) -> None:
         try:
             await super()._process_kexinit(kind, number, packet)
         except KeyExchangeFailed as error:
-            self.milestones.error = error  # the server has seen it too, and asyncssh may hear it close before
+            self.milestones.error = error  # the server fails too, and asyncssh may see its close first
             raise
 
     def _note_new_keys(self, kind: int, number: int, packet: SSHPacket) -> None:
@@ -155,22 +155,22 @@ class Protocol(SSHClientConnection):
 
 
 class Tunnel:
-    """asyncssh's session on one side, and the source of a banner on the other (clients.tcp.PeekableConnection)."""
+    """A channel of a jump host, read for the banner (clients.tcp.PeekableConnection), then handed over to asyncssh."""
 
     def __init__(self) -> None:
         self._channel: Any = None
         self._protocol: Protocol | None = None
         self._ahead = b""
         self._ended = False
-        self._news = Event()
+        self._changed = Event()
 
     @property
     def socket(self) -> "Tunnel":
-        """Return the side to peek at: this tunnel itself."""
+        """Return what `await_banner` peeks at: this tunnel itself."""
         return self
 
     def recv(self, count: int, flags: int = 0) -> bytes:
-        """Return at most so many bytes, none at the end; raises BlockingIOError where there is nothing yet."""
+        """Return at most `count` bytes, none at the end; raises BlockingIOError if there are none yet."""
         if not self._ahead and not self._ended:
             raise BlockingIOError
         taken = self._ahead[:count]
@@ -180,15 +180,15 @@ class Tunnel:
 
     def wait_readable(self) -> None:
         """Wait until there is something to read."""
-        self._news.clear()
-        self._news.wait()
+        self._changed.clear()
+        self._changed.wait()
 
     def peer_has_closed(self) -> bool:
         """Return whether the server has sent its last byte."""
         return self._ended
 
     def hand_over(self, protocol: Protocol) -> None:
-        """Hand all data to `protocol`, that which has already come included; to be called by the loop."""
+        """Pass all data to `protocol`, including data that has already arrived; must be called on the loop."""
         self._protocol = protocol
         protocol.connection_made(self._channel)
         if self._ahead:
@@ -202,32 +202,32 @@ class Tunnel:
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """Pass data on."""
-        del datatype  # such channels have one kind
+        del datatype  # such channels have only one type of data
         if self._protocol is None:
             self._ahead += data
-            self._news.set()
+            self._changed.set()
         else:
             self._protocol.data_received(data)
 
     def eof_received(self) -> bool:
-        """Note that no more comes."""
+        """Record the end of the data."""
         self._end()
         if self._protocol is not None:
             self._protocol.eof_received()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note the channel's end."""
+        """Record the end of the channel."""
         self._end()
         if self._protocol is not None:
             self._protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Do nothing: asyncssh's connections write however much waits."""
+        """Do nothing: asyncssh's connections write however much is queued."""
 
     def resume_writing(self) -> None:
-        """Do nothing, likewise."""
+        """Do nothing, for the same reason."""
 
     def _end(self) -> None:
         self._ended = True
-        self._news.set()
+        self._changed.set()

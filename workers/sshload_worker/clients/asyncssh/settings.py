@@ -1,4 +1,4 @@
-"""The settings of a Client that asyncssh supports, and the options and keys that pass them to it."""
+"""The settings of a Client that asyncssh supports, and the options and keys that are passed to it."""
 
 from functools import lru_cache
 from typing import Any
@@ -42,14 +42,14 @@ def check_client(client: Client) -> None:
     check_range(client, "packet_bytes", 1, _LARGEST_BYTES)
     if client.read_buffer_bytes is not None:
         refuse_setting(
-            "read_buffer_bytes", Library.ASYNCSSH, "hands on each packet as it comes, and has no such setting"
+            "read_buffer_bytes", Library.ASYNCSSH, "passes on each packet as it arrives, and has no such setting"
         )
     if client.control_master:
-        refuse_setting("control_master", Library.ASYNCSSH, "has no such thing")
+        refuse_setting("control_master", Library.ASYNCSSH, "has no such setting")
 
 
 def connection_options(login: Login) -> Any:
-    """Return the options of one connection, which look at nothing of the process's user; raises StepFailure."""
+    """Return the options of one connection, which use no files or settings of the user; raises StepFailure."""
     client, credentials = login.client, login.credentials
     method = _METHODS.get(credentials.auth, "publickey")
     options = asyncssh.SSHClientConnectionOptions(
@@ -76,7 +76,7 @@ def connection_options(login: Login) -> Any:
         compression_algs=["zlib@openssh.com", "none"] if client.compression else ["none"],
         **_preferences(login),
     )
-    # Set behind its back, because asyncssh would look for more keys in the user's home directory.
+    # Set afterwards, because asyncssh would otherwise look for more keys in the user's home directory.
     if credentials.auth is Auth.AGENT:
         options.agent_path = credentials.agent_socket
     else:
@@ -102,13 +102,13 @@ def _preferences(login: Login) -> dict[str, object]:
 
 
 class _KeyPair(SSHLocalKeyPair):
-    """asyncssh's pair, whose RSA certificates are named by the signature's kind, as servers of today want it.
+    """asyncssh's key pair, with RSA certificates named by the signature algorithm, as current servers require.
 
-    asyncssh itself begins with the name of old, and comes to this one only where it has another key besides.
+    asyncssh itself starts with the old name, and uses this one only if it has another key as well.
     """
 
     def set_sig_algorithm(self, sig_algorithm: bytes) -> None:
-        """Set the kind of signature."""
+        """Set the signature algorithm."""
         super().set_sig_algorithm(sig_algorithm)
         if self.algorithm == b"ssh-rsa" + _CERTIFICATE and self.sig_algorithm != b"ssh-rsa":
             self.algorithm = self.sig_algorithm + _CERTIFICATE
@@ -124,6 +124,6 @@ def _parsed(private: bytes, certificate: bytes) -> tuple[Any, Any]:
 
 
 def key_pair(private: bytes, certificate: bytes) -> _KeyPair:
-    """Return a key, with its certificate where that is not empty; raises StepFailure where asyncssh cannot read it."""
+    """Return a key, with its certificate unless that is empty; raises StepFailure if asyncssh cannot read it."""
     key, parsed_certificate = _parsed(private, certificate)
-    return _KeyPair(key, None, parsed_certificate, None)  # each its own: a connection chooses its signature's kind
+    return _KeyPair(key, None, parsed_certificate, None)  # one per connection, which sets its signature algorithm

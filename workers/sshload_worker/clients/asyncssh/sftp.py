@@ -1,4 +1,4 @@
-"""SFTP by asyncssh: each read and write is split into requests that are under way at once."""
+"""SFTP by asyncssh: each read and write is split into requests that are in progress at once."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,7 +31,7 @@ class AsyncsshFile:
         return piece
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`, and wait for the server's word on it."""
+        """Send all of `data`, and wait for the server's replies."""
         for piece in split_into_pieces(data, self._write_bytes):
             self._driver.run(Timing.WRITE, self._file.write(piece))
 

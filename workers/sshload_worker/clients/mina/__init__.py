@@ -1,8 +1,8 @@
 """Apache MINA SSHD in a Java program beside the worker, as a client that is written in another language.
 
-The Java program (workers/mina-sshd) has a thread for each connection and each command, as a Java client has. It is
-asked over Unix sockets. What that takes for each part of a login, a command or a piece of a file is part of what is
-timed.
+The Java program (workers/mina-sshd) has a thread for each connection and each command, like a Java client. The worker
+sends it requests over Unix sockets. The time that this takes, for each part of a login, each command and each piece of
+a file, is part of the measured time.
 """
 
 from sshload_worker.clients.interface import Connection
@@ -15,7 +15,7 @@ __all__ = ["check_client", "new_connection", "prepare"]
 
 
 def prepare() -> None:
-    """Start the Java program; raises UnsupportedSettingError where there is none."""
+    """Start the Java program; raises UnsupportedSettingError if there is none."""
     virtual_machine()
 
 

@@ -1,4 +1,4 @@
-"""One SSH connection by MINA SSHD (clients.interface.Connection), of which the Java program has all but the waiting."""
+"""One SSH connection by MINA SSHD (clients.interface.Connection): the Java program does everything but the waiting."""
 
 import errno
 import os
@@ -21,12 +21,12 @@ _ERRNOS = {os.strerror(number): number for number in errno.errorcode}
 
 
 class MinaConnection:
-    """One connection. Commands and SFTP are conversations of their own, so several greenlets may have some each."""
+    """One connection. Each command and SFTP subsystem is a conversation of its own, so greenlets can share it."""
 
     times_parts = False
 
     def __init__(self, login: Login) -> None:
-        """Prepare it; raises OSError where the worker has no file left."""
+        """Prepare it; raises OSError if the process has no file descriptor left."""
         self._login = login
         self._talk = virtual_machine().conversation()
         self._others: list[Conversation] = []
@@ -98,8 +98,8 @@ class MinaConnection:
         self._talk.ask(Request.KEEP_ALIVE)
 
     def open_channel(self) -> "MinaCommand":
-        """Return a channel, which is opened with its command."""
-        return MinaCommand(self._converse(), self._number)
+        """Return a channel, which is opened when its command is run."""
+        return MinaCommand(self._new_conversation(), self._number)
 
     def open_forward(self, host: str, port: int) -> Channel:
         """Fail: not supported."""
@@ -108,7 +108,7 @@ class MinaConnection:
 
     def open_sftp(self) -> MinaSftp:
         """Open a channel with the SFTP subsystem."""
-        talk = self._converse()
+        talk = self._new_conversation()
         talk.ask(Request.SFTP, self._number)
         return MinaSftp(talk, self._login.client)
 
@@ -128,7 +128,7 @@ class MinaConnection:
             talk.close()
         self._others.clear()
 
-    def _converse(self) -> Conversation:
+    def _new_conversation(self) -> Conversation:
         self._others = [talk for talk in self._others if not talk.is_closed]
         talk = virtual_machine().conversation()
         self._others.append(talk)
@@ -136,14 +136,14 @@ class MinaConnection:
 
 
 class MinaCommand:
-    """One command on a channel of its own (clients.interface.SessionChannel), of which only `run` is there."""
+    """One command on its own channel (clients.interface.SessionChannel); only `run` and `close` are supported."""
 
     def __init__(self, talk: Conversation, connection: int) -> None:
         self._talk = talk
         self._connection = connection
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Execute a command, hand each piece of its output to `take`, and close the channel at the output's end."""
+        """Execute a command, pass each piece of its output to `take`, and close the channel at the output's end."""
         self._talk.send(Request.RUN, self._connection, command)
         answer = self._talk.answer()
         while answer.is_data:
@@ -182,7 +182,7 @@ class MinaCommand:
         _refuse()
 
     def close(self) -> CommandEnd:
-        """End the channel, whatever state it is in."""
+        """End the channel, in whatever state it is."""
         self._talk.close()
         return CommandEnd(exit_code=None, signal="", stderr=b"")
 

@@ -1,7 +1,7 @@
-"""What is asked of the program beside the worker that speaks MINA SSHD, and what it answers (workers/mina-sshd).
+"""Requests to the Java program beside the worker that uses MINA SSHD, and its answers (workers/mina-sshd).
 
-Each conversation is a Unix socket of its own, and one greenlet's at a time: so that a greenlet that is cut off cuts off
-what it waited for, and nothing else.
+Each conversation is a separate Unix socket, used by one greenlet at a time: so a greenlet that is interrupted
+interrupts only the request that it waited for.
 """
 
 import struct
@@ -34,7 +34,7 @@ Field = bytes | str | int
 
 @unique
 class Request(IntEnum):
-    """What can be asked."""
+    """The number of each request."""
 
     KNOWN = 0
     CONNECT = 1
@@ -65,21 +65,21 @@ class _How(IntEnum):
 
 
 @dataclass(slots=True)
-class Refusal(Exception):  # noqa: N818 - what the other side says, before it is anybody's failure
-    """What the program says of a request that failed: a kind, and a text."""
+class Refusal(Exception):  # noqa: N818 - what the program reports, before it becomes a failure
+    """What the program reports for a failed request: a kind, and a text."""
 
     kind: str
     text: str
 
     def failure(self) -> StepFailure:
-        """Return the failure that this is, wherever it happened."""
+        """Return the failure for it, in whatever step it happened."""
         if self.kind.startswith(_SFTP):
             return status_failure(int(self.kind.removeprefix(_SFTP)), self.text)
         return StepFailure(_OUTCOMES.get(self.kind, Outcome.GENERATOR_FAULT), self.text)
 
 
 class Answer:
-    """The fields of an answer, taken in their order."""
+    """The fields of an answer, read in their order."""
 
     def __init__(self, fields: bytes, *, is_data: bool) -> None:
         self.is_data = is_data
@@ -87,19 +87,19 @@ class Answer:
 
     def number(self) -> int:
         """Return the next field, a number."""
-        (found,) = _NUMBER.unpack(self._taken(_NUMBER.size))
+        (found,) = _NUMBER.unpack(self._take(_NUMBER.size))
         return int(found)
 
     def data(self) -> bytes:
         """Return the next field, bytes."""
-        (length,) = _LENGTH.unpack(self._taken(_LENGTH.size))
-        return self._taken(length)
+        (length,) = _LENGTH.unpack(self._take(_LENGTH.size))
+        return self._take(length)
 
     def text(self) -> str:
         """Return the next field, a text."""
         return self.data().decode("utf-8", "replace")
 
-    def _taken(self, count: int) -> bytes:
+    def _take(self, count: int) -> bytes:
         taken, self._fields = self._fields[:count].tobytes(), self._fields[count:]
         return taken
 
@@ -108,7 +108,7 @@ class Conversation:
     """One conversation with the program that listens at `path`."""
 
     def __init__(self, path: str) -> None:
-        """Begin it; raises OSError where there is no file for it, or no program."""
+        """Begin it; raises OSError if there is no file descriptor left for it, or no program."""
         self.is_closed = False
         self._socket = socket.socket(socket.AF_UNIX)
         try:
@@ -118,12 +118,12 @@ class Conversation:
             raise
 
     def ask(self, request: Request, *fields: Field) -> Answer:
-        """Ask, and return the answer; raises StepFailure where that says so."""
+        """Send a request, and return the answer; raises StepFailure if the request failed."""
         self.send(request, *fields)
         return self.answer()
 
     def send(self, request: Request, *fields: Field) -> None:
-        """Ask without a wait for the answer; raises StepFailure where the program has ended the conversation."""
+        """Send a request without waiting for the answer; raises StepFailure if the conversation has ended."""
         words = [bytes([request])]
         for field in fields:
             if isinstance(field, int):
@@ -138,25 +138,25 @@ class Conversation:
             raise _ended() from None
 
     def answer(self) -> Answer:
-        """Return the next answer; raises Refusal's failure where that says so, and StepFailure at the end of all."""
+        """Return the next answer; raises StepFailure if the request failed, or the conversation has ended."""
         try:
             return self.refusable_answer()
         except Refusal as refusal:
             raise refusal.failure() from None
 
     def refusable_answer(self) -> Answer:
-        """Return the next answer; raises Refusal where that is one, and StepFailure at the end of all."""
-        (length,) = _LENGTH.unpack(self._received(_LENGTH.size))
+        """Return the next answer; raises Refusal if the request failed, StepFailure if the conversation has ended."""
+        (length,) = _LENGTH.unpack(self._receive(_LENGTH.size))
         if not 0 < length <= _MOST_BYTES:
-            raise StepFailure(Outcome.GENERATOR_FAULT, f"the mina-sshd driver answers with {length} bytes")
-        answered = self._received(length)
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"the mina-sshd driver sent an answer of {length} bytes")
+        answered = self._receive(length)
         how, answer = answered[0], Answer(answered[1:], is_data=answered[0] == _How.DATA)
         if how == _How.FAILED:
             raise Refusal(answer.text(), answer.text())
         return answer
 
     def has_ended(self) -> bool:
-        """Return whether the program has ended it, without a wait. There must be no answer that is yet to be taken."""
+        """Return whether the program has ended it, without waiting. No answer may be outstanding."""
         self._socket.setblocking(False)
         try:
             return not self._socket.recv(1, socket.MSG_PEEK)
@@ -168,13 +168,13 @@ class Conversation:
             self._socket.setblocking(True)
 
     def close(self) -> None:
-        """End it, with all that it was about. Never waits."""
+        """End it, with the connection, command or subsystem that it is for. Never waits."""
         self.is_closed = True
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _received(self, count: int) -> bytes:
+    def _receive(self, count: int) -> bytes:
         pieces = bytearray()
         while len(pieces) < count:
             try:

@@ -13,7 +13,7 @@ _WRITE_BYTES = 32_768
 
 
 class MinaSftp:
-    """The SFTP subsystem on a channel of its own, with one open file at a time."""
+    """The SFTP subsystem on its own channel, with one open file at a time."""
 
     def __init__(self, talk: Conversation, client: Client) -> None:
         self._talk = talk
@@ -74,7 +74,7 @@ class MinaFile:
         return self._talk.ask(Request.READ).data()
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`; that it is on the server is certain after `close`."""
+        """Send all of `data`. Only after `close` is it certain that the server has it."""
         self._talk.ask(Request.WRITE, data)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The Java program beside the worker, one for each worker process: where it is, its start and its end."""
+"""The Java program beside the worker, one for each worker process: how it is found, started and ended."""
 
 import atexit
 import subprocess
@@ -20,17 +20,17 @@ _WHERE_TO_GET_IT = (
 
 
 class VirtualMachine:
-    """The running program. `path` is the Unix socket at which it takes conversations."""
+    """The running program. `path` is the Unix socket on which it accepts conversations."""
 
     def __init__(self) -> None:
-        """Start it, and wait until it listens; raises UnsupportedSettingError where it cannot."""
+        """Start it, and wait until it listens; raises UnsupportedSettingError if that fails."""
         java = which("java")
         if java is None or not _LIBRARIES.is_dir():
             lacking = "a Java runtime" if java is None else "MINA SSHD"
             raise UnsupportedSettingError(
                 f"spec.client.library: this worker has no {lacking} for mina-sshd: {_WHERE_TO_GET_IT}"
             )
-        self._folder = tempfile.mkdtemp(prefix="sshload-")  # short, because the paths of sockets may not be long
+        self._folder = tempfile.mkdtemp(prefix="sshload-")  # short, because the length of socket paths is limited
         self.path = f"{self._folder}/driver"
         command = [java, "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError", "-cp", f"{_LIBRARIES}/*", _MAIN, self.path]
         self._process = subprocess.Popen(  # noqa: S603 - no part of the command is anybody's input
@@ -44,7 +44,7 @@ class VirtualMachine:
         add_program(self._process.pid)
 
     def conversation(self) -> Conversation:
-        """Return a new conversation; raises OSError where the worker has no file for it left."""
+        """Return a new conversation; raises OSError if the process has no file descriptor left."""
         return Conversation(self.path)
 
     def known(self) -> tuple[tuple[str, ...], ...]:
@@ -55,14 +55,14 @@ class VirtualMachine:
         return tuple(tuple(answer.text().split(",")) for _ in range(4))
 
     def end(self) -> None:
-        """End it, and wait for that."""
+        """End it, and wait until it has ended."""
         atexit.unregister(self.end)
-        self._process.communicate()  # closes its input, which ends it
+        self._process.communicate()  # closing its input ends it
         remove_program(self._process.pid)
         rmtree(self._folder, ignore_errors=True)
 
 
 @cache
 def virtual_machine() -> VirtualMachine:
-    """Return the program of this process, started with the first call."""
+    """Return the Java program of this process. The first call starts it."""
     return VirtualMachine()
