@@ -135,7 +135,7 @@ def test_a_status_without_the_words_of_a_gateway_is_that_of_a_proxy_before_it(
 ) -> None:
     done = run_against(tmp_path, Reply(status, body))
     assert (done.outcome, done.failed_step) == (Outcome.PROXY_ERROR, "command")
-    assert done.message == f"status {status} of something before the gateway: it has no kind"
+    assert done.message == f"status {status} from a proxy, not from the gateway: it has no kind"
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def look(endpoint: GatewayEndpoint) -> tuple[Outcome | None, str] | None:
         (Reply(401, {"kind": "token", "detail": "expired"}), (Outcome.AUTH_REJECTED, "status 401, token: expired")),
         (
             Reply(body={"credentials": "none"}),
-            (Outcome.BAD_ANSWER, "the answer is not that of a gateway: credentials is no list of them"),
+            (Outcome.BAD_ANSWER, "the answer is not that of a gateway: credentials is not a list of objects"),
         ),
     ],
 )

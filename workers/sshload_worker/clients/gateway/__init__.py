@@ -1,1 +1,1 @@
-"""A gateway in place of an SSH server: commands and directory listings over HTTP, measured as those over SSH are."""
+"""A gateway in place of an SSH server: commands and directory listings over HTTP, measured like those over SSH."""

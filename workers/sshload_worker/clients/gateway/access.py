@@ -1,4 +1,4 @@
-"""GatewayAccess: all that calls of a gateway need, settled once before the start, its token read from a file."""
+"""GatewayAccess: what requests to a gateway need, prepared once before the start. The token is read from a file."""
 
 import ssl
 from collections.abc import Iterator
@@ -18,10 +18,7 @@ _TOKEN_LIMIT_CHARACTERS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class GatewayAccess:
-    """One gateway and how to call it. Its `addresses` are taken in turns; `tls` is None where its URL is http.
-
-    `api` is the path of the API, `authority` what requests call the host by.
-    """
+    """One gateway and how to call it. Its `addresses` are used in turn; `tls` is None if its URL is http."""
 
     endpoint: GatewayEndpoint
     addresses: Iterator[Address]
@@ -31,18 +28,18 @@ class GatewayAccess:
 
     @property
     def api(self) -> str:
-        """The path below which the API is."""
+        """The path prefix of the API."""
         return f"{self.endpoint.path}/sshapi/v2"
 
     @property
     def authority(self) -> str:
-        """The host and port, as a request names them."""
+        """The host and port as in the Host header of a request."""
         host = self.endpoint.host
         return f"[{host}]:{self.endpoint.port}" if ":" in host else f"{host}:{self.endpoint.port}"
 
 
 def prepare_access(endpoint: GatewayEndpoint, addresses: tuple[Address, ...], client: Client) -> GatewayAccess:
-    """Return how to call a gateway at these addresses; raises GeneratorFaultError where a file is not in order."""
+    """Return how to call a gateway at these addresses; raises GeneratorFaultError if a file cannot be used."""
     return GatewayAccess(endpoint, cycle(addresses), _tls_context(endpoint), client, _read_token(endpoint))
 
 

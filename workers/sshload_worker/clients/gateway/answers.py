@@ -1,7 +1,8 @@
-"""What a gateway's answers say (docs/reference/gateway.md): commands, pages of a directory, problems.
+"""Reads a gateway's answers (docs/reference/gateway.md): commands, pages of a directory, problems.
 
-A gateway may say anything. Each answer is read strictly, and what it says of times is held against the time that the
-whole answer took: no part of it can have taken longer. Only a login may, which can have begun for an earlier request.
+A gateway may send anything. Each answer is parsed strictly, and the times that it reports are compared with the time
+that the whole answer took: no part can have taken longer. Only a login can, because it may have begun for an earlier
+request.
 """
 
 import base64
@@ -26,11 +27,11 @@ _BY_STATUS = {
     504: Outcome.GATEWAY_TIMEOUT,
 }
 _OF_PROXIES_TOO = frozenset({502, 503, 504})
-"""Statuses by which a proxy answers in place of the gateway. A gateway gives a `kind` with each of them."""
+"""Statuses that a proxy may send in place of the gateway. A gateway sends a `kind` with each of them."""
 _SERVER_ERRORS = 500
 _CUT_OFF = {
-    "timeout": (Outcome.COMMAND_TIMEOUT, "the gateway ended the command, which ran too long"),
-    "output-limit": (Outcome.OUTPUT_LIMIT, "the gateway ended the command, whose output was too long"),
+    "timeout": (Outcome.COMMAND_TIMEOUT, "the gateway ended the command, because it ran too long"),
+    "output-limit": (Outcome.OUTPUT_LIMIT, "the gateway ended the command, because its output was too long"),
     "connection-lost": (Outcome.CONNECTION_LOST, "the gateway lost its SSH connection while the command ran"),
 }
 _MOST_EXIT_CODE = 2**32 - 1
@@ -40,15 +41,15 @@ _CLOCKS_DIFFER = 1.001
 _CLOCK_STEP_NS = 1_000_000
 _LONGEST_CURSOR = 1_400
 _MOST_VALUES = 300_000
-"""How many values the JSON of an answer may have, each of which takes many times its text's memory.
+"""How many values the JSON of an answer may have: each takes many times the memory of its text.
 
-Commas in texts count too: a page has at most 1,000 names of 255 characters.
+Commas in strings count as values: a page has at most 1,000 names of 255 characters.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """A command that ended by itself: its end, its output, and what the gateway says that its parts took."""
+    """A command that ended by itself: its end, its output, and the durations of its parts that the gateway reports."""
 
     end: CommandEnd
     stdout: bytes
@@ -57,14 +58,14 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a directory: how many entries it has, and where the next one begins, empty on the last one."""
+    """A page of a directory: the number of its entries, and the cursor of the next page, empty on the last page."""
 
     entries: int
     after: str
 
 
 def read_command(answer: Answer) -> CommandAnswer:
-    """Return how a command ended; raises StepFailure where the gateway did not run it to its end, or says nonsense."""
+    """Return how a command ended; raises StepFailure if it was not run to its end, or the answer is invalid."""
     said = _read_object(answer)
     outcome = _text(said, "outcome")
     stdout, stderr = (_output(said, name) for name in ("stdout", "stderr"))
@@ -72,27 +73,27 @@ def read_command(answer: Answer) -> CommandAnswer:
         kind, message = _CUT_OFF[outcome]
         raise StepFailure(kind, message)
     end = CommandEnd(*_end(said, outcome), stderr)
-    return CommandAnswer(end, stdout, _told(said, answer.took_ns))
+    return CommandAnswer(end, stdout, _reported_durations(said, answer.took_ns))
 
 
 def read_page(answer: Answer, most_entries: int) -> Page:
-    """Return what a page has; raises StepFailure where there is none, or the gateway says nonsense."""
+    """Return a page; raises StepFailure if there is none, or the answer is invalid."""
     said = _read_object(answer)
     entries, after = said.get("entries"), said.get("next")
     if not isinstance(entries, list) or len(entries) > most_entries:
-        _refuse(f"entries is no list of at most {most_entries}")
+        _refuse(f"entries is not a list of at most {most_entries}")
     if after is None:
         return Page(len(entries), "")
     if not isinstance(after, str) or not after or len(after) > _LONGEST_CURSOR or not entries:
-        _refuse("next is no place after an entry")
+        _refuse("next is not a valid cursor")
     return Page(len(entries), after)
 
 
 def read_names(answer: Answer) -> frozenset[str]:
-    """Return the names of the caller's credentials; raises StepFailure where there are none."""
+    """Return the names of the caller's credentials; raises StepFailure if the answer has none."""
     listed = _read_object(answer).get("credentials")
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        _refuse("credentials is no list of them")
+        _refuse("credentials is not a list of objects")
     return frozenset(_text(one, "name") for one in listed)
 
 
@@ -102,12 +103,12 @@ def _read_object(answer: Answer) -> dict[str, Any]:
         raise _problem(answer)
     said = _parsed(answer.body)
     if not isinstance(said, dict):
-        _refuse("it is no JSON object")
+        _refuse("it is not a JSON object")
     return said
 
 
 def _parsed(body: bytes) -> Any:
-    """Return what a JSON text says, None for what is none, or has too many values."""
+    """Return the value of a JSON text, or None if it is not JSON or has too many values."""
     if sum(map(body.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         return None
     try:
@@ -124,7 +125,7 @@ def _problem(answer: Answer) -> StepFailure:
     later = f" (Retry-After: {_printable(answer.retry_after)})" if answer.retry_after else ""
     status = f"status {answer.status}{later}"
     if answer.status in _OF_PROXIES_TOO and not any(words[:1]):
-        return StepFailure(Outcome.PROXY_ERROR, f"{status} of something before the gateway: it has no kind")
+        return StepFailure(Outcome.PROXY_ERROR, f"{status} from a proxy, not from the gateway: it has no kind")
     text = ": ".join(filter(None, words))
     return StepFailure(_BY_STATUS.get(answer.status, other), status + (f", {text}" if text else ""))
 
@@ -140,24 +141,24 @@ def _end(said: Mapping[str, Any], outcome: str) -> tuple[int | None, str]:
     if outcome == "signalled":
         return None, _printable(_text(said, "signal"))[:40]
     if outcome != "exited":
-        _refuse("outcome is none that a command can have")
+        _refuse("outcome is unknown")
     if code is not None and (type(code) is not int or not 0 <= code <= _MOST_EXIT_CODE):
-        _refuse("exitCode is no exit code")
+        _refuse("exitCode is not an exit code")
     return code, ""
 
 
 def _output(said: Mapping[str, Any], name: str) -> bytes:
     text = _text(said, name)
     if said.get("encoding") != "base64":
-        _refuse("encoding is not base64, which was asked for")
+        _refuse("encoding is not base64, as requested")
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        _refuse(f"{name} is no base64")
+        _refuse(f"{name} is not base64")
 
 
-def _told(said: Mapping[str, Any], took_ns: int) -> dict[Timing, int]:
-    """Return the times of the parts. A wait and a command do not overlap."""
+def _reported_durations(said: Mapping[str, Any], took_ns: int) -> dict[Timing, int]:
+    """Return the durations of the parts. A wait and a command do not overlap."""
     timings = said.get("timings")
     if not isinstance(timings, dict):
         _refuse("it has no timings")
@@ -173,7 +174,7 @@ def _told(said: Mapping[str, Any], took_ns: int) -> dict[Timing, int]:
 
 
 def _nanoseconds(seconds: object, name: str, most_ns: int) -> int:
-    """Return a time; NaN is none, and neither is what is longer than it can be."""
+    """Return a duration; raises StepFailure if it is NaN, or longer than possible."""
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds <= most_ns / _NS_PER_S:
         _refuse(f"{name} is not from 0 to {most_ns / _NS_PER_S:g}")
     return int(seconds * _NS_PER_S)
@@ -182,7 +183,7 @@ def _nanoseconds(seconds: object, name: str, most_ns: int) -> int:
 def _text(said: Mapping[str, Any], name: str) -> str:
     text = said.get(name)
     if not isinstance(text, str):
-        _refuse(f"{name} is no text")
+        _refuse(f"{name} is not a string")
     return text
 
 

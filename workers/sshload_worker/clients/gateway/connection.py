@@ -1,4 +1,4 @@
-"""A connection to a gateway, with what a scenario does over it: commands, and listings of directories."""
+"""A connection to a gateway, and what a scenario does over it: commands, and listings of directories."""
 
 import json
 from collections.abc import Callable
@@ -22,14 +22,14 @@ _MOST_PAGES = 10_000
 
 
 def _not_over_http(*_: Any, **__: Any) -> NoReturn:
-    """Fail: specs are refused that would come here."""
+    """Fail. Specs that would lead here are refused."""
     raise StepFailure(Outcome.GENERATOR_FAULT, "a gateway runs commands and lists directories, and nothing else")
 
 
 class GatewayConnection:
-    """One HTTP connection: connect, handshake, then one request after the other, and close whatever happened.
+    """One HTTP connection: call connect and handshake, then send one request after the other, and close it in any case.
 
-    To the steps of a scenario it is a Connection, each request being a channel that opens at no cost.
+    The steps of a scenario use it as a Connection, where each request is a channel that costs nothing to open.
     """
 
     times_parts = False
@@ -48,49 +48,49 @@ class GatewayConnection:
         self._exchange = Exchange(self._stream, self._access.authority)
 
     def handshake(self) -> None:
-        """Agree on TLS, where the gateway's URL is https, before the first request."""
+        """Make the TLS handshake before the first request, if the gateway's URL is https."""
         if self._access.tls is not None:
             stream = TlsStream(PlainStream(self._descriptor), self._access.tls, self._access.endpoint.host)
             stream.handshake()
             self._exchange = Exchange(stream, self._access.authority)
 
     def is_lost(self) -> bool:
-        """Return whether no other request can be sent, without waiting."""
+        """Return whether no further request can be sent, without waiting."""
         return self._exchange is None or self._exchange.is_over or self._descriptor.peer_has_closed()
 
     def credentials(self) -> frozenset[str]:
-        """Ask for the names of the caller's credentials."""
+        """Request the names of the caller's credentials."""
         return read_names(self.ask("GET", "/credentials"))
 
     def open_channel(self) -> "GatewayChannel":
-        """Return what runs a command."""
+        """Return a channel that runs a command."""
         return GatewayChannel(self)
 
     def open_sftp(self) -> "GatewayListing":
-        """Return what lists directories."""
+        """Return an SFTP client that only lists directories."""
         return GatewayListing(self)
 
     def close(self) -> None:
-        """End the connection at once."""
+        """End the connection immediately."""
         self._exchange = None
         self._descriptor.shut_down()
 
     def run(self, command: str) -> Answer:
-        """Ask for a command."""
+        """Request a command."""
         body = json.dumps({"command": command, "encoding": "base64"}).encode()
         return self.ask("POST", f"/{quote(self._access.endpoint.credential)}", body)
 
     def list_page(self, path: str, after: str) -> Answer:
-        """Ask for a page of a directory."""
+        """Request a page of a directory."""
         query = urlencode({"path": path, "limit": _PAGE_ENTRIES, "after": after})
         return self.ask("GET", f"/{quote(self._access.endpoint.credential)}/files?{query}")
 
     def without_token(self, end: CommandEnd) -> CommandEnd:
-        """Return how a command ended, with the token struck out of what becomes a message."""
+        """Return how a command ended, with the token removed from its stderr, which may become a message."""
         return replace(end, stderr=end.stderr.replace(self._access.token.encode(), STRUCK_OUT))
 
     def ask(self, method: str, path: str, body: bytes = b"") -> Answer:
-        """Send a request to a path of the API, and return its answer; raises StepFailure where none comes."""
+        """Send a request to a path of the API, and return its answer; raises StepFailure if there is none."""
         if self._exchange is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection to the gateway is closed")
         return self._exchange.ask(method, f"{self._access.api}{path}", self._access.token, body)
@@ -105,7 +105,7 @@ class GatewayChannel:
         self._connection = connection
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Run a command, hand its output to `take`, and return how it ended."""
+        """Run a command, pass its output to `take`, and return how it ended."""
         answer = self._connection.run(command)
         course.closed_ns = monotonic_ns()
         said = read_command(answer)
@@ -133,4 +133,4 @@ class GatewayListing:
         raise StepFailure(Outcome.BAD_ANSWER, f"the directory has more than {_MOST_PAGES * _PAGE_ENTRIES:,} entries")
 
     def close(self) -> None:
-        """Do nothing: nothing is kept open."""
+        """Do nothing: nothing is open."""

@@ -1,10 +1,10 @@
-"""One HTTP/1.1 connection to a gateway: a request, its whole answer, and again, as long as both sides keep it open.
+"""One HTTP/1.1 connection to a gateway: one request and its whole answer at a time, as long as both sides keep it open.
 
-h11 reads the answers: it bounds what comes before a body, and refuses what RFC 9112 does not allow. Nothing is sent
-twice, because a retry would hide the failure that is to be measured.
+h11 parses the answers: it limits the size of what precedes a body, and refuses what RFC 9112 does not allow. Nothing is
+sent twice, because a retry would hide the failure that is to be measured.
 
-A gateway may send many large answers at once: what they take of the worker together is bounded too. And it may repeat
-the caller's token, which is struck out before anything of an answer becomes a message.
+A gateway may send many large answers at once, so the memory for all of them together is limited too. It may also repeat
+the caller's token, which is removed before any part of an answer becomes a message.
 """
 
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from sshload_worker.outcomes import StepFailure
 
 ANSWER_LIMIT_BYTES = 16 * 2**20
 UNDER_WAY_LIMIT_BYTES = 256 * 2**20
-"""How much of bodies a worker holds at once, over all of its connections."""
+"""How many bytes of bodies a worker holds at once, over all its connections."""
 STRUCK_OUT = b"(token)"
 _HEAD_LIMIT_BYTES = 32_768
 _INTERIM_ANSWERS_LIMIT = 10
-"""How many answers of status 1xx may come before the answer."""
+"""How many answers of status 1xx may precede the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: its status, Retry-After as it stands there, its body, and how long it took from the request on."""
+    """An answer: its status, its Retry-After unparsed, its body, and how long it took since the request."""
 
     status: int
     retry_after: str
@@ -36,19 +36,19 @@ class Answer:
 
 
 class _UnderWay:
-    """Counts the bytes of all bodies that are not whole yet."""
+    """Counts the bytes of all bodies that are being received."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def add(self, count: int) -> None:
-        """Count more; raises StepFailure where that is too much."""
+        """Count more bytes; raises StepFailure if they exceed the limit."""
         self.count += count
         if self.count > UNDER_WAY_LIMIT_BYTES:
             raise StepFailure(
                 Outcome.GENERATOR_FAULT,
-                f"the answers under way have more than {UNDER_WAY_LIMIT_BYTES:,} bytes together, which a worker holds:"
-                " let commands say less, or raise spec.workers.replicas",
+                f"the answers being received exceed the worker's limit of {UNDER_WAY_LIMIT_BYTES:,} bytes together:"
+                " use commands with less output, or raise spec.workers.replicas",
             )
 
 
@@ -56,17 +56,17 @@ _UNDER_WAY = _UnderWay()
 
 
 class Exchange:
-    """One connection that is open. `authority` is what requests call the gateway by."""
+    """One connection that is open. `authority` is the Host header of its requests."""
 
     def __init__(self, stream: Stream, authority: str) -> None:
         self._stream = stream
         self._authority = authority
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_LIMIT_BYTES)
         self.is_over = False
-        """Whether no other request can be sent."""
+        """Whether no further request can be sent."""
 
     def ask(self, method: str, target: str, token: str, body: bytes = b"") -> Answer:
-        """Send a request, and return its answer; raises StepFailure where there is none, or it is no HTTP.
+        """Send a request, and return its answer; raises StepFailure if there is none, or it is not HTTP.
 
         After a failure, or a kill, the connection is over.
         """
@@ -84,9 +84,9 @@ class Exchange:
             answer = self._answer(begin_ns, token.encode())
         except h11.RemoteProtocolError as error:
             said = str(error).replace(token, STRUCK_OUT.decode())
-            raise StepFailure(Outcome.BAD_ANSWER, f"the answer is no HTTP: {said}") from None
+            raise StepFailure(Outcome.BAD_ANSWER, f"the answer is not HTTP: {said}") from None
         is_whole = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        if is_whole and self._http.trailing_data == (b"", False):  # nobody has asked for more
+        if is_whole and self._http.trailing_data == (b"", False):  # no data was sent without a request
             self._http.start_next_cycle()
             self.is_over = False
         return answer
@@ -102,7 +102,7 @@ class Exchange:
             _UNDER_WAY.count -= len(body)
 
     def _read(self, body: bytearray) -> h11.Response:
-        """Read an answer to its end, its body into `body`, which counts as under way; return its head."""
+        """Read an answer to its end, with its body into `body`, and count the body's bytes; return the head."""
         head, interim = None, 0
         while True:
             match self._next_event():
@@ -131,7 +131,7 @@ class Exchange:
         return event
 
     def _last_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        """Return what the end of the connection stands for: that of a body without length, or a loss."""
+        """Return the event for the end of the connection: the end of a body without a length, or a loss."""
         try:
             return self._http.next_event()
         except h11.RemoteProtocolError:

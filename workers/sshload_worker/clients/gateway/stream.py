@@ -1,7 +1,7 @@
-"""The bytes between a worker and a gateway: TCP, and TLS on it where the gateway's URL is https.
+"""The bytes between a worker and a gateway: TCP, with TLS on it if the gateway's URL is https.
 
-A connection on which there is always something to read never makes a call wait. So that a fast gateway cannot keep all
-other greenlets, and time limits with them, from running, they run between two calls neither of which has waited.
+A call does not wait while its connection has data to read. So that a fast gateway cannot keep all other greenlets, and
+time limits with them, from running, they run before each call that follows one that did not wait.
 """
 
 import socket
@@ -18,7 +18,7 @@ _RECEIVE_BYTES = 65_536
 
 
 class Stream(Protocol):
-    """Bytes in both directions. Calls wait by gevent, and raise StepFailure where the connection is lost."""
+    """Bytes in both directions. Calls wait through gevent, and raise StepFailure if the connection is lost."""
 
     def send(self, data: bytes) -> None:
         """Send all of `data`."""
@@ -28,7 +28,7 @@ class Stream(Protocol):
 
 
 class PlainStream:
-    """TCP alone."""
+    """TCP without TLS."""
 
     def __init__(self, descriptor: Descriptor) -> None:
         self._descriptor = descriptor
@@ -61,7 +61,7 @@ class PlainStream:
 
 
 class TlsStream:
-    """TLS on TCP. `handshake` comes first."""
+    """TLS on TCP. Call `handshake` first."""
 
     def __init__(self, below: PlainStream, context: ssl.SSLContext, host: str) -> None:
         self._below = below
@@ -69,28 +69,28 @@ class TlsStream:
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
 
     def handshake(self) -> None:
-        """Agree on keys, and check the certificate; raises StepFailure."""
+        """Make the TLS handshake, and check the certificate; raises StepFailure."""
         while True:
             try:
                 self._tls.do_handshake()
             except ssl.SSLWantReadError:
-                self._send_sealed()
+                self._send_encrypted()
                 if not self._fetch():
                     raise StepFailure(
-                        Outcome.TLS_FAILED, "the gateway closed the connection in the TLS handshake"
+                        Outcome.TLS_FAILED, "the gateway closed the connection during the TLS handshake"
                     ) from None
             except ssl.SSLCertVerificationError as error:
                 raise StepFailure(Outcome.TLS_FAILED, f"the certificate: {error.verify_message}") from None
             except ssl.SSLError as error:
                 raise StepFailure(Outcome.TLS_FAILED, f"the TLS handshake: {error.reason or 'failed'}") from None
             else:
-                self._send_sealed()
+                self._send_encrypted()
                 return
 
     def send(self, data: bytes) -> None:
-        """Send all of `data`. A gateway that asks for new keys meanwhile is answered with the next bytes."""
+        """Send all of `data`. A reply to a key update of the gateway is sent with the next data."""
         self._tls.write(data)
-        self._send_sealed()
+        self._send_encrypted()
 
     def receive(self) -> bytes:
         """Wait for data and return it; empty if the gateway has closed the connection."""
@@ -98,7 +98,7 @@ class TlsStream:
             try:
                 return self._tls.read(_RECEIVE_BYTES)
             except ssl.SSLWantReadError:
-                self._send_sealed()
+                self._send_encrypted()
                 if not self._fetch():
                     return b""
             except ssl.SSLZeroReturnError:
@@ -106,16 +106,16 @@ class TlsStream:
             except ssl.SSLError as error:
                 raise StepFailure(Outcome.DISCONNECTED, f"TLS: {error.reason or 'failed'}") from None
 
-    def _send_sealed(self) -> None:
-        sealed = self._outgoing.read()
-        if sealed:
-            self._below.send(sealed)
+    def _send_encrypted(self) -> None:
+        encrypted = self._outgoing.read()
+        if encrypted:
+            self._below.send(encrypted)
 
     def _fetch(self) -> bool:
-        """Fetch more of what the other side has sealed; return False at its end."""
-        sealed = self._below.receive()
-        self._incoming.write(sealed)
-        return bool(sealed)
+        """Receive more encrypted data; return False at the end of the connection."""
+        encrypted = self._below.receive()
+        self._incoming.write(encrypted)
+        return bool(encrypted)
 
 
 def _lost(error: OSError) -> StepFailure:
