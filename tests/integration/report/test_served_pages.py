@@ -1,7 +1,6 @@
 """The pages that the operator serves: a real operator, a real API server that decides who may read, a real browser."""
 
 import json
-import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -274,22 +273,6 @@ def test_the_events_of_a_run_end_with_it(served: Served, cluster: LiveCluster) -
     assert first.startswith(b"event: whole")
     assert json.loads(first.partition(b"data: ")[2])["standing"]["completedRate"] == 19.5
     assert rest.rstrip().endswith("event: end\ndata: {}")
-
-
-def test_a_reader_that_does_not_read_holds_up_nobody(served: Served, cluster: LiveCluster) -> None:
-    a_test(cluster, "one", under_way(1))
-    see(served, "/ui", "Running (under way)")
-    raw = socket.create_connection(("127.0.0.1", served.port))
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-    with UNTRUSTED.wrap_socket(raw) as slow, served.stream(cluster.namespace, "one") as events:
-        path = f"/ui/{cluster.namespace}/tests/one/events"
-        slow.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.token}\r\n\r\n".encode())
-        for elapsed_s in range(2, 40):
-            write(cluster, "one", {**under_way(elapsed_s), "message": "x" * 4000})
-        write(cluster, "one", RUN.status)
-        assert events.read().decode().rstrip().endswith("event: end\ndata: {}")
-        assert served.operator.probe("/healthz") == 200
-        assert served.ask("/ui")[0] == 200
 
 
 def test_hostile_texts_of_a_status_stay_text(served: Served, cluster: LiveCluster, page: Page) -> None:
