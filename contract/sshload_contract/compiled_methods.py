@@ -1,4 +1,4 @@
-"""The methods of this package's dataclasses, compiled when an image is built and not at each start of a process.
+"""The methods of this package's dataclasses, compiled when an image or `.venv` is made and not at each process's start.
 
 `dataclass` writes the methods of a class as Python text and compiles it, each time that the class is made: a fifth of
 the CPU that a worker takes until it is ready. The text says all that is compiled, so the code of a text can be kept.
@@ -51,7 +51,10 @@ def keep(file: Path = _FILE) -> None:
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
     forget()
-    file.write_bytes(marshal.dumps((sys.version, codes), _WITHOUT_REFERENCES))
+    part = file.with_name(f"{file.name}.part")
+    part.parent.mkdir(exist_ok=True)  # Python makes it with the first module that it compiles
+    part.write_bytes(marshal.dumps((sys.version, codes), _WITHOUT_REFERENCES))
+    part.replace(file)  # a process that starts now reads the whole file, or the one before it
 
 
 def _take_from(codes: Mapping[str, bytes]) -> None:

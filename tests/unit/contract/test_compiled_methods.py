@@ -1,4 +1,4 @@
-"""The compiled methods of dataclasses that an image keeps, made and used by processes of their own."""
+"""The compiled methods of dataclasses that an image and `.venv` keep, made and used by processes of their own."""
 
 import json
 import marshal
@@ -94,6 +94,13 @@ def test_each_method_that_is_taken_from_the_file_is_the_one_that_would_be_compil
     made = {name for name, (source, _) in compiled.items() if source == "<string>"}
     assert {name for name, (source, _) in taken.items() if source == "kept"} == made
     assert {name: text for name, (_, text) in taken.items()} == {name: text for name, (_, text) in compiled.items()}
+
+
+def test_the_file_can_be_made_before_python_has_compiled_a_module(tmp_path: Path) -> None:
+    folder = tmp_path / "__pycache__"
+    printed(_KEEP, folder / "compiled")
+    assert [path.name for path in folder.iterdir()] == ["compiled"]
+    assert len(read(folder / "compiled")[1]) > 100
 
 
 def test_a_file_of_another_python_is_not_used(file: Path, tmp_path: Path) -> None:
