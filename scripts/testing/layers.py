@@ -1,6 +1,7 @@
 """The layers of tests: what each one runs, in how many lanes, what it needs, and the time it may take."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,12 @@ FIXED_WORK_S = 0.045
 
 It is an estimate: a slower machine takes 0.10 s, and 2.25 times the CPU for a command (docs/measurements/speed.md).
 """
-_CHANGES_ITS_PROCESS = ("report", "worker")
-"""Folders of tests that have a pytest process each: Locust patches it, a browser's event loop stays in it."""
+_CHANGES_ITS_PROCESS: Mapping[str, int] = {"report": 3, "worker": 6}
+"""Folders of tests that have a pytest process each: Locust patches it, a browser's event loop stays in it.
+
+Their suites have as many lanes as the layer, but at most so many: each lane of `report` starts a browser, and few of
+its tests wait.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,10 @@ class Layer:
             return (Suite(self.name, (folder,), self.lanes, self.services),)
         together = tuple(path for path in inside if path.name not in _CHANGES_ITS_PROCESS)
         apart = tuple(path for path in inside if path.name in _CHANGES_ITS_PROCESS)
-        suites = [Suite(f"{self.name}/{path.name}", (path,), self.lanes) for path in apart]
+        suites = [
+            Suite(f"{self.name}/{path.name}", (path,), min(self.lanes, _CHANGES_ITS_PROCESS[path.name]))
+            for path in apart
+        ]
         return (Suite(self.name, together, self.lanes, self.services), *suites) if together else tuple(suites)
 
 
