@@ -26,8 +26,8 @@ VERDICTS = {0, 1, 2, 3}
 IN_A_CLUSTER = {"abort", "apply", "list", "rerun", "watch"}
 LOCAL = {"compare", "report", "run", "sweep", "trace", "validate", "--version"}
 SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
-    "arrivals": {"stages": [{"rate": 10, "duration": "2s"}]},
-    "users": {"stages": [{"users": 2, "duration": "2s"}]},
+    "arrivals": {"stages": [{"rate": 4, "duration": "1s"}]},
+    "users": {"stages": [{"users": 1, "duration": "1s"}]},
 }
 SMALL: dict[str, Any] = {
     "apiVersion": "sshload.dev/v1alpha1",
@@ -36,7 +36,7 @@ SMALL: dict[str, Any] = {
     "spec": {
         "target": {"managed": {}},
         "scenario": {"steps": [{"exec": {"command": "true"}}]},
-        "load": {"arrivals": {"rate": 10, "duration": "1s"}},
+        "load": {"arrivals": {"rate": 4, "duration": "1s"}},
         "warmUp": "0s",
     },
 }
@@ -142,22 +142,22 @@ def shortest(document: dict[str, Any]) -> dict[str, Any]:
     """
     spec = document.get("spec", {})
     if document["kind"] == "SSHLoadTest":
-        return {**document, "spec": {**spec, "load": short_load(spec["load"])}}
+        return {**document, "spec": {**spec, "load": short_load(spec["load"]), "warmUp": "0s"}}
     if document["kind"] == "SSHLoadTestComparison":
-        base = {**spec["base"], "load": {"arrivals": SHORT_LOADS["arrivals"]}}
+        base = {**spec["base"], "load": {"arrivals": SHORT_LOADS["arrivals"]}, "warmUp": "0s"}
         return {**document, "spec": {**spec, "base": base, "repeats": 1}}
     return document
 
 
 def of_two_values(swept: str) -> str:
-    """Return what a sweep sweeps with the first and the last of its values, written as before: each value is a run."""
+    """Return what a sweep sweeps with the first two of its values, written as before: each value is a run."""
     field, _, values = swept.partition("=")
     least, of_a_range, rest = values.partition("..")
     if of_a_range:
-        most = rest.partition(":")[0]
-        return f"{field}={least}..{most}:{int(most) - int(least)}"
-    first, *_, last = values.split(",")
-    return f"{field}={first},{last}"
+        step = rest.partition(":")[2]
+        return f"{field}={least}..{int(least) + int(step)}:{step}"
+    first, second, *_ = values.split(",")
+    return f"{field}={first},{second}"
 
 
 def short_load(load: Mapping[str, Any]) -> dict[str, Any]:
