@@ -72,9 +72,11 @@ def _options() -> argparse.Namespace:
         "--rounds",
         type=int,
         default=5,
-        help="of the outlier and the gateway; 3 at most at 90 per second and in the path, 2 of policies and windows",
+        help="of the outlier and the gateway; 3 at most at a rate and in the path, 2 of policies and windows",
     )
     parser.add_argument("--trials", type=int, default=10, help="of each command and number of clients of figure 2")
+    parser.add_argument("--many-users", type=int, default=40, help="of the policies")
+    parser.add_argument("--rate", type=int, default=90, help="commands per second of the gateway beside plain SSH")
     parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), help="of what is in the path")
     add_folder(parser)
     return parser.parse_args()

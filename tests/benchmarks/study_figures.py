@@ -25,6 +25,8 @@ class Scale:
     trials: int
     commands: Sequence[str]
     ways: Sequence[str]
+    many_users: int
+    rate: int
 
 
 def figure_1(study: Study, scale: Scale) -> Iterator[str]:

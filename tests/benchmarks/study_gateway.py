@@ -18,8 +18,6 @@ from study_runs import Study, spread
 from token_issuer import TokenIssuer
 
 _CONNECTIONS: Final = 8
-_MANY_USERS: Final = 40
-_RATE: Final = 90
 _CREDENTIAL: Final = "server"
 _SSHD_DEFAULTS: Final = "MaxStartups 10:30:100\nMaxSessions 10"
 _POOLS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -117,14 +115,15 @@ def _same_connections(study: Study, scale: Scale, servers: _Servers) -> str:
 
 
 def _added(study: Study, scale: Scale, servers: _Servers) -> str:
-    alone = [_asyncssh_alone_ms(servers, scale, _RATE)]
+    alone = [_asyncssh_alone_ms(servers, scale, scale.rate)]
     before = _Spent.by(servers.gateways["same-connections"])
     variants = (_direct("direct", _CONNECTIONS), _through(servers, "same-connections", _CONNECTIONS))
-    load = {"arrivals": {"rate": _RATE, "duration": f"{2 * scale.seconds}s", "maxInFlight": 200}}
+    load = {"arrivals": {"rate": scale.rate, "duration": f"{2 * scale.seconds}s", "maxInFlight": 200}}
     compared = study.run(
-        _comparison("at-90-per-second", servers, variants, load, scale, min(3, scale.rounds)), *servers.options
+        _comparison(f"at-{scale.rate}-per-second", servers, variants, load, scale, min(3, scale.rounds)),
+        *servers.options,
     )
-    alone.append(_asyncssh_alone_ms(servers, scale, _RATE))
+    alone.append(_asyncssh_alone_ms(servers, scale, scale.rate))
     rows = []
     for percentile in ("p50", "p90", "p99"):
         figure = f"total.{percentile}Ms"
@@ -134,7 +133,7 @@ def _added(study: Study, scale: Scale, servers: _Servers) -> str:
     cpu = _cpu_ms(before, servers.gateways["same-connections"])
     head = ("percentile", "straight over SSH, ms", "through the pool, ms", "added, ms (target 5 at p99)")
     return (
-        f"## {_RATE} commands per second\n\n{table(head, rows)}\n\n"
+        f"## {scale.rate} commands per second\n\n{table(head, rows)}\n\n"
         f"The gateway used {cpu} ms of CPU per command. {_said_of_asyncssh(alone)} {compared.machine}"
     )
 
@@ -163,9 +162,9 @@ def _said_of_asyncssh(alone_ms: Sequence[float]) -> str:
 
 def _policies(study: Study, scale: Scale, servers: _Servers, command: str) -> str:
     before = {name: _Spent.by(servers.gateways[name]) for name in _NAMES}
-    variants = [_through(servers, name, _MANY_USERS) for name in _NAMES]
-    variants.append(_direct("ssh-login", _MANY_USERS, reuse="none"))
-    load = _users(_MANY_USERS, scale)
+    variants = [_through(servers, name, scale.many_users) for name in _NAMES]
+    variants.append(_direct("ssh-login", scale.many_users, reuse="none"))
+    load = _users(scale.many_users, scale)
     name = f"policies-{command.split(maxsplit=1)[0]}"
     compared = study.run(
         _comparison(name, servers, variants, load, scale, min(2, scale.rounds), command), *servers.options
@@ -194,7 +193,7 @@ def _policies(study: Study, scale: Scale, servers: _Servers, command: str) -> st
     head = ("policy", "commands per second", "`pool` / this one", "failed, %", "logins that sshd dropped",
             "CPU of the gateway per command, ms")  # fmt: skip
     return (
-        f"## `{command}` by {_MANY_USERS} users at once, at sshd's defaults\n\n{table(head, rows)}\n\n"
+        f"## `{command}` by {scale.many_users} users at once, at sshd's defaults\n\n{table(head, rows)}\n\n"
         f"The CPU of requests that failed is in that of the commands that ended. {compared.machine}"
     )
 

@@ -96,7 +96,8 @@ def test_the_benchmark_of_what_only_waits_has_figures_in_every_row(tmp_path: Pat
 def test_the_benchmark_of_the_case_study_has_a_row_for_each_way_and_rate(tmp_path: Path) -> None:
     rows = benchmark_rows(
         "bench_case_study", "--only", "gateway", "policies", "outlier", "--seconds", "1", "--warm-up-seconds", "0",
-        "--rounds", "1", "--commands", "true", "--rates", "10,20", "--out", tmp_path,
+        "--rounds", "1", "--commands", "true", "--rates", "10,20", "--rate", "10", "--many-users", "4",
+        "--out", tmp_path,
     )  # fmt: skip
     ways, percentiles, policies, rates = 2, 3, 5, 2
     assert len(rows) == ways + percentiles + policies + rates
