@@ -10,7 +10,7 @@ from typing import Any
 from canary import KEY_MARKS, Canary
 from local_cli import Started, metrics, start
 
-_LOOK_EVERY_S = 0.05
+_LOOK_EVERY_S = 0.1
 
 
 @dataclass
@@ -21,6 +21,7 @@ class Search:
     temporary: Path
     found: set[str] = field(default_factory=set)
     seen: set[str] = field(default_factory=set)
+    _searched: set[tuple[str, bytes | str]] = field(default_factory=set)
 
     def follow(self, started: Started) -> None:
         """Look at all processes of the run, their files and metrics, until it ends."""
@@ -39,7 +40,9 @@ class Search:
     def note(self, place: str, content: bytes | str) -> None:
         """Search in the content of one place."""
         self.seen.add(place)
-        self.found.update(self.canary.found_in(place, content))
+        if (place, content) not in self._searched:  # a process has the same whenever it is looked at
+            self._searched.add((place, content))
+            self.found.update(self.canary.found_in(place, content))
 
     def _note_metrics(self, process: Path) -> None:
         words = _read(process / "cmdline").decode(errors="replace").split("\0")

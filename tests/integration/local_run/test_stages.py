@@ -28,8 +28,3 @@ def test_users_are_said_of_each_stage_and_printed(tmp_path: Path) -> None:
     head = next(number for number, line in enumerate(lines) if line.split()[:2] == ["stage", "users"])
     assert [line.split()[0] for line in lines[head + 1 : head + 3]] == ["1", "2"]
     assert "3 to 1" in lines[head + 2]
-
-
-def test_a_single_stage_has_none(tmp_path: Path) -> None:
-    ended = measured(write_test(tmp_path, load={"arrivals": {"rate": 4, "duration": "2s"}}))
-    assert "stages" not in ended.status["results"]

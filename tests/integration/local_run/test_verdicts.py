@@ -9,6 +9,7 @@ from statuses import steps_of
 
 ROOT = Path(__file__).parents[3]
 of_the_healthy_run = pytest.mark.xdist_group("healthy local run")
+of_the_broken_threshold = pytest.mark.xdist_group("local run with a broken threshold")
 of_the_failing_run = pytest.mark.xdist_group("failing local run")
 
 
@@ -59,17 +60,29 @@ def test_the_quickstart_passes_at_a_tenth_of_its_load(tmp_path: Path) -> None:
     assert "loginDifference" not in ended.status["results"]["target"]
 
 
-def test_a_broken_threshold_fails_with_what_was_observed(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """Return how a run of a single stage ended that broke its threshold."""
     strict = [{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}]
     enough = {"arrivals": {"rate": 5, "duration": "2s"}}  # samples for a median, however slow the server is
     slow = {"steps": [{"exec": {"command": "sleep 2"}}]}  # over the limit whatever the generator's delay was
-    ended = measured(write_test(tmp_path, thresholds=strict, load=enough, scenario=slow))
-    assert (ended.code, ended.status["verdict"]) == (1, "Failed"), ended.err
-    (threshold,) = ended.status["thresholds"]
+    return measured(write_test(tmp_path_factory.mktemp("broken"), thresholds=strict, load=enough, scenario=slow))
+
+
+@of_the_broken_threshold
+def test_a_broken_threshold_fails_with_what_was_observed(broken: Ended) -> None:
+    assert (broken.code, broken.status["verdict"]) == (1, "Failed"), broken.err
+    (threshold,) = broken.status["thresholds"]
     assert threshold["passed"] is False
     assert threshold["observed"].endswith("s")  # of milliseconds or of seconds
     assert threshold["threshold"] == "p50 of total below 1 ms"
     assert threshold["margin"].endswith(" % above")
+
+
+@of_the_broken_threshold
+def test_a_load_of_a_single_stage_has_no_results_by_stage(broken: Ended) -> None:
+    assert broken.status["results"]["iterations"] > 0
+    assert "stages" not in broken.status["results"]
 
 
 def test_too_few_samples_for_a_percentile_are_inconclusive(tmp_path: Path) -> None:
