@@ -38,7 +38,10 @@ def connected() -> Iterator[tuple[Descriptor, socket.socket]]:
         descriptor.shut_down()
 
 
-@pytest.mark.parametrize("directions", [pytest.param(INBOUND, id="inbound"), pytest.param(EITHER, id="either")])
+WAITS = pytest.mark.parametrize("directions", [pytest.param(INBOUND, id="inbound"), pytest.param(EITHER, id="either")])
+
+
+@WAITS
 def test_the_first_part_of_an_answer_is_acknowledged_before_the_wait_for_its_rest(directions: int) -> None:
     """The call that asks may have read it already: a fast server answers before that call returns."""
     received: list[bytes] = []
@@ -59,6 +62,26 @@ def test_the_first_part_of_an_answer_is_acknowledged_before_the_wait_for_its_res
         gevent.sleep(0)  # it waits now
         assert received == [b"begin"]
         assert descriptor.socket.recv(100, socket.MSG_PEEK) == b"rest"
+        asking.get()
+
+
+@WAITS
+def test_an_answer_is_acknowledged_when_it_arrives_and_not_when_the_client_gets_to_read_it(directions: int) -> None:
+    """Else a server that waits for it would wait for a busy client too, and the latency would contain that."""
+
+    def ask_and_read() -> int:
+        if not server_asked:
+            descriptor.socket.send(b"request")
+        return 0 if server_asked else LIBSSH2_ERROR_EAGAIN
+
+    with connected() as (descriptor, server):
+        server_asked = b""
+        asking = gevent.spawn(Driver(Session(directions), descriptor).until_opened, Timing.CHANNEL_OPEN, ask_and_read)
+        gevent.sleep(0)  # it waits now, and has no turn before the assertion
+        server_asked = server.recv(100)
+        server.send(b"begin")
+        server.send(b"rest")
+        assert descriptor.socket.recv(100, socket.MSG_PEEK) == b"beginrest"
         asking.get()
 
 
