@@ -47,7 +47,7 @@ class Relay:
             said = self._process.stdout.readline()
             watch_companion(self._process.pid, self._process.stdout.fileno())
         if not said.strip().isdigit():
-            raise GeneratorFaultError("the relay of client.networkDelay ended as it was started")
+            raise GeneratorFaultError("the relay of client.networkDelay did not start")
         self.address = ("127.0.0.1", int(said))
 
     def request(self, address: Address, *, quick_ack: bool) -> bytes:

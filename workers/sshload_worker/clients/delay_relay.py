@@ -46,7 +46,7 @@ _CLOCK_MONOTONIC = 1
 _TIMER_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 _ABSOLUTE = 1
 _ERRNO = struct.Struct(">I")
-_NO_LINGERING = struct.pack("ii", 1, 0)
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _SPARE_FILES = 32
 
 
@@ -68,7 +68,7 @@ class _Timer:
             raise OSError(ctypes.get_errno(), "timerfd_create")
         self._calls: list[tuple[int, int, Callable[[], None]]] = []
         self._numbers = count()
-        asyncio.get_running_loop().add_reader(self._descriptor, self._ring)
+        asyncio.get_running_loop().add_reader(self._descriptor, self._fire)
 
     def call_at(self, due_ns: int, call: Callable[[], None]) -> None:
         """Call `call` at a monotonic time, or immediately if that has passed."""
@@ -77,7 +77,7 @@ class _Timer:
         if self._calls[0] is entry:
             self._arm()
 
-    def _ring(self) -> None:
+    def _fire(self) -> None:
         with suppress(BlockingIOError):
             os.read(self._descriptor, 8)
         try:
@@ -138,9 +138,9 @@ class _Direction:
     def _wait(self) -> None:
         if self._pieces and not self._is_waiting and not self._is_blocked:
             self._is_waiting = True
-            self._timer.call_at(self._pieces[0][0], self._ring)
+            self._timer.call_at(self._pieces[0][0], self._fire)
 
-    def _ring(self) -> None:
+    def _fire(self) -> None:
         self._is_waiting = False
         self._deliver()
 
@@ -176,17 +176,17 @@ class _Direction:
 def _reset(transport: asyncio.Transport) -> None:
     """Reset a connection, if it has not ended yet."""
     if not transport.is_closing():
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         transport.abort()
 
 
 class _Side(asyncio.Protocol):
-    """One of the two connections that are joined. `onward` is the direction from it, `hither` the direction to it."""
+    """One of the two connections that are joined. Data from it goes to `from_here`, data to it comes from `to_here`."""
 
     def __init__(self, *, first_extra_ns: int = 0, quick_ack: bool = False) -> None:
         self.transport: asyncio.Transport | None = None
-        self.onward: _Direction | None = None
-        self.hither: _Direction | None = None
+        self.from_here: _Direction | None = None
+        self.to_here: _Direction | None = None
         self._extra_ns = first_extra_ns
         self._quick_ack = quick_ack
 
@@ -198,34 +198,34 @@ class _Side(asyncio.Protocol):
         """Pass on data from this side, and acknowledge it immediately if quickAck is set."""
         if self._quick_ack and self.transport is not None:
             self.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-        if self.onward is not None:
-            self.onward.put(data, extra_ns=self._taken_extra_ns())
+        if self.from_here is not None:
+            self.from_here.put(data, extra_ns=self._take_extra_ns())
 
     def eof_received(self) -> bool:
         """Pass on the end of this side's data; it may still receive."""
-        if self.onward is not None:
-            self.onward.put(b"", extra_ns=self._taken_extra_ns())
+        if self.from_here is not None:
+            self.from_here.put(b"", extra_ns=self._take_extra_ns())
         return True
 
     def pause_writing(self) -> None:
         """Stop delivering data to this side."""
-        if self.hither is not None:
-            self.hither.block(blocked=True)
+        if self.to_here is not None:
+            self.to_here.block(blocked=True)
 
     def resume_writing(self) -> None:
         """Continue to deliver data to this side."""
-        if self.hither is not None:
-            self.hither.block(blocked=False)
+        if self.to_here is not None:
+            self.to_here.block(blocked=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass on a reset; without one, the relay itself has ended both sides."""
-        if exc is not None and self.onward is not None:
-            self.onward.reset(extra_ns=self._taken_extra_ns())
+        if exc is not None and self.from_here is not None:
+            self.from_here.reset(extra_ns=self._take_extra_ns())
 
-    def _taken_extra_ns(self) -> int:
+    def _take_extra_ns(self) -> int:
         """Return the extra delay of this side's first data or end, or 0 if data was delivered to this side before."""
         taken_ns, self._extra_ns = self._extra_ns, 0
-        return 0 if self.hither is not None and self.hither.has_delivered else taken_ns
+        return 0 if self.to_here is not None and self.to_here.has_delivered else taken_ns
 
 
 class _Near(_Side):
@@ -245,7 +245,7 @@ class _Near(_Side):
 
     def data_received(self, data: bytes) -> None:
         """Read the request, then pass on the client's data."""
-        if self.onward is not None:
+        if self.from_here is not None:
             super().data_received(data)
             return
         self._request += data
@@ -258,12 +258,12 @@ class _Near(_Side):
 
     def eof_received(self) -> bool:
         """Pass on the end, or close if the client gives up before the connection is made."""
-        return self.onward is not None and super().eof_received()
+        return self.from_here is not None and super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass on a reset, or give up the connection to the server."""
         self._relay.clients -= 1
-        if self.onward is not None:
+        if self.from_here is not None:
             super().connection_lost(exc)
             return
         if self._connecting is not None:
@@ -296,14 +296,14 @@ class _Near(_Side):
             transport.close()
             return
         self._far = cast("asyncio.Transport", far.transport)
-        onward = _Direction(relay.timer, relay.delay_ns, transport, self._far)
-        hither = _Direction(relay.timer, relay.delay_ns, self._far, transport)
-        onward.back, hither.back = hither, onward
-        self.hither, far.onward, far.hither = hither, hither, onward
+        to_server = _Direction(relay.timer, relay.delay_ns, transport, self._far)
+        to_client = _Direction(relay.timer, relay.delay_ns, self._far, transport)
+        to_server.back, to_client.back = to_client, to_server
+        self.to_here, far.from_here, far.to_here = to_client, to_client, to_server
         self._far.resume_reading()
         await relay.until(monotonic_ns() + relay.delay_ns)
         transport.write(_ERRNO.pack(0))
-        self.onward = onward
+        self.from_here = to_server
 
 
 class _Relay:
@@ -328,11 +328,11 @@ class _Relay:
         """Wait until a monotonic time."""
         reached = asyncio.get_running_loop().create_future()
 
-        def ring() -> None:
+        def fire() -> None:
             if not reached.done():
                 reached.set_result(None)
 
-        self.timer.call_at(due_ns, ring)
+        self.timer.call_at(due_ns, fire)
         await reached
 
     async def connected(self, family: socket.AddressFamily, address: tuple[object, ...], *, quick_ack: bool) -> _Side:
@@ -348,7 +348,7 @@ class _Relay:
             )
         except BaseException:
             # The client may have given up meanwhile. If the server has the connection already, a reset tells it.
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
             opened.close()
             raise
         transport.pause_reading()

@@ -184,7 +184,7 @@ class Connection(Protocol):
 
 
 @runtime_checkable
-class AttemptedSigns(Protocol):
+class NonBlockingKeepAlive(Protocol):
     """What a connection has in addition if a keep-alive reply can be awaited by its socket, without a greenlet."""
 
     def fileno(self) -> int:

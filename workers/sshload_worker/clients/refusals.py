@@ -32,11 +32,11 @@ def check_names(client: Client, setting: str, known: tuple[str, ...]) -> None:
     """Raise UnsupportedSettingError if a list of algorithms names one that the library does not know."""
     for name in getattr(client, setting):
         if name not in known:
-            refuse_setting(setting, client.library, f"does not know {name} (but {', '.join(known)})")
+            refuse_setting(setting, client.library, f"does not know {name}, only {', '.join(known)}")
 
 
 def check_range(client: Client, setting: str, least: int, most: int) -> None:
     """Raise UnsupportedSettingError if a size is out of the library's range."""
     size = getattr(client, setting)
     if size is not None and not least <= size <= most:
-        refuse_setting(setting, client.library, f"takes {least} to {most} bytes")
+        refuse_setting(setting, client.library, f"accepts {least} to {most} bytes")

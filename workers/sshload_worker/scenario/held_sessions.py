@@ -1,8 +1,8 @@
 """HeldSessions: sessions that are logged in, then left idle, and timed until their end, without a greenlet for each.
 
 What a session costs is what is measured here, so a held one is a connection and a clock. One watcher of the loop
-reports events on all of their sockets, so an idle session costs nothing. If the library needs more than that
-(AttemptedSigns), each session is checked once a second, and a greenlet waits for a sign of life.
+reports events on all of their sockets, so an idle session costs nothing. If the library's connections lack
+NonBlockingKeepAlive, each session is checked once a second, and a greenlet waits for the reply to a keep-alive request.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.idle_sockets import IdleSockets
-from sshload_worker.clients.interface import AttemptedSigns, Connection
+from sshload_worker.clients.interface import Connection, NonBlockingKeepAlive
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Connecting
@@ -45,7 +45,7 @@ class _Held:
         self.connection = connection
         self.clock = clock
         self.since_ns = monotonic_ns()
-        self.signs = connection if isinstance(connection, AttemptedSigns) else None
+        self.signs = connection if isinstance(connection, NonBlockingKeepAlive) else None
         self.socket = self.signs.fileno() if self.signs is not None else None
         self.asked = False
         self.asked_ns = 0
@@ -174,7 +174,7 @@ class HeldSessions:
         if closed and not held.asked and number in self._held:
             self._lose_if_closed(number, held)
 
-    def _go_on(self, number: int, held: _Held, signs: AttemptedSigns) -> None:
+    def _go_on(self, number: int, held: _Held, signs: NonBlockingKeepAlive) -> None:
         """Go on with a sign of life as far as that takes no waiting."""
         try:
             if signs.try_keep_alive():

@@ -136,13 +136,13 @@ class RequestChannel(SSHClientChannel[bytes]):
         """Start to deliver data, including data that has already arrived."""
         await self._start_reading()
 
-    def _note_close(self, kind: int, number: int, packet: SSHPacket) -> None:
+    def _record_close(self, kind: int, number: int, packet: SSHPacket) -> None:
         self.closed_by_server = True
         super()._process_close(kind, number, packet)
 
     _packet_handlers = {  # noqa: RUF012 - asyncssh's own name and form
         **SSHClientChannel._packet_handlers,  # noqa: SLF001 - to be extended
-        MSG_CHANNEL_CLOSE: _note_close,
+        MSG_CHANNEL_CLOSE: _record_close,
     }
 
 

@@ -129,18 +129,18 @@ class Protocol(SSHClientConnection):
         """Send a request that no server grants, and wait for the reply."""
         await self._make_global_request(b"keepalive@openssh.com")
 
-    async def _note_offer(self, kind: int, number: int, packet: SSHPacket) -> None:
+    async def _record_offer(self, kind: int, number: int, packet: SSHPacket) -> None:
         try:
             await super()._process_kexinit(kind, number, packet)
         except KeyExchangeFailed as error:
             self.milestones.error = error  # the server fails too, and asyncssh may see its close first
             raise
 
-    def _note_new_keys(self, kind: int, number: int, packet: SSHPacket) -> None:
+    def _record_new_keys(self, kind: int, number: int, packet: SSHPacket) -> None:
         super()._process_newkeys(kind, number, packet)
         self.milestones.keys_exchanged.set()
 
-    def _note_disconnect(self, kind: int, number: int, packet: SSHPacket) -> None:
+    def _record_disconnect(self, kind: int, number: int, packet: SSHPacket) -> None:
         told = SSHPacket(packet.get_remaining_payload())
         told.get_uint32()
         self.milestones.disconnect_text = told.get_string().decode("utf-8", "replace") or "without a reason"
@@ -148,9 +148,9 @@ class Protocol(SSHClientConnection):
 
     _packet_handlers = {  # noqa: RUF012 - asyncssh's own name and form
         **SSHClientConnection._packet_handlers,  # noqa: SLF001 - to be extended
-        MSG_KEXINIT: _note_offer,
-        MSG_NEWKEYS: _note_new_keys,
-        MSG_DISCONNECT: _note_disconnect,
+        MSG_KEXINIT: _record_offer,
+        MSG_NEWKEYS: _record_new_keys,
+        MSG_DISCONNECT: _record_disconnect,
     }
 
 

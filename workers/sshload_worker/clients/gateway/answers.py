@@ -26,10 +26,10 @@ _BY_STATUS = {
     503: Outcome.GATEWAY_BUSY,
     504: Outcome.GATEWAY_TIMEOUT,
 }
-_OF_PROXIES_TOO = frozenset({502, 503, 504})
+_PROXY_STATUSES = frozenset({502, 503, 504})
 """Statuses that a proxy may send in place of the gateway. A gateway sends a `kind` with each of them."""
 _SERVER_ERRORS = 500
-_CUT_OFF = {
+_ENDED_EARLY = {
     "timeout": (Outcome.COMMAND_TIMEOUT, "the gateway ended the command, because it ran too long"),
     "output-limit": (Outcome.OUTPUT_LIMIT, "the gateway ended the command, because its output was too long"),
     "connection-lost": (Outcome.CONNECTION_LOST, "the gateway lost its SSH connection while the command ran"),
@@ -69,8 +69,8 @@ def read_command(answer: Answer) -> CommandAnswer:
     said = _read_object(answer)
     outcome = _text(said, "outcome")
     stdout, stderr = (_output(said, name) for name in ("stdout", "stderr"))
-    if outcome in _CUT_OFF:
-        kind, message = _CUT_OFF[outcome]
+    if outcome in _ENDED_EARLY:
+        kind, message = _ENDED_EARLY[outcome]
         raise StepFailure(kind, message)
     end = CommandEnd(*_end(said, outcome), stderr)
     return CommandAnswer(end, stdout, _reported_durations(said, answer.took_ns))
@@ -124,7 +124,7 @@ def _problem(answer: Answer) -> StepFailure:
     words = [_printable(word) if isinstance(word, str) else "" for word in found]
     later = f" (Retry-After: {_printable(answer.retry_after)})" if answer.retry_after else ""
     status = f"status {answer.status}{later}"
-    if answer.status in _OF_PROXIES_TOO and not any(words[:1]):
+    if answer.status in _PROXY_STATUSES and not any(words[:1]):
         return StepFailure(Outcome.PROXY_ERROR, f"{status} from a proxy, not from the gateway: it has no kind")
     text = ": ".join(filter(None, words))
     return StepFailure(_BY_STATUS.get(answer.status, other), status + (f", {text}" if text else ""))

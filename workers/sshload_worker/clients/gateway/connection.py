@@ -12,7 +12,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.gateway.access import GatewayAccess
 from sshload_worker.clients.gateway.answers import read_command, read_names, read_page
-from sshload_worker.clients.gateway.exchange import STRUCK_OUT, Answer, Exchange
+from sshload_worker.clients.gateway.exchange import REDACTED, Answer, Exchange
 from sshload_worker.clients.gateway.stream import PlainStream, Stream, TlsStream
 from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
@@ -23,7 +23,7 @@ _MOST_PAGES = 10_000
 
 def _not_over_http(*_: Any, **__: Any) -> NoReturn:
     """Fail. Specs that would lead here are refused."""
-    raise StepFailure(Outcome.GENERATOR_FAULT, "a gateway runs commands and lists directories, and nothing else")
+    raise StepFailure(Outcome.GENERATOR_FAULT, "a gateway can only run commands and list directories")
 
 
 class GatewayConnection:
@@ -87,7 +87,7 @@ class GatewayConnection:
 
     def without_token(self, end: CommandEnd) -> CommandEnd:
         """Return how a command ended, with the token removed from its stderr, which may become a message."""
-        return replace(end, stderr=end.stderr.replace(self._access.token.encode(), STRUCK_OUT))
+        return replace(end, stderr=end.stderr.replace(self._access.token.encode(), REDACTED))
 
     def ask(self, method: str, path: str, body: bytes = b"") -> Answer:
         """Send a request to a path of the API, and return its answer; raises StepFailure if there is none."""

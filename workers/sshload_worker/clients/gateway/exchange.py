@@ -19,7 +19,7 @@ from sshload_worker.outcomes import StepFailure
 ANSWER_LIMIT_BYTES = 16 * 2**20
 UNDER_WAY_LIMIT_BYTES = 256 * 2**20
 """How many bytes of bodies a worker holds at once, over all its connections."""
-STRUCK_OUT = b"(token)"
+REDACTED = b"(token)"
 _HEAD_LIMIT_BYTES = 32_768
 _INTERIM_ANSWERS_LIMIT = 10
 """How many answers of status 1xx may precede the answer."""
@@ -83,7 +83,7 @@ class Exchange:
         try:
             answer = self._answer(begin_ns, token.encode())
         except h11.RemoteProtocolError as error:
-            said = str(error).replace(token, STRUCK_OUT.decode())
+            said = str(error).replace(token, REDACTED.decode())
             raise StepFailure(Outcome.BAD_ANSWER, f"the answer is not HTTP: {said}") from None
         is_whole = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         if is_whole and self._http.trailing_data == (b"", False):  # no data was sent without a request
@@ -96,7 +96,7 @@ class Exchange:
         try:
             head = self._read(body)
             took_ns = monotonic_ns() - begin_ns
-            said = bytes(body).replace(token, STRUCK_OUT)
+            said = bytes(body).replace(token, REDACTED)
             return Answer(head.status_code, _retry_after(head, token), said, took_ns)
         finally:
             _UNDER_WAY.count -= len(body)
@@ -142,4 +142,4 @@ class Exchange:
 
 def _retry_after(response: h11.Response, token: bytes) -> str:
     found = next((value for name, value in response.headers if name == b"retry-after"), b"")
-    return str(found.replace(token, STRUCK_OUT)[:40].decode("ascii", "replace"))
+    return str(found.replace(token, REDACTED)[:40].decode("ascii", "replace"))

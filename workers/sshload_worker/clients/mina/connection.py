@@ -28,11 +28,11 @@ class MinaConnection:
     def __init__(self, login: Login) -> None:
         """Prepare it; raises OSError if the process has no file descriptor left."""
         self._login = login
-        self._talk = virtual_machine().conversation()
+        self._conversation = virtual_machine().conversation()
         self._others: list[Conversation] = []
         self._number = 0
         self._version = ""
-        self._agreed: tuple[str, ...] = ()
+        self._negotiated: tuple[str, ...] = ()
 
     def connect(self) -> None:
         """Open the TCP connection."""
@@ -44,13 +44,13 @@ class MinaConnection:
             client.kex_algorithms, client.ciphers, client.macs, client.host_key_algorithms or keys.algorithms,
         )  # fmt: skip
         _, (host, port, *_) = login.address
-        self._talk.send(
+        self._conversation.send(
             Request.CONNECT, str(host), int(str(port)), login.user, *(",".join(one) for one in names),
             int(client.compression), client.window_bytes or 0, client.packet_bytes or 0, client.rekey_bytes or 0,
             int(keys.any_key), len(keys.accepted), *sorted(keys.accepted),
         )  # fmt: skip
         try:
-            self._number = self._talk.refusable_answer().number()
+            self._number = self._conversation.refusable_answer().number()
         except Refusal as refusal:
             if refusal.kind != "connect":
                 raise refusal.failure() from None
@@ -60,8 +60,8 @@ class MinaConnection:
     def banner(self) -> None:
         """Wait for the server's version line."""
         try:
-            self._talk.send(Request.BANNER)
-            self._version = self._talk.refusable_answer().text()
+            self._conversation.send(Request.BANNER)
+            self._version = self._conversation.refusable_answer().text()
         except Refusal as refusal:
             known = pre_banner_outcome(refusal.text)
             otherwise = Outcome.NOT_SSH if refusal.kind in {"banner", "refused"} else Outcome.RESET_BEFORE_BANNER
@@ -69,18 +69,18 @@ class MinaConnection:
 
     def kex(self) -> None:
         """Exchange keys, and check the host key against the known ones."""
-        answer = self._talk.ask(Request.KEX)
-        self._agreed = tuple(answer.text() for _ in range(4))
+        answer = self._conversation.ask(Request.KEX)
+        self._negotiated = tuple(answer.text() for _ in range(4))
 
     def auth(self) -> None:
         """Authenticate with the login's credentials."""
         found = self._login.credentials
         secret = found.private_key if found.auth is Auth.PUBLICKEY else found.password.encode()
-        self._talk.ask(Request.AUTH, str(found.auth), secret)
+        self._conversation.ask(Request.AUTH, str(found.auth), secret)
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""
-        kex, cipher, mac, host_key = self._agreed
+        kex, cipher, mac, host_key = self._negotiated
         return Negotiated(
             kex=kex,
             cipher=cipher,
@@ -91,11 +91,11 @@ class MinaConnection:
 
     def is_lost(self) -> bool:
         """Return whether the connection has ended, without waiting."""
-        return self._talk.has_ended()
+        return self._conversation.has_ended()
 
     def keep_alive(self) -> None:
         """Send a keep-alive request, and wait for the reply."""
-        self._talk.ask(Request.KEEP_ALIVE)
+        self._conversation.ask(Request.KEEP_ALIVE)
 
     def open_channel(self) -> "MinaCommand":
         """Return a channel, which is opened when its command is run."""
@@ -108,9 +108,9 @@ class MinaConnection:
 
     def open_sftp(self) -> MinaSftp:
         """Open a channel with the SFTP subsystem."""
-        talk = self._new_conversation()
-        talk.ask(Request.SFTP, self._number)
-        return MinaSftp(talk, self._login.client)
+        conversation = self._new_conversation()
+        conversation.ask(Request.SFTP, self._number)
+        return MinaSftp(conversation, self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
         """Fail: not supported."""
@@ -124,35 +124,35 @@ class MinaConnection:
 
     def close(self) -> None:
         """End the connection immediately. Never waits."""
-        for talk in (*self._others, self._talk):
-            talk.close()
+        for conversation in (*self._others, self._conversation):
+            conversation.close()
         self._others.clear()
 
     def _new_conversation(self) -> Conversation:
-        self._others = [talk for talk in self._others if not talk.is_closed]
-        talk = virtual_machine().conversation()
-        self._others.append(talk)
-        return talk
+        self._others = [conversation for conversation in self._others if not conversation.is_closed]
+        conversation = virtual_machine().conversation()
+        self._others.append(conversation)
+        return conversation
 
 
 class MinaCommand:
     """One command on its own channel (clients.interface.SessionChannel); only `run` and `close` are supported."""
 
-    def __init__(self, talk: Conversation, connection: int) -> None:
-        self._talk = talk
+    def __init__(self, conversation: Conversation, connection: int) -> None:
+        self._conversation = conversation
         self._connection = connection
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Execute a command, pass each piece of its output to `take`, and close the channel at the output's end."""
-        self._talk.send(Request.RUN, self._connection, command)
-        answer = self._talk.answer()
+        self._conversation.send(Request.RUN, self._connection, command)
+        answer = self._conversation.answer()
         while answer.is_data:
             take(answer.data())
-            answer = self._talk.answer()
+            answer = self._conversation.answer()
         code, signal, stderr = answer.number(), answer.text(), answer.data()
         course.started_ns, course.first_byte_ns, course.closed_ns = (answer.number() for _ in range(3))
         course.output_end_ns = course.closed_ns
-        self._talk.close()
+        self._conversation.close()
         return CommandEnd(exit_code=None if code < 0 else code, signal=signal, stderr=stderr)
 
     def request_terminal(self) -> None:
@@ -183,7 +183,7 @@ class MinaCommand:
 
     def close(self) -> CommandEnd:
         """End the channel, in whatever state it is."""
-        self._talk.close()
+        self._conversation.close()
         return CommandEnd(exit_code=None, signal="", stderr=b"")
 
 

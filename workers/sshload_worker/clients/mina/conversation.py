@@ -58,7 +58,7 @@ class Request(IntEnum):
 
 
 @unique
-class _How(IntEnum):
+class _AnswerKind(IntEnum):
     OK = 0
     FAILED = 1
     DATA = 2
@@ -150,8 +150,8 @@ class Conversation:
         if not 0 < length <= _MOST_BYTES:
             raise StepFailure(Outcome.GENERATOR_FAULT, f"the mina-sshd driver sent an answer of {length} bytes")
         answered = self._receive(length)
-        how, answer = answered[0], Answer(answered[1:], is_data=answered[0] == _How.DATA)
-        if how == _How.FAILED:
+        how, answer = answered[0], Answer(answered[1:], is_data=answered[0] == _AnswerKind.DATA)
+        if how == _AnswerKind.FAILED:
             raise Refusal(answer.text(), answer.text())
         return answer
 

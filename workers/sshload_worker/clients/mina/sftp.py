@@ -15,15 +15,15 @@ _WRITE_BYTES = 32_768
 class MinaSftp:
     """The SFTP subsystem on its own channel, with one open file at a time."""
 
-    def __init__(self, talk: Conversation, client: Client) -> None:
-        self._talk = talk
+    def __init__(self, conversation: Conversation, client: Client) -> None:
+        self._conversation = conversation
         self._read_bytes = client.sftp_read_bytes or _READ_BYTES
         self._write_bytes = client.sftp_write_bytes or _WRITE_BYTES
 
     def open_to_read(self, path: str) -> "MinaFile":
         """Open a file."""
-        self._talk.ask(Request.OPEN_TO_READ, path, self._read_bytes)
-        return MinaFile(self._talk)
+        self._conversation.ask(Request.OPEN_TO_READ, path, self._read_bytes)
+        return MinaFile(self._conversation)
 
     def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
         """Open a file, pass each piece of it to `take`, and close it."""
@@ -31,52 +31,52 @@ class MinaSftp:
 
     def open_to_write(self, path: str) -> "MinaFile":
         """Open a file for writing, in place of an existing one."""
-        self._talk.ask(Request.OPEN_TO_WRITE, path, self._write_bytes)
-        return MinaFile(self._talk)
+        self._conversation.ask(Request.OPEN_TO_WRITE, path, self._write_bytes)
+        return MinaFile(self._conversation)
 
     def list_directory(self, path: str) -> int:
         """Read a whole directory, and return the number of its entries, without `.` and `..`."""
-        return self._talk.ask(Request.LIST, path).number()
+        return self._conversation.ask(Request.LIST, path).number()
 
     def stat(self, path: str) -> int:
         """Return a file's size in bytes."""
-        return self._talk.ask(Request.STAT, path).number()
+        return self._conversation.ask(Request.STAT, path).number()
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""
-        self._talk.ask(Request.MKDIR, path)
+        self._conversation.ask(Request.MKDIR, path)
 
     def rmdir(self, path: str) -> None:
         """Remove an empty directory."""
-        self._talk.ask(Request.RMDIR, path)
+        self._conversation.ask(Request.RMDIR, path)
 
     def rename(self, path: str, to: str) -> None:
         """Rename a file."""
-        self._talk.ask(Request.RENAME, path, to)
+        self._conversation.ask(Request.RENAME, path, to)
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        self._talk.ask(Request.REMOVE, path)
+        self._conversation.ask(Request.REMOVE, path)
 
     def close(self) -> None:
         """End the subsystem and close its channel."""
-        self._talk.close()
+        self._conversation.close()
 
 
 class MinaFile:
     """A file on the server, open for one direction (clients.interface.RemoteFile)."""
 
-    def __init__(self, talk: Conversation) -> None:
-        self._talk = talk
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
-        return self._talk.ask(Request.READ).data()
+        return self._conversation.ask(Request.READ).data()
 
     def write(self, data: bytes) -> None:
         """Send all of `data`. Only after `close` is it certain that the server has it."""
-        self._talk.ask(Request.WRITE, data)
+        self._conversation.ask(Request.WRITE, data)
 
     def close(self) -> None:
         """Wait until all is written, and close the file."""
-        self._talk.ask(Request.CLOSE_FILE)
+        self._conversation.ask(Request.CLOSE_FILE)

@@ -14,9 +14,7 @@ from sshload_worker.recording.health import add_program, remove_program
 
 _LIBRARIES = Path(sys.prefix) / "share/sshload/mina-sshd"
 _MAIN = "dev.sshload.Driver"
-_WHERE_TO_GET_IT = (
-    "take the image sshload-worker-java for spec.workers.image, or run `make mina-sshd` for `sshload run`"
-)
+_WHERE_TO_GET_IT = "use the image sshload-worker-java for spec.workers.image, or run `make mina-sshd` for `sshload run`"
 
 
 class VirtualMachine:
@@ -40,7 +38,7 @@ class VirtualMachine:
         said = self._process.stdout.readline() if self._process.stdout else b""
         if said.strip() != b"ready":
             self.end()
-            raise UnsupportedSettingError("spec.client.library: the Java program of mina-sshd ended as it was started")
+            raise UnsupportedSettingError("spec.client.library: the Java program of mina-sshd did not start")
         add_program(self._process.pid)
 
     def conversation(self) -> Conversation:

@@ -19,7 +19,7 @@ _MILESTONES = (
     (Timing.KEX, re.compile(r"debug1: SSH2_MSG_NEWKEYS received")),
     (Timing.AUTH, re.compile(r"debug1: Entering interactive session")),
 )
-_AGREED = {
+_NEGOTIATED = {
     "kex": re.compile(r"debug1: kex: algorithm: (\S+)"),
     "host_key": re.compile(r"debug1: kex: host key algorithm: (\S+)"),
     "cipher": re.compile(r"debug1: kex: client->server cipher: (\S+)"),
@@ -90,7 +90,7 @@ class LoginLog:
         self.exit_statuses = 0
         self._killed = 0
         self._refusals: list[str] = []
-        self._agreed = dict.fromkeys(_AGREED, "")
+        self._negotiated = dict.fromkeys(_NEGOTIATED, "")
         self._rest = b""
 
     def take(self, piece: bytes) -> None:
@@ -118,13 +118,13 @@ class LoginLog:
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the first handshake negotiated, and the server's version."""
-        agreed = self._agreed
+        negotiated = self._negotiated
         return Negotiated(
-            kex=agreed["kex"],
-            cipher=agreed["cipher"],
-            mac=agreed["mac"].strip("<>"),
-            host_key=agreed["host_key"],
-            server_version=f"SSH-2.0-{agreed['server_version']}",
+            kex=negotiated["kex"],
+            cipher=negotiated["cipher"],
+            mac=negotiated["mac"].strip("<>"),
+            host_key=negotiated["host_key"],
+            server_version=f"SSH-2.0-{negotiated['server_version']}",
         )
 
     def _take_line(self, line: str) -> None:
@@ -134,9 +134,9 @@ class LoginLog:
             if step not in self.reached and pattern.match(line):
                 self.reached.add(step)
                 self.milestones[step].set()
-        for name, pattern in _AGREED.items():
-            if not self._agreed[name] and (said := pattern.match(line)):
-                self._agreed[name] = said[1]
+        for name, pattern in _NEGOTIATED.items():
+            if not self._negotiated[name] and (said := pattern.match(line)):
+                self._negotiated[name] = said[1]
         self.exit_statuses += bool(_EXIT_STATUS.match(line))
         self._killed += bool(_KILLED.match(line))
         if refused := _REFUSED.match(line):

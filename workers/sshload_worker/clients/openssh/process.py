@@ -63,7 +63,7 @@ class Process:
         self.exit_code = 0
         self.signal = 0
         self._watcher = loop.child(self._pid)
-        self._watcher.start(self._note_end)
+        self._watcher.start(self._record_end)
 
     def limit(self, memory_bytes: int, file_bytes: int) -> None:
         """Limit the memory and the size of files of this program and of each program that it starts from now on."""
@@ -77,7 +77,7 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGKILL)
 
-    def _note_end(self) -> None:
+    def _record_end(self) -> None:
         status = self._watcher.rstatus
         self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         self.exit_code = 128 + self.signal if self.signal else os.WEXITSTATUS(status)

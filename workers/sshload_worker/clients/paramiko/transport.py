@@ -83,7 +83,7 @@ class _Packets(Packetizer):
         """Set no time limit: the caller that waits for the handshake has its own."""
 
 
-def _note_request(channel: Channel, message: Message) -> None:
+def _record_request(channel: Channel, message: Message) -> None:
     position = message.packet.tell()
     if message.get_text() == "exit-signal":
         message.get_boolean()
@@ -92,7 +92,7 @@ def _note_request(channel: Channel, message: Message) -> None:
     Channel._handle_request(channel, message)  # noqa: SLF001 - paramiko's table has it
 
 
-def _note_close(channel: Channel, message: Message) -> None:
+def _record_close(channel: Channel, message: Message) -> None:
     end = channel.get_transport().end_of(channel)
     end.closed_by_server = True  # before the reply, because sending it may let the channel's reader run
     Channel._handle_close(channel, message)  # noqa: SLF001 - paramiko's table has it
@@ -104,8 +104,8 @@ class Transport(library.Transport):
 
     _channel_handler_table = {  # noqa: RUF012 - paramiko's own name and form
         **library.Transport._channel_handler_table,  # noqa: SLF001 - to be extended
-        MSG_CHANNEL_REQUEST: _note_request,
-        MSG_CHANNEL_CLOSE: _note_close,
+        MSG_CHANNEL_REQUEST: _record_request,
+        MSG_CHANNEL_CLOSE: _record_close,
     }
 
     def __init__(self, stream: Any, client: Client, host_keys: HostKeys) -> None:

@@ -178,7 +178,7 @@ class Agent:
             length = int.from_bytes(self._receive(4), "big")
             answer = WireReader(self._receive(min(length, _ANSWER_LIMIT_BYTES)))
             if answer.fixed(1)[0] != expected:
-                raise _agent_failure("refused the request")
+                raise _agent_failure("did not fulfil the request")
         except OSError as error:
             raise _agent_failure(f"does not answer: {error.strerror}") from None
         except WireError:

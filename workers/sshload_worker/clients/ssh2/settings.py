@@ -33,9 +33,9 @@ def check_client(client: Client) -> None:
     for setting in ("read_buffer_bytes", "sftp_read_bytes", "sftp_write_bytes"):
         check_range(client, setting, 1, _MOST_READ_BYTES)
     if client.rekey_bytes is not None:
-        refuse_setting("rekey_bytes", Library.SSH2_PYTHON, "leaves it to the server to ask for new keys")
+        refuse_setting("rekey_bytes", Library.SSH2_PYTHON, "leaves the request for new keys to the server")
     if client.control_master:
-        refuse_setting("control_master", Library.SSH2_PYTHON, "has no such thing")
+        refuse_setting("control_master", Library.SSH2_PYTHON, "has no such setting")
 
 
 @cache

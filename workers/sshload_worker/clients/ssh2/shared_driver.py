@@ -58,8 +58,8 @@ _SESSION_ERRORS = (
     ssh2_errors.ProtocolError,
     ssh2_errors.InvalidMACError,
 )
-_NOT_TAKEN = "the server accepted no more bytes from the shared session"
-_CUT_OFF = "the shared session was dropped, because an iteration was interrupted in the middle of a packet"
+_NOT_ACCEPTED = "the server accepted no more bytes from the shared session"
+_INTERRUPTED = "the shared session was dropped, because an iteration was interrupted in the middle of a packet"
 
 
 for _name, _result, _arguments in (
@@ -221,7 +221,7 @@ class SharedDriver(Driver):
             if isinstance(operation.result, Channel):
                 self.abandon(Channel.close, operation.result)
         elif operation.begun and (operation.opens or operation is self._partly_sent):
-            self._lose(_CUT_OFF)
+            self._lose(_INTERRUPTED)
         elif operation in self._pending:
             self._pending.remove(operation)
 
@@ -303,7 +303,7 @@ class SharedDriver(Driver):
     def _check_unblocked(self) -> None:
         """Drop the session if a packet is partly sent and no attempt would send the rest."""
         if self._partly_sent is None and self._is_blocked():
-            self._lose(_NOT_TAKEN)
+            self._lose(_NOT_ACCEPTED)
 
     def _end(self, operation: _Operation) -> None:
         operation.done = True
