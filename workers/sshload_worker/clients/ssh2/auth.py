@@ -128,7 +128,7 @@ class _SignedLogin:
         self._callback = _Sign(self.signature.give)
 
     def attempt(self) -> Any:
-        """Continue up to the server's reply: return 0 or EAGAIN. It is also 0 if there is data to sign first."""
+        """Continue up to the server's reply: return 0, or EAGAIN. Return 0 as well if there is data to sign first."""
         result = _userauth_publickey(
             pointer(self._session), self._user, self._key, len(self._key), self._callback, None
         )

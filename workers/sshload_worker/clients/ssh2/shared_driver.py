@@ -85,8 +85,8 @@ class InputGate:
     def receive_all(self, opened: Iterable[Channel | SFTP]) -> bool:
         """Queue everything that the server has sent; raises SSH2Error if the connection has ended.
 
-        It does this by waiting for the end of the first channel in `opened` that has not ended. Return whether there is
-        one.
+        It asks libssh2 for the end of each channel in `opened`, up to the first that has not ended, and returns whether
+        there is such a channel.
         """
         self.open()
         try:
