@@ -91,7 +91,7 @@ def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_tha
     arrivals: str,
 ) -> None:
     """A delay can set connections apart that would have come together by chance, and hide a refusal or two."""
-    wrong = []
+    cases = []
     for seed, draw, truth, _, found in loads(arrivals, limited=True):
         if own_delay(found).is_small_beside_any_limit:
             continue
@@ -100,14 +100,14 @@ def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_tha
                 continue
             threshold = ErrorRateThreshold(limit)
             passed = judge_threshold(threshold, draw.load, found).result.passed
-            case = Case(seed, threshold, truth.error_rate < limit, passed, small_delay=False)
-            wrong += [case] if case.is_wrong else []
-    assert wrong == []
+            cases.append(Case(seed, threshold, truth.error_rate < limit, passed, small_delay=False))
+    assert [case for case in cases if case.is_wrong] == []
+    assert len(cases) > DRAWS / 2
 
 
 @pytest.mark.parametrize("arrivals", ARRIVALS)
 def test_a_generator_that_lags_calls_no_throughput_met_or_broken_that_is_not(arrivals: str) -> None:
-    wrong = []
+    cases = []
     for seed, draw, truth, _, found in loads(arrivals):
         if own_delay(found).is_small_beside_any_limit:
             continue
@@ -115,9 +115,9 @@ def test_a_generator_that_lags_calls_no_throughput_met_or_broken_that_is_not(arr
         for above in (true_rate, true_rate * (1 - 1e-9)):
             threshold = ThroughputThreshold(above)
             passed = judge_threshold(threshold, draw.load, found).result.passed
-            case = Case(seed, threshold, true_rate > above, passed, small_delay=False)
-            wrong += [case] if case.is_wrong else []
-    assert wrong == []
+            cases.append(Case(seed, threshold, true_rate > above, passed, small_delay=False))
+    assert [case for case in cases if case.is_wrong] == []
+    assert len(cases) > DRAWS / 2
 
 
 @pytest.mark.parametrize("arrivals", OPEN)
