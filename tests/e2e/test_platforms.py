@@ -145,6 +145,7 @@ def test_a_managed_test_passes_on(platforms: dict[str, LiveCluster], platform: s
     assert (status["phase"], status["verdict"]) == ("Finished", "Passed"), status["message"]
     assert status["results"]["iterations"] == ITERATIONS
     cluster.gone(lambda: cluster.children(name), "children")
+    cluster.tells(name, status["reason"])  # the last request about it: the operator may lose its rights now
 
 
 def test_helm_test_passes_where_the_cluster_chooses_the_uid(release: Release) -> None:
