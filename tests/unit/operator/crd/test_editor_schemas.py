@@ -3,20 +3,26 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from editor_schemas import SCHEMAS, written
-from jsonschema import Draft7Validator
 from specs.comparisons import comparison_spec
 from specs.tables import GOOD, WHOLE
+
+if TYPE_CHECKING:
+    from jsonschema import Draft7Validator
+
+pytestmark = pytest.mark.xdist_group("jsonschema")  # one lane imports it
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").rglob("*.yaml"))
 
 
 @cache
-def validator(kind: str) -> Draft7Validator:
+def validator(kind: str) -> "Draft7Validator":
+    from jsonschema import Draft7Validator  # noqa: PLC0415 - it takes two seconds, in each process that collects this
+
     return Draft7Validator(json.loads((SCHEMAS / f"{kind.lower()}.json").read_text(encoding="utf-8")))
 
 
