@@ -115,7 +115,8 @@ class StepResult:
     def percentiles(self) -> tuple[Percentile, ...]:
         """All percentiles that are stated, the smallest first."""
         listed = {one.percentile for one in self.intervals}
-        flat = (self._flat(percentile) for percentile in FIELDS_OF_PERCENTILES if percentile not in listed)
+        bounds = bounds_in(self.bounds)
+        flat = (self._flat(percentile, bounds) for percentile in FIELDS_OF_PERCENTILES if percentile not in listed)
         stated = (*self.intervals, *(one for one in flat if one is not None))
         return tuple(sorted(stated, key=lambda one: one.percentile))
 
@@ -142,9 +143,9 @@ class StepResult:
         counts = [one.text(self) for one in (_SUCCEEDED, *failed, _RATE)]
         return ", ".join(filter(None, (*counts, f"{times} ms" if times else "", _MOVED.text(self))))
 
-    def _flat(self, percentile: float) -> Percentile | None:
+    def _flat(self, percentile: float, bounds: Mapping[float, tuple[float | None, float | None]]) -> Percentile | None:
         ms = getattr(self, f"{FIELDS_OF_PERCENTILES[percentile]}_ms")
-        low_ms, high_ms = bounds_in(self.bounds).get(percentile, (None, None))
+        low_ms, high_ms = bounds.get(percentile, (None, None))
         return None if ms is None else Percentile(percentile=percentile, ms=ms, low_ms=low_ms, high_ms=high_ms)
 
 
