@@ -1,6 +1,7 @@
 """What is reported besides runs: a comparison, a sweep, a schedule with its tests, and a run beside another."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import finished_runs
@@ -19,6 +20,7 @@ RELEASE = "0.1.0"
 _P50_MS = {"a": 40.0, "b": 80.0, "c": 30.0, "d": 40.0}
 
 
+@cache
 def a_comparison(*variants: str, rounds: int = 5, over: int | None = None) -> KeptObject:
     """Return a comparison whose variants differ (b is slow, c fast, d like a); of `over` tests, None for all."""
     names = variants or ("a", "b", "c", "d")

@@ -5,10 +5,9 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from plans import INSTALLATION, quickstart
@@ -16,7 +15,7 @@ from sshload_operator.api.comparison.spec import ComparisonSpec, parse_compariso
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.comparison import ComparisonStatus
-from sshload_operator.api.status.head import remembered
+from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.control.live.owner_pass import execute
 from sshload_operator.decision.comparison.decide import ComparisonSubject
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
@@ -81,6 +80,12 @@ def _planned(comparison: TestIdentity, text: str, run: int) -> ComparisonPlan | 
     return make_comparison_plan(comparison, spec, run)
 
 
+@lru_cache(maxsize=256)
+def _observed(text: str) -> ObservedTest:
+    """Read a test; the same few are read thousands of times."""
+    return observed_test(json.loads(text))
+
+
 @dataclass(slots=True)
 class SimComparison:
     """The world. `tests` are as the API server has them; `pods` the names of pods by the test they are of."""
@@ -94,6 +99,14 @@ class SimComparison:
     created: list[str] = field(default_factory=list)
     refused: Obstacle | None = None
     last: OwnerDecision | None = None
+    _read: tuple[Status, Remembered[ComparisonStatus]] | None = None
+
+    @property
+    def memory(self) -> Remembered[ComparisonStatus]:
+        """What the operator reads in the status, read once per status: it is asked for several times in each pass."""
+        if self._read is None or self._read[0] is not self.status:
+            self._read = self.status, remembered(ComparisonStatus, self.status)
+        return self._read[1]
 
     @property
     def comparison(self) -> TestIdentity:
@@ -111,7 +124,7 @@ class SimComparison:
         return _planned(
             self.comparison,
             text,
-            current_run(measures, self.comparison.generation, remembered(ComparisonStatus, self.status).status),
+            current_run(measures, self.comparison.generation, self.memory.status),
         )
 
     # the user
@@ -185,9 +198,9 @@ class SimComparison:
     def settle(self) -> None:
         """Pass until there is nothing more to do but to wait."""
         for _ in range(10):
-            before = deepcopy((self.status, self.tests))
+            before = self.twin()
             self.operator_pass()
-            if before == (self.status, self.tests):
+            if (before.status, before.tests) == (self.status, self.tests):
                 return
         raise AssertionError(f"no end of changes: {self.last}")
 
@@ -201,13 +214,13 @@ class SimComparison:
             now=self.now,
             comparison=self.comparison,
             plan=self.plan,
-            remembered=remembered(ComparisonStatus, self.status),
+            remembered=self.memory,
             installation=INSTALLATION,
         )
 
     def observed(self) -> tuple[ObservedTest, ...]:
         """Return the tests as they are."""
-        return tuple(observed_test(test) for test in self.tests.values())
+        return tuple(_observed(json.dumps(test)) for test in self.tests.values())
 
     def decide(self) -> OwnerDecision:
         """Ask for the decision on the world as it is, before anybody has looked for pods."""
