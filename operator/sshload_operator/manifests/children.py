@@ -1,4 +1,4 @@
-"""All objects of a run: what is applied at its start, what is deleted at its end, and the Secret that goes first."""
+"""All objects of a run: what is applied at its start, what is deleted at its end, and the Secret, made first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ _SWEPT = (
 
 
 def key_files(plan: Plan) -> tuple[str, ...]:
-    """Return which keys the run's Secret holds beside the token: none where the target is not managed."""
+    """Return which keys the run's Secret holds besides the token: none if the target is not managed."""
     of_target = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
     return of_target if gateway_of(plan.spec) is None else (*of_target, *_GATEWAY_FILES)
 
@@ -73,7 +73,8 @@ def key_files(plan: Plan) -> tuple[str, ...]:
 def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:
     """Return the Secret that holds the token and `keys`, the text of each of the plan's `key_files`.
 
-    It is created, never applied: who finds it there keeps what the pods have already. Raises ValueError for other keys.
+    It is created, never applied: an existing one stays, because pods may have its content. Raises ValueError for other
+    keys.
     """
     wanted = key_files(plan)
     if set(keys) != set(wanted):
@@ -98,7 +99,7 @@ class ChildRef:
 
 
 def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
-    """Return the objects of a run in the order to apply them, without the Secret: policies stand before the pods."""
+    """Return the objects of a run in the order to apply them, without the Secret: policies come before pods."""
     target = plan.spec.target
     shared = (config_map(plan), master_service(plan))
     jobs = (master_job(plan, proof_sha256), workers_job(plan))
@@ -132,7 +133,7 @@ def child_ref(manifest: Manifest) -> ChildRef:
 
 
 def swept(test: TestIdentity, run_id: str) -> tuple[ChildRef, ...]:
-    """Return what is to be deleted of a run: all but its results, the load first. Some may not be there."""
+    """Return what to delete after a run: all objects except its results, the load first. Some may not exist."""
     return tuple(_ref(kind, test.namespace, run_child_name(test.name, run_id, part)) for kind, part in _SWEPT)
 
 

@@ -1,4 +1,4 @@
-"""The gateway of a run, before its managed target: its configuration, its Deployment, and the Service before it."""
+"""The gateway of a run, in front of its managed target: its configuration, its Deployment, and its Service."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -42,27 +42,27 @@ from sshload_operator.state import Manifest, Role
 ISSUER: Final = "sshload"
 AUDIENCE: Final = "sshload-gateway"
 CALLER: Final = "sshload"
-"""The one caller of the gateway, by its token."""
+"""The name of the gateway's only caller, as its token states it."""
 CREDENTIAL: Final = "target"
-"""What the gateway calls the login to the managed target."""
+"""The gateway's name for the credential of the managed target."""
 SIGNATURE: Final = "EdDSA"
 _POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
 _DATA_DIR: Final = "/var/lib/sshload-gateway"
 _UNLIMITED: Final = 100_000
 _OTHER_FILES: Final = 200
-"""What a gateway opens besides connections to the server, at least: callers, database, listeners."""
+"""How many files a gateway can open besides connections to the server: for callers, database, listeners."""
 _PRIVATE_RANGES: Final = (
     "10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10",
 )  # fmt: skip
-"""Where a cluster's Services may be. Which address the target's has is not known before; the NetworkPolicy knows."""
+"""The ranges that Services may be in. The target's address is not known yet; the NetworkPolicy opens only that."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayPlaces:
-    """Where a gateway runs: `address` to listen at (empty: every one), its ports, the server, and its files.
+    """Where a gateway runs: the `address` to listen at (empty: all), its ports, the server, and its files.
 
-    What observes it answers on `stats_port`. `allowed` are the addresses or ranges that the server's host may lead to,
-    besides itself.
+    The counts are served on `stats_port`. `allowed` are the addresses or ranges that the server's host name may resolve
+    to.
     """
 
     address: str
@@ -87,10 +87,10 @@ CLUSTER_FILES: Final[Mapping[str, str]] = {
 
 
 def gateway_config(gateway: ManagedGateway, places: GatewayPlaces) -> str:
-    """Return what the gateway is told, in JSON, which is YAML too.
+    """Return the gateway's configuration in JSON, which is also YAML.
 
-    All requests are of one caller, so that the limits for each caller are out of the way. What a spec does not name is
-    as the gateway has it by default.
+    All requests come from one caller, so the limits for each caller are set too high to matter. Settings that a spec
+    does not name have the gateway's defaults.
     """
     address = {"host": places.address} if places.address else {}
     allowed = [{"host": host, "ports": [places.server_port]} for host in (places.server, *places.allowed)]
@@ -124,14 +124,14 @@ def gateway_config(gateway: ManagedGateway, places: GatewayPlaces) -> str:
 
 
 def credential_request(host: str, port: int, user: str, private_key: str, known_hosts: str) -> str:
-    """Return the body of the request that stores the login to the managed target, whose host keys are known."""
+    """Return the body of the request that stores the credential of the managed target, with its host keys."""
     keys = [" ".join(line.split()[1:]) for line in known_hosts.splitlines()]
     login = {"name": CREDENTIAL, "host": host, "port": port, "user": user}
     return json.dumps({**login, "privateKey": private_key, "hostKeys": keys})
 
 
 def gateway_program(gateway: ManagedGateway, places: GatewayPlaces, python: Sequence[str]) -> ProgramConfig:
-    """Return what PID 1 of the gateway is told, which runs it by this command of Python."""
+    """Return the configuration of the gateway's PID 1, which runs the gateway with the command `python`."""
     return ProgramConfig(
         version=PROGRAM_CONFIG_VERSION,
         command=(*python, "-m", "sshload_gateway", "--config"),
@@ -144,7 +144,7 @@ def gateway_program(gateway: ManagedGateway, places: GatewayPlaces, python: Sequ
 
 
 def cluster_gateway_program(plan: Plan, gateway: ManagedGateway) -> ProgramConfig:
-    """Return what PID 1 of the gateway is told in a cluster."""
+    """Return the configuration of the gateway's PID 1 in a cluster."""
     places = GatewayPlaces(
         address="",
         port=GATEWAY_PORT,
@@ -159,7 +159,7 @@ def cluster_gateway_program(plan: Plan, gateway: ManagedGateway) -> ProgramConfi
 
 
 def gateway_service(plan: Plan) -> Manifest:
-    """Return the Service by which the workers find the gateway, and the master its counts."""
+    """Return the Service through which the workers reach the gateway, and the master its counts."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -177,7 +177,7 @@ def gateway_service(plan: Plan) -> Manifest:
 
 
 def gateway_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the Deployment of the gateway. Its pod is made and placed as a proxy's."""
+    """Return the Deployment of the gateway. Its pod is made and placed like a proxy's."""
     pods = replace(target, env=(), volumes=())
     return {
         "apiVersion": "apps/v1",

@@ -1,8 +1,8 @@
 """Names, labels and metadata of a run's objects, and how a pod or Job is recognized as one of a run.
 
-The same plan gives the same names, and never those of another run. Whoever may create pods can write any label on
-them, so a label is only a claim. A pod belongs to a run if its controller is what the operator makes for that run: a
-Job or ReplicaSet of the right name, and for a Job also of a uid that is known to be the test's.
+The same plan gives the same names, and never those of another run. A user who may create pods can give them any label,
+so a label is only a claim. A pod belongs to a run if its controller is what the operator makes for that run: a Job or
+ReplicaSet of the right name, and for a Job also of a uid that is known to be the test's.
 """
 
 import re
@@ -57,39 +57,39 @@ class Part(StrEnum):
 
 
 DEPLOYMENT_PARTS = {Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY, Role.GATEWAY: Part.GATEWAY}
-"""What makes the pods of the roles whose pods a Deployment makes."""
+"""The part of the Deployment, for each role whose pods a Deployment makes."""
 _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
 
 
 def entrance(target: ManagedTarget) -> tuple[Role, int]:
-    """Return what of a managed target its clients connect to, and at which port."""
+    """Return the role that clients of a managed target connect to, and its port."""
     role, port = behind_proxy(target)
     return role if target.proxy is None else Role.PROXY, port
 
 
 def behind_proxy(target: ManagedTarget) -> tuple[Role, int]:
-    """Return what of a managed target a proxy passes connections on to, if it has one, and at which port."""
+    """Return the role that the proxy of a managed target, if it has one, connects to, and its port."""
     return (Role.TARGET, SSH_PORT) if target.gateway is None else (Role.GATEWAY, GATEWAY_PORT)
 
 
 def child_name(plan: Plan, part: Part) -> str:
-    """Return `<test>-<run id>-<part>`: at most 59 characters, with a test's name that is longer than 40 cut.
+    """Return `<test>-<run id>-<part>`: at most 59 characters; the test's name is cut to 40.
 
-    The four that are left hold the hyphen and the completion index of a worker's host name.
+    The other four of a host name's 63 are for the hyphen and the completion index of a worker.
     """
     return run_child_name(plan.test.name, plan.run_id, part)
 
 
 def run_child_name(test_name: str, run_id: str, part: Part) -> str:
-    """Return the name of a run's object where there is no plan of that run any more."""
+    """Return the name of a run's object when the plan of that run no longer exists."""
     return f"{dns_label(test_name, _TEST_CHARACTERS)}-{run_id}-{part}"
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The run that a pod or Job belongs to, by its labels and its controller; `controller_uid` is the latter's uid.
+    """The run that a pod or Job belongs to, by its labels and its controller, whose uid is `controller_uid`.
 
-    `run` is the number of the run, from which its id is made: 0 where no label states it.
+    `run` is the number of the run, from which its id is made: 0 if no label states it.
     """
 
     test: str
@@ -111,12 +111,12 @@ def run_labels(plan: Plan) -> dict[str, str]:
 
 
 def role_labels(plan: Plan, role: Role) -> dict[str, str]:
-    """Return the labels of a pod of the run, and of what makes it."""
+    """Return the labels of a pod of the run, and of its Job or Deployment."""
     return {**run_labels(plan), "app.kubernetes.io/component": str(role), ROLE_LABEL: str(role)}
 
 
 def name_annotation(plan: Plan) -> dict[str, str]:
-    """Return the annotation that says the test's name on a pod, where the label has no room for it."""
+    """Return the annotation with the test's name for a pod; empty if the name fits into the label."""
     name = plan.test.name
     return {} if label_value(name) == name else {TEST_LABEL: name}
 

@@ -1,4 +1,4 @@
-"""The Locust master: a Job of one pod, and the headless Service by which workers find it."""
+"""The Locust master: a Job of one pod, and the headless Service through which workers find it."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ from sshload_operator.state import Manifest, Role
 
 
 def master_service(plan: Plan) -> Manifest:
-    """Return the headless Service; it names the master as soon as that has an address, for workers make it ready."""
+    """Return the headless Service. It resolves before the master is ready: workers make it ready."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -50,9 +50,9 @@ def master_service(plan: Plan) -> Manifest:
 
 
 def master_job(plan: Plan, proof_sha256: str) -> Manifest:
-    """Return the master's Job: one try, and the pod stays until it is deleted, because its log is the result.
+    """Return the master's Job: one attempt, and the pod stays until it is deleted, because its log is the result.
 
-    Its annotation says how the operator, also one restarted, knows the results as printed by who has the token.
+    By its annotation the operator, even after a restart, knows that results were printed by a holder of the token.
     """
     return {
         "apiVersion": "batch/v1",
@@ -85,8 +85,8 @@ def _container(plan: Plan) -> Container:
 
 
 def _pods(plan: Plan) -> Pods:
-    """Return the workers' pods as the master's: on their kind of node, but it takes no part in how they are spread.
+    """Return the workers' pod settings for the master: the same kind of node, but no affinity and no topology spread.
 
-    What the author's code needs is left out, because a master runs none.
+    The variables and volumes for the author's code are left out, because the master runs none of it.
     """
     return replace(plan.spec.workers, affinity={}, topology_spread_constraints=(), env=(), volumes=())

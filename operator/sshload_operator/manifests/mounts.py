@@ -1,6 +1,6 @@
-"""What a run's pods find where: one projected volume each, with that pod's items only.
+"""Where a run's pods find their files: each has one projected volume, with only that pod's items.
 
-Which files a login takes follows from its authentication method, the same in a cluster and without one.
+Which files a login needs follows from its authentication method, in a cluster and without one.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from sshload_operator.api.target import ExternalTarget, GatewayTarget
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.planning.plan import Plan
 
-# What the keys of a Secret are called, that an author makes for an external target or a jump host.
+# The keys of a Secret that an author makes for an external target or a jump host.
 PRIVATE_KEY = "id"
 CERTIFICATE = "id-cert.pub"
 PASSPHRASE = "passphrase"  # noqa: S105 - the name of a file
@@ -49,7 +49,7 @@ _ALL_READ = 0o444
 
 @dataclass(frozen=True, slots=True)
 class CredentialPaths:
-    """Where the files for one server are, by what they hold; empty for those that there are none of."""
+    """The paths of the files for one server, by their content; empty if there is no such file."""
 
     private_key: str
     certificate: str
@@ -59,7 +59,7 @@ class CredentialPaths:
 
 
 def credential_files(target: ExternalTarget) -> tuple[str, ...]:
-    """Return the keys of the Secret that a login takes, and no others: a pod is given nothing that it does not use."""
+    """Return the keys of the Secret that a login needs, and no others: a pod gets only what it uses."""
     if target.auth not in _WITH_PRIVATE_KEY:
         return (PASSWORD,)
     certificate = (CERTIFICATE,) if target.auth is Auth.CERTIFICATE else ()
@@ -68,7 +68,7 @@ def credential_files(target: ExternalTarget) -> tuple[str, ...]:
 
 
 def external_endpoint(target: ExternalTarget, paths: CredentialPaths) -> Endpoint:
-    """Return how workers log in to a server that exists, with those of the files that its login takes."""
+    """Return how workers log in to an external server, with the files that the login needs."""
     taken = credential_files(target)
     return Endpoint(
         host=target.host,
@@ -84,7 +84,7 @@ def external_endpoint(target: ExternalTarget, paths: CredentialPaths) -> Endpoin
 
 
 def gateway_endpoint(target: GatewayTarget, token_path: str, ca_path: str) -> GatewayEndpoint:
-    """Return how workers call a gateway that exists. An empty `ca_path` stands for the public authorities."""
+    """Return how workers call an external gateway. An empty `ca_path` stands for the public authorities."""
     return GatewayEndpoint(
         tls=target.tls,
         host=target.host,
@@ -124,9 +124,9 @@ def config_mount() -> dict[str, Any]:
 
 
 def config_volume(plan: Plan, *sources: dict[str, Any]) -> dict[str, Any]:
-    """Return the volume that shows `sources`, readable by the pod's user through its fsGroup.
+    """Return the volume with `sources`, which the pod's user can read through its fsGroup.
 
-    Where the cluster chooses the user, there may be no fsGroup; then all users of the pod, which has one, may read.
+    If the cluster chooses the user, there may be no fsGroup. Then all users may read it; the pod has only one.
     """
     mode = _ALL_READ if plan.installation.run_pods.user_id is None else _GROUP_READS
     return {"name": CONFIG_VOLUME, "projected": {"defaultMode": mode, "sources": list(sources)}}
@@ -143,7 +143,7 @@ def run_keys_source(plan: Plan, files: Iterable[str], folder: str = KEYS_FOLDER)
 
 
 def credentials_sources(target: ExternalTarget, folder: str) -> tuple[dict[str, Any], ...]:
-    """Return what a login takes of the author's Secrets; without it the kubelet holds the pod back and says so."""
+    """Return the files of the author's Secrets for a login. If one is missing, the kubelet reports that and waits."""
     credentials = _secret_source(target.credentials_secret, credential_files(target), folder)
     if target.insecure_ignore_host_key:
         return (credentials,)
@@ -151,7 +151,7 @@ def credentials_sources(target: ExternalTarget, folder: str) -> tuple[dict[str, 
 
 
 def gateway_sources(target: GatewayTarget, folder: str) -> tuple[dict[str, Any], ...]:
-    """Return what calls of a gateway take of the author's Secrets, likewise."""
+    """Return the files of the author's Secrets for calls of a gateway, likewise."""
     token = _secret_source(target.token_secret, (GATEWAY_TOKEN,), folder)
     return (token, _secret_source(target.ca_secret, (GATEWAY_CA,), folder)) if target.ca_secret else (token,)
 
@@ -162,12 +162,12 @@ def hop_folder(hop: int) -> str:
 
 
 def file_source(name: str, file: ConfigMapFile) -> dict[str, Any]:
-    """Return a file of the author's; without it the kubelet holds the pod back and says so."""
+    """Return a file of the author's ConfigMap. If it is missing, the kubelet reports that and waits."""
     return {"configMap": {"name": file.config_map, "items": [{"key": file.key, "path": name}], "optional": False}}
 
 
 def empty_dir(name: str, size_limit: str, medium: str = "") -> dict[str, Any]:
-    """Return a scratch volume; a pod that fills it beyond its limit is evicted. With medium Memory it is on no disk."""
+    """Return a scratch volume; a pod that fills it beyond its limit is evicted. Medium Memory keeps it off disks."""
     return {"name": name, "emptyDir": {"sizeLimit": size_limit, **({"medium": medium} if medium else {})}}
 
 

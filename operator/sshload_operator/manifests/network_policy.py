@@ -1,7 +1,7 @@
-"""Who of a run may speak to whom. Probes come from the node and need no rule.
+"""Which pods of a run may connect to which. Probes come from the node and need no rule.
 
-A policy knows addresses and no names. So a name opens its port to all addresses but the denied ranges, and the workers
-check what it resolves to: sshload_contract.allow_list.
+A policy has addresses, not names. So a host name opens its port to all addresses except the denied ranges, and the
+workers check what the name resolves to: sshload_contract.allow_list.
 """
 
 from ipaddress import ip_network
@@ -43,9 +43,10 @@ _NODE_LOCAL_DNS = "169.254.20.10/32"  # where NodeLocal DNSCache listens on each
 
 
 def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the target's policy: SSH from what the run has before it only, counts for any pod (Prometheus).
+    """Return the target's policy.
 
-    Nothing gets out but what `forward` steps lead to, and DNS where names are looked up.
+    In: SSH from the gateway, the proxy or the clients in front of it, and counts for any pod (Prometheus). Out: only
+    the destinations of `forward` steps, and DNS if names are looked up.
     """
     before = Role.GATEWAY if target.gateway is not None else Role.PROXY if target.proxy is not None else None
     ssh_from = _clients(plan) if before is None else [_pods(plan, before)]
@@ -83,15 +84,15 @@ def gateway_policy(plan: Plan, target: ManagedTarget) -> Manifest:
 
 
 def _clients(plan: Plan) -> list[dict[str, Any]]:
-    """Return who connects to what is managed: the workers, behind jump hosts anybody (no peers).
+    """Return the peers that connect to the managed target: the workers; with jump hosts anybody (no peers).
 
-    The last jump host is no pod of the run, and which address it has on this side is not known.
+    The last jump host is not a pod of the run, and its source address is not known.
     """
     return [] if plan.spec.via else [_pods(plan, Role.WORKER)]
 
 
 def master_policy(plan: Plan) -> Manifest:
-    """Return the master's policy: Locust from this run's workers, metrics for any pod, out to who has counts."""
+    """Return the master's policy: Locust from this run's workers, metrics for any pod, out to the pods with counts."""
     ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT), _rule("from", [_ANY_POD], MASTER_HTTP_PORT)]
     if not isinstance(plan.spec.target, ManagedTarget):
         return _policy(plan, Part.MASTER, Role.MASTER, ingress, [])
@@ -104,7 +105,7 @@ def master_policy(plan: Plan) -> Manifest:
 
 
 def workers_policy(plan: Plan) -> Manifest:
-    """Return the workers' policy: nothing in, and out to the first of the path to sshd, the master and DNS."""
+    """Return the workers' policy: nothing in; out to the first hop of the path to sshd, to the master and to DNS."""
     egress = [*_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns(plan)]
     return _policy(plan, Part.WORKERS, Role.WORKER, [], egress)
 
@@ -118,9 +119,9 @@ def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _external_egress(plan: Plan, host: str, port: int) -> list[dict[str, Any]]:
-    """Return the way to the one address that `host` spells, or to all that its name may lead to, if there are any.
+    """Return the egress to the address that `host` is, or to all addresses that its name may resolve to, if any.
 
-    The cluster's own names lead to pods, which an ipBlock does not mean with every network plugin.
+    The cluster's own names resolve to pods, which an ipBlock does not cover with every network plugin.
     """
     address = read_address(host)
     if address is not None:
@@ -131,9 +132,9 @@ def _external_egress(plan: Plan, host: str, port: int) -> list[dict[str, Any]]:
 
 
 def _named_addresses(plan: Plan, port: int) -> list[dict[str, Any]]:
-    """Return all addresses but the denied ranges, and what entries of the allow-list open of these.
+    """Return all addresses except the denied ranges, and those parts of the ranges that the allow-list opens.
 
-    A range that is denied whole has no block: the API server refuses one that leaves out all of its addresses.
+    A range that is wholly denied has no block: the API server refuses a block that excludes all its addresses.
     """
     allow_list = plan.installation.allow_list
     closed = closed_networks(allow_list, port)
@@ -173,7 +174,7 @@ def _rule(direction: str, peers: list[dict[str, Any]], port: int) -> dict[str, A
 
 
 def _dns(plan: Plan) -> dict[str, Any]:
-    """Return the way to the cluster's resolvers: a query to any other address could carry anything out."""
+    """Return the egress to the cluster's resolvers only: a query to any other address could carry out any data."""
     resolvers = plan.installation.resolvers
     cidrs = dict.fromkeys((_NODE_LOCAL_DNS, *resolvers.cidrs))
     ports = dict.fromkeys((DNS_PORT, *resolvers.ports))

@@ -22,7 +22,7 @@ _NOT_INJECTED_LABELS = {
     "kuma.io/sidecar-injection": "disabled",
     "admission.datadoghq.com/enabled": "false",
 }
-"""What keeps service meshes out: through a proxy of theirs, that would be measured and not sshd."""
+"""Labels that keep service meshes out: with a mesh's proxy in the path, the proxy would be measured, not sshd."""
 _NOT_INJECTED_ANNOTATIONS = {
     "sidecar.istio.io/inject": "false",
     "linkerd.io/inject": "disabled",
@@ -32,14 +32,14 @@ _NOT_EVICTED_ANNOTATIONS = {
     "karpenter.sh/do-not-disrupt": "true",
     "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 }
-"""What keeps a node that has a pod of a run from being taken away to save money: the run would end as Invalid."""
+"""Annotations that keep autoscalers from removing the node of a run's pod: the run would end as Invalid."""
 _DEADLINE_MARGIN_S = 60
 _GRACE_PERIOD_S = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """The one container of a pod. `mounts` and `volumes` come on top of the config volume's mount and /tmp."""
+    """The only container of a pod. `mounts` and `volumes` are added to the config volume's mount and /tmp."""
 
     role: Role
     image: str
@@ -57,7 +57,7 @@ def pod_template(
     """Return the pod template of a role; `spec` holds what only this role's pods have.
 
     The test's labels and annotations take precedence over those that keep injectors and autoscalers away, and the
-    installer's over the test's. `affinity` holds where the test's author gave none.
+    installer's over the test's. `affinity` applies if the test's author gave none.
     """
     run_pods = plan.installation.run_pods
     return {
@@ -154,7 +154,7 @@ def _container(plan: Plan, container: Container, pods: Pods) -> dict[str, Any]:
 
 
 def _readiness_probe(port: str) -> dict[str, Any]:
-    """Return the probe. There is no liveness probe: a restart in the middle of a run would only spoil it."""
+    """Return the probe. There is no liveness probe: a restart during a run would only spoil the run."""
     return {
         "httpGet": {"path": "/readyz", "port": port, "scheme": "HTTP"},
         "periodSeconds": 1,
@@ -180,7 +180,7 @@ def _placement(plan: Plan, placed: Pods, affinity: Mapping[str, Any]) -> dict[st
 
 
 def away_from(plan: Plan, *roles: Role) -> dict[str, Any]:
-    """Return the wish not to share a node with the run's pods of these roles: whoever shares cores is held up."""
+    """Return a preference for nodes without the run's pods of these roles, because sharing cores slows pods down."""
     preferred = [
         {
             "weight": 100,
@@ -195,7 +195,7 @@ def away_from(plan: Plan, *roles: Role) -> dict[str, Any]:
 
 
 def _accounts(plan: Plan, pods: Pods) -> dict[str, Any]:
-    """Return the pod spec's fields for as what a pod runs. Pull secrets are the test's and the installation's."""
+    """Return the service account, runtime class and pull secrets. The latter are the test's and the installation's."""
     pull_secrets = dict.fromkeys((*pods.image_pull_secrets, *plan.installation.image_pull_secrets))
     fields = {
         "imagePullSecrets": [{"name": name} for name in pull_secrets],
@@ -208,8 +208,8 @@ def _accounts(plan: Plan, pods: Pods) -> dict[str, Any]:
 def job_limits(plan: Plan) -> dict[str, Any]:
     """Return the Job fields that bound a load pod's life.
 
-    The deadline is a backstop for a run whose operator is gone: the operator's own comes first. There is no TTL, since
-    it would take the master's log away, and no second try: a pod that was lost belongs in the result.
+    The deadline is a backstop for a run whose operator is gone: the operator's own comes first. There is no TTL,
+    because it would delete the master's log, and no retry, because a lost pod must show in the result.
     """
     return {
         "activeDeadlineSeconds": ceil(plan.spec.deadline_s) + _DEADLINE_MARGIN_S,

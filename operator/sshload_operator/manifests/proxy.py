@@ -29,7 +29,7 @@ _POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
 
 
 def cluster_proxy_config(plan: Plan, target: ManagedTarget, proxy: Proxy) -> ProgramConfig:
-    """Return what PID 1 of the proxy is told in a cluster. It listens at the port of what it stands before."""
+    """Return the configuration of the proxy's PID 1 in a cluster. It listens at the port of what is behind it."""
     role, port = behind_proxy(target)
     places = ProxyPlaces(
         port=port,
@@ -42,7 +42,7 @@ def cluster_proxy_config(plan: Plan, target: ManagedTarget, proxy: Proxy) -> Pro
 
 
 def proxy_service(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the Service by which the workers, or the last jump host, find the proxy, and the master its counts."""
+    """Return the Service through which workers or the last jump host reach the proxy, and the master its counts."""
     name, port = _port(target)
     return {
         "apiVersion": "v1",
@@ -66,9 +66,10 @@ def proxy_service(plan: Plan, target: ManagedTarget) -> Manifest:
 
 
 def proxy_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the Deployment of the proxy. Its pod is made and placed as the target's, on another node if there is one.
+    """Return the Deployment of the proxy.
 
-    What a custom image of the target takes (variables, volumes) the proxy does without.
+    Its pod is made and placed like the target's, on another node if there is one. It does not get the
+    variables and volumes for a custom image of the target.
     """
     pods = replace(target, env=(), volumes=())
     return {

@@ -24,11 +24,11 @@ _RUN_LIMIT_BYTES = 400_000
 
 
 def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
-    """Return the ConfigMap of the run's results, below the API server's limit of 1 MiB whatever the summary's size.
+    """Return the ConfigMap of the run's results, below the API server's limit of 1 MiB for any size of summary.
 
     `results.json` is for people: the summary without histograms and time series. `summary.json.gz` is the whole
-    RunSummary, `run.json` what its master was told: the installation may be another one since. Where the whole is too
-    large, `omitted` in both says what was left out.
+    RunSummary, `run.json` the configuration of its master, because the installation may have changed since. If the
+    whole is too large, `omitted` in both says what was left out.
     """
     run_json = _run_json(plan, summary)
     smaller = shortened_summaries(replace(summary, run_json=""))
@@ -43,7 +43,10 @@ def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
 
 
 def _run_json(plan: Plan, summary: RunSummary) -> str:
-    """Return what the master says that it was told; what the plan says now where it does not say it, or too much."""
+    """Return the configuration that the master reports.
+
+    If it reports none, or one that is too large, return the one that follows from the plan.
+    """
     is_said = 0 < len(summary.run_json.encode(errors="replace")) <= _RUN_LIMIT_BYTES
     return summary.run_json if is_said else to_json(run_config(plan, cluster_places(plan)))
 

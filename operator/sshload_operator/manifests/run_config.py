@@ -1,4 +1,4 @@
-"""RunConfig from a plan, for a cluster or for wherever else the run takes place."""
+"""RunConfig from a plan, for a run in a cluster or elsewhere."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -62,7 +62,7 @@ from sshload_operator.state import Manifest, Role
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 _START_LEAD_S = 0.1
-"""Workers need less than a hundredth of it to get from the order to their first iteration, however many they are."""
+"""Workers need less than a hundredth of it from the start order to their first iteration, whatever their number."""
 _DRAIN_LIMIT_S = 60.0
 _TOKEN_PATH = f"{KEYS_DIR}/{TOKEN_FILE}"
 _RUN_KEYS = CredentialPaths(
@@ -78,9 +78,9 @@ _RUN_KEYS = CredentialPaths(
 class Places:
     """Where a run takes place, as its master and workers see it.
 
-    `stats_url` is empty for an external target; `in_path` are the like of what is in the path to it. `allow_list` is
-    None where the workers may connect to whatever they reach. `files` are the paths of the files that ConfigMaps hold,
-    by what the workers call them.
+    `stats_url` is empty for an external target; `in_path` has the same URL for each program in the path to the target.
+    `allow_list` is None if the workers may connect to any address. `files` has the paths of the files from ConfigMaps,
+    by the workers' names for them.
     """
 
     target: Endpoint | GatewayEndpoint
@@ -124,7 +124,7 @@ def _stats_url(plan: Plan, part: Part, port: int) -> str:
 
 
 def login_to_managed(plan: Plan) -> Endpoint:
-    """Return how the workers log in to the managed target of a run in a cluster, or the gateway before it."""
+    """Return how the workers, or the gateway before it, log in to the managed target of a run in a cluster."""
     target = plan.spec.target
     role = entrance(target)[0] if isinstance(target, ManagedTarget) and target.gateway is None else Role.TARGET
     host = _name_for_all_hops(plan, child_name(plan, DEPLOYMENT_PARTS[role]))
@@ -147,7 +147,7 @@ def _endpoint(target: ExternalTarget | GatewayTarget) -> Endpoint | GatewayEndpo
 
 
 def _mounted(folder: str) -> CredentialPaths:
-    """Return where the kubelet shows the author's files."""
+    """Return where the kubelet mounts the author's files."""
     above = f"{CONFIG_DIR}/{folder}"
     return CredentialPaths(
         private_key=f"{above}/{PRIVATE_KEY}",
@@ -159,12 +159,12 @@ def _mounted(folder: str) -> CredentialPaths:
 
 
 def _name_for_all_hops(plan: Plan, service: str) -> str:
-    """Return the Service's name; with its namespace where a jump host looks it up, which may be in another one."""
+    """Return the Service's name; with its namespace if a jump host looks it up, which may be in another namespace."""
     return f"{service}.{plan.test.namespace}.svc" if plan.spec.via else service
 
 
 def run_config(plan: Plan, places: Places) -> RunConfig:
-    """Return what the run's master and workers are told."""
+    """Return the configuration of the run's master and workers."""
     spec = plan.spec
     return RunConfig(
         version=RUN_CONFIG_VERSION,
@@ -206,7 +206,7 @@ def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:
 def _drain_s(spec: LoadTestSpec) -> float:
     """Return how long the slowest iteration can take by its timeouts, but not more than a minute.
 
-    What a locustfile does is not known, so that it is given the minute.
+    What a locustfile does is not known, so it gets the whole minute.
     """
     if spec.locustfile is not None:
         return _DRAIN_LIMIT_S
@@ -221,7 +221,7 @@ def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
 
 
 def config_map(plan: Plan) -> Manifest:
-    """Return the ConfigMap with run.json, and what a managed target and what stands before it are told."""
+    """Return the ConfigMap with run.json, and the configurations of a managed target, its gateway and its proxy."""
     data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
     if isinstance(plan.spec.target, ManagedTarget):
         data[TARGET_FILE] = to_json(target_config(plan.spec.target, CLUSTER_TARGET_PLACES))

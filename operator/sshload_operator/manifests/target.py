@@ -68,7 +68,7 @@ CLUSTER_TARGET_PLACES = TargetPlaces(
 
 
 def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
-    """Return what PID 1 of the target is told."""
+    """Return the configuration of the target's PID 1."""
     return TargetConfig(
         version=TARGET_CONFIG_VERSION,
         user=places.user,
@@ -84,9 +84,9 @@ def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
 
 
 def target_service(plan: Plan) -> Manifest:
-    """Return the Service by which workers find sshd, and the master the target's counts.
+    """Return the Service through which workers reach sshd, and the master the target's counts.
 
-    It leads to the pod whether that is ready or not: an overloaded sshd is to be measured, not hidden.
+    It leads to the pod even if that is not ready: an overloaded sshd must be measured, not hidden.
     """
     return {
         "apiVersion": "v1",
@@ -151,16 +151,16 @@ def _home_mib(target: ManagedTarget) -> int:
 
 
 def _history_bytes(repository: RepositoryFixture) -> int:
-    """Return how much room a bare repository takes, at most: its content, and for each commit three small objects."""
+    """Return the most space that a bare repository takes: its content, and three small objects for each commit."""
     return repository.size_bytes + _REPOSITORY_OVERHEAD_BYTES + 3 * repository.commits * _FILE_OVERHEAD_BYTES
 
 
 def sshd_config(sshd: Sshd, user: str = "load") -> str:
-    """Return the text of sshd_config, without Port, PidFile and the places of keys, which the target adds.
+    """Return the text of sshd_config, without Port, PidFile and the paths of keys, which the target adds.
 
-    An extra directive replaces ours of the same name; it also stands first, because sshd takes the first value that
-    it meets, which settles directives that have two names. Raises ValueError for a directive that is reserved, or that
-    would break out of its line.
+    An extra directive replaces ours of the same name; it also comes first, because sshd uses the first value that it
+    reads: so it also wins where a directive has two names. Raises ValueError for a directive that is reserved, or that
+    would not stay in its line.
     """
     extra = {keyword.lower() for keyword in sshd.extra_config}
     lines = [_extra_line(keyword, value) for keyword, value in sorted(sshd.extra_config.items())]

@@ -29,14 +29,14 @@ from sshload_operator.planning.plan import Plan, pods_asked, worker_resources
 from sshload_operator.state import DEPLOYED, Manifest, Role
 
 _NAMES_AS_THEY_ARE = {"name": "ndots", "value": "1"}
-"""A name with a dot is looked up as it is first; by default that below the test's own namespace comes first."""
+"""A name with a dot is first looked up as it is. By default the lookup in the test's namespace comes first."""
 _POD_SPEC = {**load_pod_spec(), "dnsConfig": {"options": [_NAMES_AS_THEY_ARE]}}
 
 
 def workers_job(plan: Plan) -> Manifest:
-    """Return the workers' Job: a worker that fails is not replaced, and takes none of the others with it.
+    """Return the workers' Job: a worker that fails is not replaced, and does not end the others.
 
-    A plain backoffLimit of 0 would kill all of them with the first, and a replacement would hide the loss.
+    With a plain backoffLimit of 0 the first failure would end all workers, and a replacement would hide the loss.
     """
     replicas = plan.spec.workers.replicas
     return {
@@ -72,7 +72,7 @@ def _container(plan: Plan) -> Container:
 
 
 def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield the run's token, and what logins take at the target and at each jump host before it."""
+    """Yield the run's token, and the files for logins at the target and at each jump host before it."""
     spec = plan.spec
     match spec.target:
         case ExternalTarget() as server:
@@ -91,7 +91,7 @@ def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _measured(plan: Plan) -> Iterator[Role]:
-    """Yield the roles of what is measured: sharing cores with that would distort it."""
+    """Yield the roles of what is measured: workers on the same cores would distort the measurement."""
     return (role for role in pods_asked(plan.spec) if role in DEPLOYED)
 
 
