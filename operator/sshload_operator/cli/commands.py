@@ -1,4 +1,4 @@
-"""The command `sshload`, whose commands are imported when they are asked for: most take longer to import than to help.
+"""The command `sshload`. Subcommands are imported when they are called: most take longer to import than to print help.
 
 Results go to standard output, everything else to standard error. The exit code is the verdict's (`exit_code.py`).
 """
@@ -18,10 +18,10 @@ from sshload_operator.cli.exit_code import ExitCode, failed
 from sshload_operator.cli.streams import Lasting, let_go, open_closed
 
 _NO_FILES = 4
-"""What kubectl understands as: these, and no names of files."""
+"""Cobra's directive NoFileComp, for kubectl: complete with these words, and not with file names."""
 
 _SHELLS: Final = ("bash", "zsh", "fish")
-_COMPLETION: Final = """Print what completes commands in a shell.
+_COMPLETION: Final = """Print the script that completes commands in a shell.
 
 \b
 bash:  source <(sshload completion bash)
@@ -34,22 +34,22 @@ Exit codes:
   0    Passed        every threshold was met, and the numbers can be trusted;
                      of a comparison: Conclusive; or all went well
   1    Failed        a threshold was broken
-  2    Inconclusive  too few samples, or rounds, to say
+  2    Inconclusive  too few samples or rounds to decide
   3    Invalid       the numbers cannot be trusted
   4    Error         it could not be measured, a file is not valid, or sshload itself failed
-  5    Aborted       its end was asked for
+  5    Aborted       somebody ended it
   64                 the command line is wrong
   130                watching was ended by Ctrl-C; what was watched goes on
   141                the reader of the output closed it early
 """
 
 _TRACEBACK: Final = "SSHLOAD_TRACEBACK"
-"""The environment variable with which an error that nobody foresaw shows where it arose."""
+"""The environment variable that makes an unforeseen error print its traceback."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where a command is, below this package; and what it does, in the list of all."""
+    """The module of a command, below this package, and its description in the list of commands."""
 
     module: str
     does: str
@@ -119,7 +119,7 @@ def sshload() -> None:
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the shell's lines that complete the commands."""
+    """Print the shell script that completes the commands."""
     program = (context.find_root().info_name or "sshload").replace(" ", "-")
     variable = f"_{program.replace('-', '_').upper()}_COMPLETE"
     found = get_completion_class(shell)
@@ -133,12 +133,12 @@ def main() -> NoReturn:
 
 
 def kubectl_plugin() -> NoReturn:
-    """Do as `main` under the name by which kubectl calls it: `kubectl sshload`."""
+    """Do the same as `main`, as the kubectl plugin `kubectl sshload`."""
     _run("kubectl sshload")
 
 
 def kubectl_completion() -> None:
-    """Print what may come next on the line of `kubectl sshload`, as kubectl asks `kubectl_complete-sshload` for it."""
+    """Print the completions of `kubectl sshload`: kubectl calls `kubectl_complete-sshload` for them."""
     *before, incomplete = sys.argv[1:] or [""]
     for item in ShellComplete(sshload, {}, "kubectl sshload", "").get_completions(before, incomplete):
         click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
@@ -159,14 +159,14 @@ def _run(program: str) -> NoReturn:
 
 
 def _code(program: str) -> int:
-    """Run the command line and return its code, never Failed's where no threshold was broken; raises OSError."""
+    """Run the command line and return its code. It is Failed's only if a threshold was broken; raises OSError."""
     streams = sys.stdout, sys.stderr
     try:
         return sshload.main(prog_name=program, complete_var=_complete_var(program), standalone_mode=False) or 0
     except SystemExit:
         if sys.stdout is streams[0]:
             raise
-        sys.stdout, sys.stderr = streams  # which click replaces where a pipe is closed, and would end with 1
+        sys.stdout, sys.stderr = streams  # click replaces them if a pipe is closed, and would exit with 1
         return ExitCode.PIPE_CLOSED
     except click.ClickException as error:
         error.show()
@@ -180,7 +180,7 @@ def _code(program: str) -> int:
 
 
 def _not_written(error: OSError) -> int:
-    """Return the code of a failed output, and say why unless its reader chose to read no more."""
+    """Return the code for output that failed, and say why, unless the reader closed it early."""
     if isinstance(error, BrokenPipeError):
         return ExitCode.PIPE_CLOSED
     if os.environ.get(_TRACEBACK):

@@ -1,4 +1,4 @@
-"""`sshload compare`: a comparison in a cluster, followed to its end, or of a file, run here with variants in turns."""
+"""`sshload compare`: follows a comparison in a cluster to its end, or runs that of a file here, variants in turns."""
 
 import json
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913 - click passes each option
 
 
 def _refuse_others(*, here: bool) -> None:
-    """Raise UsageError where an option was given that says nothing of a comparison here, or of one in a cluster."""
+    """Raise UsageError for an option that does not apply: to a comparison here, or to one in a cluster."""
     context = click.get_current_context()
     shared = {"comparison", "filename", "output", "verbose", "help"}
     of_cluster = {*_OF_CLUSTER, "timeout"}
@@ -115,7 +115,7 @@ def _here(asked: Given, output: str, save: Path | None, *, verbose: bool) -> Exi
 def _run_or_lost(
     run: Callable[[Document], LocalResult], lost: list[Exception]
 ) -> Callable[[Document], LocalResult | None]:
-    """Return what runs a test, None where this machine cannot any more: why is then in `lost`."""
+    """Return a function that runs a test. If this machine cannot, it returns None and adds the reason to `lost`."""
 
     def run_one(document: Document) -> LocalResult | None:
         try:
@@ -135,10 +135,10 @@ def _jump_hosts(comparison: Document) -> frozenset[str]:
 def runner(
     asked: Given, view: ProgressView, stop: Stop, jump_hosts: frozenset[str] = frozenset()
 ) -> Callable[[Document], LocalResult]:
-    """Return what runs one test after the other here; what differs from a cluster is said once, logs have folders.
+    """Return a function that runs a test here, and keeps its logs in a folder of its own if logs are kept.
 
-    `jump_hosts` are those of all tests: each takes the files for its own. Once `stop` was asked for, each test ends as
-    Aborted before it begins.
+    It says only once what differs from a cluster. `jump_hosts` are those of all tests: each test uses the files for its
+    own. After a request to stop, each test ends as Aborted before it begins.
     """
     said: set[str] = set()
 
@@ -158,7 +158,7 @@ def runner(
 
 
 def _only_comparison(asked: Given) -> Document:
-    """Return the file's one comparison, or the one of the name that is asked for; raises SpecError."""
+    """Return the file's only comparison, or the one of the given name; raises SpecError."""
     found = [one for one in read_objects(asked.file) if one.kind is COMPARISON and asked.name in (None, one.name)]
     if len(found) != 1:
         why = (

@@ -1,4 +1,4 @@
-"""What the commands' exit codes mean, and what is said where a command cannot go on."""
+"""The exit codes of the commands, and the messages of a command that cannot go on."""
 
 import errno
 import sys
@@ -21,10 +21,10 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class ExitCode(IntEnum):
-    """A code for each verdict; ERROR is also that of a test that could not be begun.
+    """A code for each verdict; ERROR is also the code of a test that could not be started.
 
-    A comparison that is CONCLUSIVE has passed, whatever it found. USAGE is sysexits.h's EX_USAGE, INTERRUPTED what a
-    shell says of SIGINT, and PIPE_CLOSED what it says of SIGPIPE.
+    A comparison that is CONCLUSIVE has passed, whatever it found. USAGE is EX_USAGE of sysexits.h. INTERRUPTED and
+    PIPE_CLOSED are a shell's codes for SIGINT and SIGPIPE.
     """
 
     PASSED = 0
@@ -53,8 +53,8 @@ _WORST_FIRST: Final = (
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
     """Return the code of several results, PASSED where there are none.
 
-    A broken threshold was measured, so it comes before whatever could not be measured; of that comes first what has to
-    be mended before it is run again, and last what more samples would settle.
+    FAILED comes first, because a broken threshold was measured. Then come results that could not be measured: first
+    those that need a fix before another run, last those that only need more samples.
     """
     return min(codes, key=_WORST_FIRST.index, default=ExitCode.PASSED)
 
@@ -65,25 +65,25 @@ def exit_code(verdict: "Verdict | ComparisonVerdict | None") -> ExitCode:
 
 
 def complain(text: str) -> None:
-    """Say on standard error what is wrong, or what should be known."""
+    """Print a problem, or a note, to standard error."""
     sys.stderr.write(f"sshload: {printable(text)}\n")
 
 
 def failed(text: str) -> ExitCode:
-    """Say why a command cannot go on, and return the code of that."""
+    """Say why a command cannot go on, and return the code for that."""
     complain(text)
     return ExitCode.ERROR
 
 
 def failed_on(path: Path, error: Exception) -> ExitCode:
-    """Say why a command cannot go on with a file, and return the code of that."""
+    """Say why a command cannot go on with a file, and return the code for that."""
     if isinstance(error, OSError) and error.strerror:
         return failed(f"{error.filename or path}: {error.strerror}. {_advice(path, error)}")
     return failed(f"{path}: {error}")
 
 
 def not_kept(path: Path, error: OSError) -> None:
-    """Say why a file was not written, which changes nothing of a result."""
+    """Say why a file was not written. The result stays the same."""
     complain(f"{error.filename or path}: {error.strerror or error}. It was not written; the result stands")
 
 

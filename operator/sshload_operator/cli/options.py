@@ -53,7 +53,7 @@ def moment(text: str) -> datetime:
 
 
 def seconds(text: str) -> float:
-    """Return so many seconds as a text says; raises ValueError where they are no finite number of at least 0."""
+    """Return the number of seconds in a text; raises ValueError unless it is finite and at least 0."""
     try:
         found = float(text)
     except ValueError:
@@ -108,14 +108,14 @@ verbose: Final = partial(click.option, "-v", "--verbose", is_flag=True, help="Sh
 
 
 def object_name(text: str) -> str:
-    """Return the name of an object or of a namespace; raises ValueError where no object can have it."""
+    """Return the name of an object or of a namespace; raises ValueError if no object can have it."""
     if not is_name(text):
         raise ValueError(f"{text!r} is not the name of an object")
     return text
 
 
 def cluster_options(function: F) -> F:
-    """Add the options that say which cluster and namespace, as kubectl has them."""
+    """Add the options for the cluster and the namespace, as kubectl has them."""
     for option in (
         click.option(
             "-n", "--namespace", type=Parsed("NAMESPACE", object_name), help="The namespace. [default: the context's]"
@@ -133,7 +133,7 @@ def cluster_options(function: F) -> F:
 
 
 def timeout(function: F) -> F:
-    """Add the option that bounds how long is waited."""
+    """Add the option --timeout, which limits how long a command waits."""
     return click.option(
         "--timeout",
         metavar="SECONDS",

@@ -1,4 +1,4 @@
-"""`sshload report`: what was found as a page to look at, or the same as JSON or Markdown, in one file."""
+"""`sshload report`: a report of results in one file, as an HTML page, JSON or Markdown."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ _FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 _NO_SUMMARY: Final = "the ConfigMap of its results is gone: the report has no course over time and no distribution"
 _WORDS: Final = {word: kind for kind in KINDS for word in (kind.word, kind.short, kind.plural)}
 Found = SavedRun | dict[str, Any]
-"""A run, which may be reported beside another one, or the whole report of anything else."""
+"""A run, which may be reported beside another run, or the finished report of anything else."""
 
 
 @click.command()
@@ -107,9 +107,9 @@ def _found(name_or_file: str, access: Access) -> Found:
 
 
 def _object_named(name_or_file: str) -> tuple[Kind | None, str]:
-    """Return the kind and the name of an object, no kind where a file is meant.
+    """Return the kind and the name of an object; the kind is None if a file is meant.
 
-    A name of an object has no slash but that after its kind, and rarely the suffix of a file.
+    An object's name has no slash except the one after its kind, and rarely the suffix of a file.
     """
     if Path(name_or_file).is_file():
         return None, ""
@@ -152,7 +152,7 @@ async def _run(cluster: "Cluster", namespace: str, test: Mapping[str, Any]) -> S
 
 
 async def _tests_of(cluster: "Cluster", schedule: KeptObject) -> list[KeptObject]:
-    """Return the tests that a schedule has made, but for those that have no status yet."""
+    """Return the tests that a schedule has made, except those that have no status yet."""
     selector = f"{SCHEDULE_LABEL}={label_value(schedule.name)}"
     found = await cluster.list_ours(TEST, schedule.namespace, selector, lambda test: test if "status" in test else None)
     return [kept_object(test) for test in found if test is not None]

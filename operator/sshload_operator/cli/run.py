@@ -1,4 +1,4 @@
-"""`sshload run`: a test by processes of this machine, and its result."""
+"""`sshload run`: runs a test with processes of this machine, and prints its result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ _OF_FILES: Final[Mapping[str, str]] = {
     Reason.HOST_KEY_MISMATCH: "here, the file that --known-hosts or --via-known-hosts names takes the place of the"
     " Secret: correct the key there",
 }
-"""What to change in the files of the command line, where the message of a run's reason names Secrets."""
+"""What to change in the files of the command line, for reasons whose messages name Secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ def command(output: str, verbose: bool, save: Path | None, **options: Any) -> Ex
 
 
 def _advice_here(reason: str | None, own: OwnFiles) -> str | None:
-    """Return what to change on the command line, where the message of a run's reason says it of a cluster."""
+    """Return what to change on the command line, for a reason whose message describes a cluster."""
     if reason == Reason.TARGET_NOT_ALLOWED:
         return "here, --allow-target HOST[:PORT] allows it"
     logs_in_by_files = own.target != Credentials() or own.via
@@ -168,7 +168,7 @@ def finished_test(document: Document, result: LocalResult) -> Mapping[str, Any]:
 
 
 def only_test(path: Path, name: str | None) -> Document:
-    """Return the file's one test, or the one of this name; raises SpecError."""
+    """Return the file's only test, or the one of this name; raises SpecError."""
     documents = read_load_tests(path)
     if name is None and len(documents) == 1:
         return documents[0]
@@ -180,7 +180,7 @@ def only_test(path: Path, name: str | None) -> Document:
 
 
 def local_run_options(asked: Given, line: ProgressView) -> LocalOptions:
-    """Return what a local run is told, with its progress shown on `line`."""
+    """Return the options of a local run, which shows its progress on `line`."""
     if asked.logs is not None:
         asked.logs.mkdir(parents=True, exist_ok=True)
     return LocalOptions(
@@ -195,7 +195,7 @@ def local_run_options(asked: Given, line: ProgressView) -> LocalOptions:
 
 
 def keep(path: Path, text: str) -> None:
-    """Write a file, or say why not: the result is still to be printed."""
+    """Write a file, or say why that failed, and go on: the result must still be printed."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

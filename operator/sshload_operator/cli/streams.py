@@ -1,4 +1,4 @@
-"""The standard streams of a command: what becomes of what is written where nobody reads any more."""
+"""The standard streams of a command, also when nobody reads them any more."""
 
 import io
 import os
@@ -7,19 +7,19 @@ from typing import TextIO
 
 
 class Lasting(io.TextIOBase):
-    """Standard error as long as somebody reads it. A terminal that is hung up, or a closed pipe, costs no result."""
+    """Standard error, which drops output once nobody reads it: a closed terminal or pipe must not lose a result."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._is_gone = False
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]  # typeshed has it writable, which it is not
+    def encoding(self) -> str:  # type: ignore[override]  # typeshed declares it writable, but it is not
         """The stream's own encoding."""
         return self._stream.encoding
 
     def write(self, text: str) -> int:
-        """Write a text; nothing once that failed."""
+        """Write a text; after a failure, drop all further texts."""
         if not self._is_gone:
             try:
                 self._stream.write(text)
@@ -28,7 +28,7 @@ class Lasting(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Write what is left, if anybody is there."""
+        """Write what is left, if somebody still reads."""
         if not self._is_gone:
             try:
                 self._stream.flush()
@@ -45,7 +45,7 @@ class Lasting(io.TextIOBase):
 
 
 def open_closed() -> None:
-    """Put /dev/null in place of a standard stream that the shell has closed (`>&-`), which Python has as None."""
+    """Put /dev/null in place of a standard stream that the shell has closed (`>&-`), which Python sets to None."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -53,7 +53,7 @@ def open_closed() -> None:
 
 
 def let_go(stream: TextIO) -> None:
-    """Write what is left of a stream, or drop it: Python would end with a code of its own where that fails."""
+    """Write what is left of a stream, or drop it: if this failed at Python's exit, the exit code would be Python's."""
     try:
         stream.flush()
     except OSError:

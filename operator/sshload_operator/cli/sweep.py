@@ -1,4 +1,4 @@
-"""`sshload sweep`: a test at one value of a field after the other, here, as a table and a curve."""
+"""`sshload sweep`: runs a test here at each value of a field, and prints a table and a curve."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,8 +53,8 @@ def swept_field(text: str) -> Sweep:
 def command(file: Path, swept: Sweep, output: str, save: Path | None, **options: Any) -> ExitCode:
     """Run the SSHLoadTest of FILE here at each value of one field, and print a table with a curve.
 
-    The exit code is 0 where each value was measured, whatever was found, else that of the first that was not. What was
-    measured is printed though the rest of the values cannot be.
+    The exit code is 0 where each value was measured, whatever was found, else that of the first that was not. If the
+    other values cannot be measured, what was measured is still printed.
     """
     asked, view = given({"file": file, **options}), progress_view()
     with stop_signals() as stop:  # to the last line: a second Ctrl-C must not cost what was measured
@@ -78,7 +78,7 @@ class _Done:
 
 
 def _run_each(asked: Given, swept: Sweep, view: ProgressView, stop: Stop) -> tuple[Sequence[_Done], Exception | None]:
-    """Return the tests that were run, and why there are no more of them where this machine could not go on."""
+    """Return the tests that were run, and the error if this machine could not run the others."""
     done: list[_Done] = []
     try:
         test = only_test(asked.file, asked.name)
@@ -109,7 +109,7 @@ def _print(swept: Sweep, done: Sequence[_Done], output: str, save: Path | None) 
 
 
 def _at(test: Document, swept: Sweep, number: int, value: Any) -> Document:
-    """Return the test at one value; raises SpecError, so that nothing is run where one of them is not valid."""
+    """Return the test at one value; raises SpecError, so that nothing is run if one of the values is not valid."""
     if swept.field in NOT_IN_TESTS:
         raise SpecError("", f"{swept.field} cannot be swept: it begins, ends or deletes a test")
     spec = swept.spec_at(test.spec, value)

@@ -1,6 +1,6 @@
-"""`sshload validate`: what a file's objects would be told by the API server and, before they run, by the operator.
+"""`sshload validate`: checks objects as the API server would, and as the operator would before a run.
 
-What the installation allows and permits is not known here: every external target counts as allowed.
+The installation's allow-list and permissions are not known here: every external target counts as allowed.
 """
 
 import sys
@@ -52,7 +52,7 @@ def command(files: tuple[Path, ...]) -> ExitCode:
 def check(path: Path) -> bool:
     """Say of each object in a file, or in the files of a directory, whether it is valid; return whether all are.
 
-    Files of a directory that have no object of ours are passed over.
+    Files of a directory that have no object of ours are ignored.
     """
     if not path.is_dir():
         return bool(_check_file(path))
@@ -72,12 +72,12 @@ def _check_file(path: Path, *, in_directory: bool = False) -> bool | None:
             return None
         failed_on(path, error)
         return False
-    checks = [_check_object(f"{path}: {document.name}", document) for document in documents]  # all of them speak
+    checks = [_check_object(f"{path}: {document.name}", document) for document in documents]  # a list: check each
     return all(checks)
 
 
 def _check_object(label: str, document: Document) -> bool:
-    """Say whether an object is valid, what is wrong with it by the field's name, and what its author should know."""
+    """Say whether an object is valid, which fields are wrong and why, and what its author should know."""
     try:
         tests = dict(_tests(document))
     except SpecError as error:
@@ -100,7 +100,7 @@ def _check_object(label: str, document: Document) -> bool:
 
 
 def _tests(document: Document) -> Iterator[tuple[str, LoadTestSpec]]:
-    """Yield the spec of each test that would be run, with the words that name it; raises SpecError."""
+    """Yield the spec of each test that would be run, with a label for it; raises SpecError."""
     if document.kind is SCHEDULE:
         from sshload_operator.api.schedule.spec import parse_schedule  # noqa: PLC0415 - most objects are tests
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class ClusterError(Exception):
-    """A cluster cannot be asked, or refuses; the text says why, and what to do."""
+    """A cluster cannot be reached, or refuses a request; the text says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the command line says of the cluster. What is empty is as kubectl chooses it."""
+    """The options of the command line for the cluster. An empty one means kubectl's choice."""
 
     namespace: str
     kubeconfig: str
@@ -33,9 +33,9 @@ class Access:
 
 @asynccontextmanager
 async def opened(access: Access) -> AsyncIterator["tuple[Cluster, str]"]:
-    """Give a cluster, and the namespace that is meant; raises ClusterError where nothing says how to reach one."""
+    """Yield a cluster and the namespace to use; raises ClusterError if no configuration says how to reach one."""
     _check_kubeconfig(access.kubeconfig)
-    # The client takes longer to import than all else of a command together.
+    # The client takes longer to import than the rest of a command together.
     from sshload_operator.control.api_server.client import api_client, context_namespace  # noqa: PLC0415
     from sshload_operator.control.api_server.cluster import Cluster  # noqa: PLC0415
 
@@ -51,7 +51,7 @@ async def opened(access: Access) -> AsyncIterator["tuple[Cluster, str]"]:
 
 
 def _check_kubeconfig(path: str) -> None:
-    """Raise ClusterError where the kubeconfig that is named, or that would be taken, is not there."""
+    """Raise ClusterError if the kubeconfig that is named, or that would be used, does not exist."""
     if path and not Path(path).is_file():
         raise ClusterError(f"there is no kubeconfig {path}")
     named = [one for one in os.environ.get("KUBECONFIG", "").split(os.pathsep) if one]

@@ -26,7 +26,7 @@ _FOLLOWED: Final = {TEST: TESTS, COMPARISON: COMPARISONS}
 _ONE_AFTER_THE_OTHER: Final = ("table", "markdown")
 """The formats for people. A program reads one document."""
 _TITLES: Final = {"table": "{} {}\n", "markdown": "# {} {}\n"}
-"""What stands above each of several results."""
+"""The heading of each of several results."""
 
 _KINDS: Final = {kind.name: kind for kind in KINDS}
 Manifest = Mapping[str, Any]
@@ -72,7 +72,7 @@ def command(  # noqa: PLR0913 - as click passes it
 
 @dataclass(frozen=True, slots=True)
 class _Applied:
-    """An object that was set, as the API server had it then."""
+    """An object that was applied, as the API server returned it."""
 
     kind: Kind
     namespace: str
@@ -102,7 +102,7 @@ def _wait(applied: Sequence[_Applied], access: Access, how: How) -> ExitCode:
 
 
 def _say_if_earlier(applied: _Applied, ended: Ended) -> None:
-    """Say so where a result is that of a run which was over before the object was applied."""
+    """Say so if a result is from a run that was over before the object was applied."""
     before = read_fitting(ended.followed.shape, applied.was.get("status"))
     if ended.found is None or not before.is_finished or ended.status.run != before.run:
         return
@@ -162,7 +162,7 @@ def _advice(error: ApiError) -> str:
 
 
 def _manifests(path: Path) -> Sequence[Manifest]:
-    """Return the objects of our kinds as they are written; raises SpecError and OSError. Others are named."""
+    """Return the objects of our kinds as written, and print the names of others; raises SpecError and OSError."""
     if path == STANDARD_INPUT or path.is_dir():
         raise SpecError("", "give one file: kubectl apply takes the standard input and directories")
     read_objects(path)  # which says what is wrong with them

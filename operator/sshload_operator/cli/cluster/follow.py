@@ -1,4 +1,4 @@
-"""`sshload watch`, and following any object in a cluster to its end: it is asked for once a second."""
+"""`sshload watch`, and following any object in a cluster to its end: the object is read once a second."""
 
 import asyncio
 import time
@@ -64,13 +64,13 @@ class How:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has been long enough."""
+        """Whether the timeout is over."""
         return self.timeout_s is not None and time.monotonic() >= self.began_s + self.timeout_s
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How following an object came to its end: the code, and the finished object, None where it was not reached."""
+    """The result of following an object: the code, and the finished object, None if it did not finish."""
 
     followed: Followed
     name: str
@@ -113,7 +113,7 @@ def follow(followed: Followed, name: str, access: Access, how: How) -> ExitCode:
 
 
 def to_its_end(followed: Followed, name: str, access: Access, how: How) -> Ended:
-    """Wait until the object is finished; where that is not reached, say why."""
+    """Wait until the object is finished; if that does not happen, say why."""
     view = progress_view()
     try:
         found = asyncio.run(_finished(followed, name, access, how, view))
@@ -129,7 +129,7 @@ def to_its_end(followed: Followed, name: str, access: Access, how: How) -> Ended
 
 
 def print_ended(ended: Ended, how: How) -> None:
-    """Print the result of a finished object, nothing of another."""
+    """Print the result of a finished object, nothing for an unfinished one."""
     if ended.found is not None:
         print_result(how.output, ended.found, ended.page(verbose=how.verbose), ended.rows())
 
@@ -151,7 +151,7 @@ async def read_object(cluster: "Cluster", kind: Kind, namespace: str, name: str)
 
 
 async def _finished(followed: Followed, name: str, access: Access, how: How, view: ProgressView) -> Mapping[str, Any]:
-    """Return the finished object as the API server has it; `view` is told each second where it stands.
+    """Return the finished object as the API server has it; `view` shows its progress each second.
 
     One whose spec was changed is not finished before the operator has seen the change.
     """
@@ -180,7 +180,7 @@ async def _finished(followed: Followed, name: str, access: Access, how: How, vie
 
 
 def _given_up(name: str, how: How, unanswered: ApiError | None) -> str:
-    """Return what is known at the end of the timeout, and what to do."""
+    """Return the message at the end of the timeout: what is known, and what to do."""
     if unanswered is not None:
         return f"nothing is known of {name} after {how.timeout_s:g} s: {unanswered}. Is the API server reachable?"
     return f"{name} was not finished within {how.timeout_s:g} s; it goes on in the cluster. Raise --timeout"

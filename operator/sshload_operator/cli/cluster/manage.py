@@ -30,7 +30,7 @@ _FIGURES: Final = 5
 
 _NO_FIGURES: Final = (ABSENT,) * 4
 _RERUN_TRIGGER: Final = "run-again"
-"""The trigger that Argo CD's action sets, too."""
+"""The trigger that Argo CD's action also sets."""
 
 _AGES: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
 
@@ -42,7 +42,7 @@ _AGES: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
 def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
     """List the tests, schedules and comparisons of a namespace, with how they stand.
 
-    Figures are those of runs that measured them. A verdict is stale where the spec was changed since.
+    Figures are those of runs that measured them. A verdict is stale if the spec has changed since.
     """
     access = Access.taken_from(options)
 
@@ -58,7 +58,7 @@ def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:
     rows = tuple(_row(kind, one, with_namespace=all_namespaces) for kind, one in found)
     head = ("namespace", *_HEAD) if all_namespaces else _HEAD
     if not rows and output == "table":
-        complain("there are none here; -A lists those of all namespaces")
+        complain("there are no objects in this namespace; -A lists those of all namespaces")
         return ExitCode.PASSED
     grid = Grid(head, rows, left=len(head) - _FIGURES)
     whole = {"apiVersion": "v1", "kind": "List", "items": [one for _, one in found]}
@@ -67,7 +67,7 @@ def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:
 
 
 def _named(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[Mapping[str, str]]:
-    """Return rows by the names of their columns, for a spreadsheet: what is absent is an empty cell."""
+    """Return rows by the names of their columns, for a spreadsheet: an absent value is an empty cell."""
     return [{name: "" if cell == ABSENT else cell for name, cell in zip(head, row, strict=True)} for row in rows]
 
 
@@ -96,7 +96,7 @@ def abort(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT
 @cluster_options
 def rerun(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
     """Run the SSHLoadTest NAME again, with the spec that it has. An abort is taken back."""
-    now = datetime.now(UTC).isoformat(timespec="microseconds")  # two of them in a second are two runs
+    now = datetime.now(UTC).isoformat(timespec="microseconds")  # so that two of them in a second are two runs
     access = Access.taken_from(options)
     if comparison:
         return _change(COMPARISON, name, access, {"abort": False}, done="runs again", refusal=_was_not_aborted)
@@ -106,7 +106,7 @@ def rerun(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT
 
 
 def _was_not_aborted(found: Mapping[str, Any]) -> str:
-    """Return why a comparison does not run again: only a change of its spec makes one begin that was not aborted."""
+    """Return why a comparison does not run again: unless it was aborted, only a change of its spec reruns it."""
     if found["spec"].get("abort"):
         return ""
     return (
@@ -116,7 +116,7 @@ def _was_not_aborted(found: Mapping[str, Any]) -> str:
 
 
 def _cannot_run_again(found: Mapping[str, Any]) -> str:
-    """Return why a test is not run again: it is held back, or its owner counts on it being as it made it."""
+    """Return why a test is not run again: it is held back, or its owner relies on the spec that it made."""
     if found["spec"].get("suspend"):
         return "spec.suspend is true: set it to false"
     owner = next((one for one in found["metadata"].get("ownerReferences") or () if one.get("controller")), None)
@@ -137,7 +137,7 @@ def _change(  # noqa: PLR0913 - each of them is one of the two commands' own
     done: str,
     refusal: Callable[[Mapping[str, Any]], str],
 ) -> ExitCode:
-    """Change the spec of an object, unless `refusal` says why not when it is shown the object."""
+    """Change the spec of an object, unless `refusal` returns why not for this object."""
 
     async def change() -> None:
         async with opened(access) as (cluster, namespace):
@@ -189,13 +189,13 @@ def _status(kind: Kind, one: Mapping[str, Any]) -> TestStatus | ComparisonStatus
 
 
 def _is_stale(one: Mapping[str, Any], status: RunStatus) -> bool:
-    """Tell whether a status speaks of a spec that was changed since."""
+    """Tell whether the spec has changed since the run that a status describes."""
     generation: int = one["metadata"].get("generation", 0)
     return (status.observed_generation or 0) < generation
 
 
 def _figures(status: TestStatus | ComparisonStatus) -> tuple[str, ...]:
-    """Return rate, p99, capacity and tests, `-` for what is of no concern or was not measured."""
+    """Return rate, p99, capacity and tests, `-` for what does not apply or was not measured."""
     if isinstance(status, ComparisonStatus):
         return (ABSENT, ABSENT, ABSENT, status.progress or ABSENT)
     if status.is_finished and status.verdict not in MEASURED:

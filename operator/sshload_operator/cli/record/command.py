@@ -1,4 +1,4 @@
-"""`sshload trace`: from an sshd's log to a trace that `load.replay` plays."""
+"""`sshload trace`: makes a trace for `load.replay` from an sshd's log."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,11 +20,11 @@ from sshload_operator.cli.record.sshd_log import Arrival, LogArrivals, read_arri
 
 _NARROW = "narrow --since and --until"
 _CONFIG_MAP_BYTES = 1_000_000
-"""A little less than the API server takes."""
+"""A little less than the API server accepts."""
 
 
 class TraceError(Exception):
-    """No trace can be made; the text says why, and what to do."""
+    """A trace cannot be made; the text says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def recorded(log: LogArrivals, since_s: float | None, until_s: float | None) -> 
     """
     if log.first_s is None or log.last_s is None:
         raise TraceError(
-            "no line of it is one of syslog or the journal: give auth.log, or what"
+            "none of its lines is from syslog or the journal: give auth.log, or what"
             " `journalctl -u ssh -o short-iso-precise` or `-o json` prints"
         )
     begin_s = log.first_s if since_s is None else max(since_s, log.first_s)
@@ -113,7 +113,7 @@ def _spread(arrivals: list[Arrival]) -> Iterator[float]:
 
 
 def _beyond_log(log: LogArrivals, since_s: float | None, until_s: float | None) -> Iterator[str]:
-    """Yield where the log does not reach as far as was asked for: there is no telling what came then."""
+    """Yield a note for each end of the requested time that the log does not cover: what came then is not known."""
     if since_s is not None and log.first_s is not None and since_s < log.first_s:
         yield f"the log begins at {_time(log.first_s)}, and the trace with it"
     if until_s is not None and log.last_s is not None and until_s > log.last_s:

@@ -1,17 +1,17 @@
 """When connections came to an sshd, by its log: OpenSSH 8.4 to 10, from journald or from a syslog file.
 
-A connection is told from others by the peer's address and port. It came when sshd first logged it:
+The peer's address and port identify a connection. Its arrival is the time of its first line in the log:
 
 - `Connection from ADDRESS port PORT on ...` (LogLevel VERBOSE) and `drop connection #N from [ADDRESS]:PORT on ...` are
   logged on its arrival
 - else the first line about its login counts (`Accepted`, `Failed`, `Invalid user`, or how it ended without one). That
   is later than its arrival, by the time that the login took
 
-Of most connections that MaxStartups or a penalty drops, sshd logs only how many they were (drop_connection in its
-sshd.c). They have no time, and are counted apart.
+For most connections that MaxStartups or a penalty drops, sshd logs only their number (drop_connection in its sshd.c).
+They have no time, and are counted separately.
 
-A client chooses its user's name and its version, which are in these lines. So a pattern begins with sshd's own words.
-A client that names itself like an address can at worst be counted as another connection.
+A client chooses the user name and the version that are in these lines. So each pattern begins with sshd's own words. At
+worst, a client whose user name looks like an address is counted as another connection.
 """
 
 import json
@@ -35,7 +35,7 @@ _LINE = re.compile(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _PROGRAMS = frozenset({"sshd", "sshd-session", "sshd-auth"})
-"""OpenSSH 9.8 and 10.0 have split sshd."""
+"""OpenSSH 9.8 and 10.0 split sshd into several programs."""
 
 _ADDRESS = r"(?P<address>[0-9A-Fa-f:.]+(?:%\w+)?)"
 _PEER = rf"{_ADDRESS} port (?P<port>\d{{1,5}})"
@@ -54,7 +54,7 @@ _ENDED = re.compile(
 """sshd names the user with `user` alone after a login, and with `authenticating user` or `invalid user` before it."""
 _BEFORE_LOGIN = "[preauth]"
 _LEVEL = re.compile(r"(?:fatal|error): ")
-"""What sshd writes before a message of these levels."""
+"""sshd's prefix of a message of these levels."""
 _EPISODE = re.compile(r"(?P<how>exited|in) MaxStartups throttling (?:after|for) \S+, (?P<total>\d{1,9}) connections")
 _LEFT_OUT = re.compile(r".{1,40} logging rate-limited: additional (?P<count>\d{1,9}) connections dropped")
 _TIMED_OUT = re.compile(r"Timeout before authentication for connection from .*, pid = (?P<pid>\d{1,9})")
@@ -99,9 +99,9 @@ class _State(Enum):
 
 
 def read_arrivals(lines: Iterable[str], now: datetime) -> LogArrivals:
-    """Return the arrivals in a log's lines; other lines are passed over.
+    """Return the arrivals in a log's lines; other lines are ignored.
 
-    Times without a zone are local ones, and those without a year are of the twelve months before `now`.
+    Times without a zone are local times. Those without a year are in the twelve months before `now`.
     """
     reader = _Reader()
     for line in lines:
@@ -139,7 +139,7 @@ class _Reader:
         return self._found
 
     def _arrival(self, entry: _Entry) -> bool | None:
-        """Return whether a line's connection came just then (True) or before (False); None if it is no new one."""
+        """Return True if a line's connection came at its time, False if it came before, None if it is not a new one."""
         message = _LEVEL.sub("", entry.message, count=1) if _LEVEL.match(entry.message) else entry.message
         if match := _ARRIVED.match(message):
             self._remember(match, _State.OPEN, entry.pid)
@@ -212,7 +212,7 @@ def _seconds(match: re.Match[str], now: datetime) -> float:
 
 
 def _json_entry(line: str) -> _Entry | None:
-    """Return an entry of `journalctl -o json`, None where it is another."""
+    """Return an entry of `journalctl -o json`, None if the line is not one."""
     try:
         entry = json.loads(line)
         stamp = entry.get("_SOURCE_REALTIME_TIMESTAMP") or entry["__REALTIME_TIMESTAMP"]

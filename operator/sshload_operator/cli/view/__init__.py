@@ -1,1 +1,1 @@
-"""What the commands print: results as pages, pages as text and as other formats, and how a run stands."""
+"""What the commands print: results as pages, pages as text and in other formats, and the progress of runs."""

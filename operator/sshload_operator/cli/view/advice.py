@@ -17,9 +17,9 @@ _OF_SSHD: Final = (Resource.MAX_STARTUPS, Resource.PENALTIES, Resource.MAX_SESSI
 
 
 def pastes(status: TestStatus) -> Iterator[Paste]:
-    """Yield the lines of sshd_config without which the server turned connections away; none where it did not.
+    """Yield lines for the sshd_config of a server that turned connections away; none if it did not.
 
-    There are none of a run that was not measured, whatever its results state.
+    There are none for a run that was not measured, whatever its results state.
     """
     results = status.results
     if results is None or status.verdict not in MEASURED:
@@ -36,9 +36,9 @@ def pastes(status: TestStatus) -> Iterator[Paste]:
 
 
 def advice_page(name: str, status: TestStatus) -> Page:
-    """Return what to change on the server, or that the result asks for no change, with what it rests on.
+    """Return what to change on the server, or that the result asks for no change, and the measurements for that.
 
-    There is no advice before a test has finished, nor of a run whose verdict says that it was not measured.
+    There is no advice before a test has finished, nor for a run whose verdict says that it was not measured.
     """
     if status.phase is not Phase.FINISHED:
         return Page(name, "No advice", f"the test is not finished yet: {status.phase or Phase.PENDING}", None)
@@ -57,7 +57,7 @@ def advice_page(name: str, status: TestStatus) -> Page:
 
 
 def _turns_away(advice: MaxStartupsAdvice) -> bool:
-    """Tell whether connections are dropped for MaxStartups, and a larger one would lose none."""
+    """Tell whether MaxStartups drops connections, and a larger value would drop none."""
     set_, best = (_SETTING.fullmatch(text or "") for text in (advice.setting, advice.recommended))
     if best is None or not (advice.observed_drop_percent or advice.predicted_drop_percent):
         return False

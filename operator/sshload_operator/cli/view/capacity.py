@@ -13,7 +13,7 @@ _HELD = {TrialState.PASSED: True, TrialState.FAILED: False}
 
 
 def capacity_parts(capacity: CapacityStatus | None) -> Iterator[Grid | Facts]:
-    """Yield what is shown of a search, nothing where there was none; it says which trial the results describe."""
+    """Yield the parts of a search, nothing if there was none; one says which trial the results describe."""
     if capacity is None:
         return
     yield Facts((("capacity", _capacity(capacity)), *_limited_by(capacity), *_reported(capacity)))

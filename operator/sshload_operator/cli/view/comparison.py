@@ -68,7 +68,7 @@ def comparison_rows(status: ComparisonStatus) -> Iterator[Mapping[str, object]]:
 
 
 def comparison_progress(status: ComparisonStatus) -> str:
-    """Return where a comparison stands, in one line."""
+    """Return the progress of a comparison in one line."""
     tests = f"{status.progress} tests over, " if status.progress else ""
     said = f"{tests}{status.message}"
     phase = status.phase or ComparisonPhase.PENDING
@@ -76,7 +76,7 @@ def comparison_progress(status: ComparisonStatus) -> str:
 
 
 def _parts(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:
-    """Yield the curve of a sweep, and the tables of the variants, which a sweep has only with `verbose`."""
+    """Yield the curve of a sweep, and the tables of the variants; a sweep has tables only with `verbose`."""
     results = status.results
     if results is not None and results.swept:
         yield _curve(results)

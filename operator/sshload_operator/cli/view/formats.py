@@ -19,7 +19,7 @@ Row = Mapping[str, object]
 _CAN_BEGIN_A_FORMULA: Final = ("=", "+", "-", "@")
 _GROUPED: Final = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
 _NO_SPACE: Final = "&#8203;"
-"""A space without width. It parts what a site would make a mention or a link of, which it does in escaped text, too."""
+"""A zero-width space. It splits what a site would turn into a mention or a link, which it also does in escaped text."""
 _PARTED: Final = re.compile(r"@|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _MARKED: Final = re.compile(r"[\\`*_\[\]<>|#&~]")
 
@@ -28,7 +28,7 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
     """Print a result on standard output.
 
     `whole` is the object that json and yaml print, with its status as a cluster has it; `rows` are what csv prints.
-    Raises UsageError where JUnit is asked for of a page without a verdict.
+    Raises UsageError if JUnit is requested for a page without a verdict.
     """
     if output == "junit" and not page.verdict:
         raise click.UsageError(
@@ -50,8 +50,8 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
 def as_csv(rows: Iterable[Row]) -> str:
     """Return rows under the names of their fields, which are those of the first row and then of the others.
 
-    What is absent is an empty cell. A text that a spreadsheet would take for a formula has a quote before it, and a
-    figure that is grouped for people is plain. No cell has control characters.
+    What is absent is an empty cell. A text that a spreadsheet would take for a formula begins with a quote, and figures
+    have no grouping commas. No cell has control characters.
     """
     all_rows = list(rows)
     names = list(dict.fromkeys(name for row in all_rows for name in row))
@@ -97,7 +97,7 @@ def _markdown_table(grid: Grid) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text that is no Markdown, mentions nobody and links nowhere, whatever a server has written into it."""
+    """Return text without Markdown, mentions or links, whatever a server has written into it."""
     escaped = _MARKED.sub(r"\\\g<0>", printable(text)).replace("$", "&#36;")
     return _PARTED.sub(rf"\g<0>{_NO_SPACE}", escaped)
 
@@ -106,7 +106,7 @@ def as_junit(page: Page) -> str:
     """Return a page as JUnit's XML: a case for each threshold, and one for the verdict itself or for each of several.
 
     A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say. The text is
-    ASCII, with references to other characters, so that it is UTF-8 in whatever encoding it is printed.
+    ASCII, with references to other characters, so that it is valid UTF-8 in whichever encoding it is printed.
     """
     suite = ET.Element("testsuite", name=_xml(page.name))
     own = Check("verdict", f"{page.verdict}: {page.sentence}", "", page.passed)

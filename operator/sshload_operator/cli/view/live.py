@@ -45,7 +45,7 @@ class LiveView:
         self._started: datetime | None = None
 
     def stand(self, status: TestHead, target_cores: float | None = None) -> None:
-        """Show where a test stands. That it is finished is for the result to say."""
+        """Show the progress of a test, except its end, which the result states."""
         progress, phase = status.progress, status.phase or Phase.PENDING
         if phase is Phase.FINISHED or status.start_time != self._started:
             self._forget()
@@ -62,7 +62,7 @@ class LiveView:
         self._draw(self._picture(phase, progress, target_cores))
 
     def show(self, text: str) -> None:
-        """Show in one line where something stands."""
+        """Show a line of progress."""
         self._draw(Text(self._writable(text), overflow="fold"))
 
     def say(self, text: str) -> None:
@@ -74,7 +74,7 @@ class LiveView:
         self._live.stop()
 
     def _forget(self) -> None:
-        """Clear the picture, so that nothing of one run stands in that of the next."""
+        """Clear the picture, so that nothing of one run shows in that of the next."""
         self._curve.clear()
         self._trials.clear()
         self._last = None
@@ -114,7 +114,7 @@ class LiveView:
         return table
 
     def _note_trial(self, search: SearchStatus | None) -> None:
-        """Remember the trial under way, and of those before whether the bounds say that so much load holds or fails."""
+        """Remember the trial under way, and whether earlier ones passed or failed, as far as the bounds tell."""
         if search is None:
             return
         self._trials.setdefault(search.trial, _Trial(search.amount))

@@ -78,7 +78,7 @@ def _held(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _fresh_login(login: FreshLogin) -> Iterator[tuple[str, str]]:
-    """Yield a newcomer's login beside the held sessions and without them; nothing where neither is stated."""
+    """Yield the time of a new login with and without the held sessions; nothing if neither is stated."""
     if login.p50_ms is None:
         return
     text = f"beside them {milliseconds(login.p50_ms)} ms (p50)"
@@ -104,12 +104,12 @@ def _steps(steps: Sequence[StepResult], asked: frozenset[str], *, verbose: bool)
 
 
 def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:
-    """Tell whether a step is whole, failed, or promised something of: the parts of a login or a command are neither."""
+    """Tell whether to show a step: one that is not a part of a login or a command, is in a threshold, or failed."""
     return step.step.rpartition(".")[2] in _WHOLE or step.step in asked or step.failures > 0
 
 
 def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:
-    """Return the figures of a row. A part of a step has no rate and no maximum in a status, whatever it measured."""
+    """Return the figures of a row. A status has no rate and no maximum for a part of a step, whatever it measured."""
     latencies = (step.mean_ms, *map(step.percentile_ms, _PERCENTILES))
     rate = "" if step.rate is None else f"{step.rate:,.1f}"
     longest = "" if step.rate is None else milliseconds(step.max_ms)
@@ -163,7 +163,7 @@ def _errors(errors: Sequence[FailureCount]) -> Grid:
 
 
 def _server(results: Results, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield what answered, by which algorithms; what it counted itself; and what it lacked."""
+    """Yield which server answered, with which algorithms; what it counted itself; and what it was short of."""
     shown = results.negotiated if verbose else results.negotiated[:1]
     for one in shown:
         yield "server", _agreement(one)
@@ -237,7 +237,7 @@ def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:
 
 
 def _stated(text: str, figure: float | None) -> Iterator[str]:
-    """Yield a figure in its words, nothing where the status does not state it."""
+    """Yield a figure in its words, nothing if the status does not state it."""
     if figure is not None:
         yield text.format(figure)
 

@@ -20,14 +20,14 @@ _LEAST_COLUMNS: Final = 24
 _LEAST_TEXT: Final = 16
 """The width below which a column of text is not made narrower."""
 _LEAST_HEAD: Final = 8
-"""The same of the head of a column of figures."""
+"""The same for the head of a column of figures."""
 _GAP: Final = 2
 _STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A threshold as judged: whether it held (None: that cannot be said), and by how much."""
+    """A threshold as judged: whether it was met (None: not known), and by how much."""
 
     name: str
     observed: str
@@ -67,7 +67,7 @@ class Paste:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is printed of one object. `passed` is None where the verdict says neither that it held nor that it broke.
+    """What is printed of one object. `passed` is None if the verdict is neither that it passed nor that it failed.
 
     `verdicts` are those of the runs that a page of several is about. A page without any verdict lists objects.
     """
@@ -84,7 +84,7 @@ class Page:
 def show(page: Page, stream: TextIO) -> None:
     """Print a page, in colour on a terminal unless NO_COLOR is set.
 
-    It is as wide as the terminal, and elsewhere as wide as the environment's COLUMNS says, which is else 80.
+    It is as wide as the terminal. Without a terminal it is as wide as COLUMNS in the environment says, else 80.
     """
     tty = stream.isatty()
     width = os.get_terminal_size(stream.fileno()).columns if tty else _wanted_columns()
@@ -97,7 +97,7 @@ def _wanted_columns() -> int:
 
 
 def as_text(page: Page, width: int = COLUMNS) -> str:
-    """Return a page as plain text of this width. Nothing is cut: words are wrapped, and a table too wide is a list."""
+    """Return a page as plain text of this width. Nothing is cut: words are wrapped, a table too wide becomes a list."""
     return _rendered(page, width, tty=False)
 
 
@@ -168,7 +168,7 @@ def _table(grid: Grid, head: Sequence[str], rows: Sequence[Sequence[str]], width
 
 
 def _widths(rows: Sequence[Sequence[str]], least: Sequence[int], width: int) -> Sequence[int] | None:
-    """Return how wide each column is, None where they have no room even when each is as narrow as it may be.
+    """Return the width of each column, None if they do not fit even with the least width of each.
 
     A column is as wide as its content, or else at least as wide as `least` says; the first ones are given room first.
     """

@@ -1,4 +1,4 @@
-"""How a run stands, in one line, and a line now and then where no terminal shows it live."""
+"""The progress of a run in one line, which is printed now and then if there is no terminal for the live view."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ _CANNOT_DRAW: Final = ("dumb", "unknown")
 
 
 class ProgressView(Protocol):
-    """Shows how a run stands while it goes on. `close` ends it, so that what follows stands on lines of its own."""
+    """Shows the progress of a run. `close` ends it, so that further output begins on a new line."""
 
     shows_target: bool
     """Whether it shows how many cores the target uses."""
@@ -32,7 +32,7 @@ class ProgressView(Protocol):
         """Print a line that stays."""
 
     def close(self) -> None:
-        """Take away what does not stay."""
+        """Remove what does not stay."""
 
 
 def progress_view() -> ProgressView:
@@ -45,7 +45,7 @@ def progress_view() -> ProgressView:
 
 
 def progress_text(status: TestHead) -> str:
-    """Return where a test stands, in one line."""
+    """Return the progress of a test in one line."""
     phase, progress = status.phase or Phase.PENDING, status.progress
     if progress is None:
         return printable(f"{phase}: {status.message}" if status.message else phase)
@@ -61,7 +61,7 @@ def progress_text(status: TestHead) -> str:
 
 
 def search_words(search: SearchStatus) -> str:
-    """Return which trial of a search it is, and how far that has come."""
+    """Return which trial of a search is under way, and the bounds so far."""
     bounds = between(search.lower_bound, search.upper_bound)
     at = f"trial {search.trial} at {amount_text(search.amount)} {search.unit}"
     return f"{at}, {bounds}" if bounds else at
@@ -72,7 +72,7 @@ def _search(search: SearchStatus | None) -> str:
 
 
 class ProgressLines:
-    """Lines on a stream that is no terminal: a new phase at once, the same one's figures every few seconds."""
+    """Lines on a stream that is not a terminal: a new phase at once, the figures of a phase every few seconds."""
 
     shows_target = False
 
@@ -82,7 +82,7 @@ class ProgressLines:
         self._shown_at_s = 0.0
 
     def stand(self, status: TestHead, target_cores: float | None = None) -> None:
-        """Show where a test stands. That it is finished is for the result to say."""
+        """Show the progress of a test, except its end, which the result states."""
         del target_cores
         if status.phase is not Phase.FINISHED:
             self.show(progress_text(status))

@@ -51,7 +51,7 @@ def result_rows(status: TestStatus) -> Iterator[Mapping[str, object]]:
 def _asked(status: TestStatus) -> frozenset[str]:
     """Return the steps that latency thresholds name.
 
-    The rows of these steps are in full. An earlier operator's thresholds have their steps.
+    A status has full rows for these steps. Thresholds of an earlier operator name their steps.
     """
     rows = () if status.results is None else steps_of(status.results.timings)
     in_full = (step.step for step in rows if not step.is_part)
@@ -59,7 +59,7 @@ def _asked(status: TestStatus) -> frozenset[str]:
 
 
 def _sentence(status: TestStatus) -> str:
-    """Return why the verdict is what it is, in short where the thresholds below say it in full."""
+    """Return the reason of the verdict, shortened if the thresholds below state it in full."""
     if status.reason != Reason.THRESHOLD_BROKEN or not status.thresholds:
         return status.message
     broken, of = sum(one.passed is False for one in status.thresholds), len(status.thresholds)
@@ -69,7 +69,7 @@ def _sentence(status: TestStatus) -> str:
 
 
 def _check(one: ThresholdStatus, verdict: Verdict | None) -> Check:
-    """Return a threshold as judged. Of a run that was not measured none is, whatever was seen."""
+    """Return a threshold as judged. In a run that was not measured, none is judged, whatever was observed."""
     if verdict in MEASURED or not one.observed:
         return Check(one.threshold, one.observed or ABSENT, one.distance, one.passed)
     return Check(one.threshold, one.observed, f"not judged: {verdict or 'no verdict'}", None)

@@ -1,4 +1,4 @@
-"""A sweep of one field as a page: a row for each value, and a curve of how slow it was."""
+"""A sweep of one field as a page: a row for each value, and a curve of its latency."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -60,7 +60,7 @@ def _capacity(status: TestStatus) -> float | None:
 
 
 def _found(status: TestStatus) -> tuple[str, str]:
-    """Return what a search has found, in words, and how it ended."""
+    """Return the result of a search, in words, and how it ended."""
     found = status.capacity
     return (ABSENT, ABSENT) if found is None else (found.in_words or ABSENT, str(found.end))
 

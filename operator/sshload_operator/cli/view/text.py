@@ -1,4 +1,4 @@
-"""Text for a terminal: figures in as many digits as mean anything, and no character that steers the terminal."""
+"""Text for a terminal: figures with as many digits as are significant, and no control characters."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _UNITS = ("B", "kB", "MB", "GB")
 _KILO = 1000.0
 _LEVELS = "▁▂▃▄▅▆▇█"
 _FULL = "█"
-# What stands in for these characters where the stream's encoding does not have them.
+# Replacements for these characters if the stream's encoding does not have them.
 _PLAIN = str.maketrans(f"{MET}{BROKEN}{_LEVELS}…━─╸", "+x_.-:=+*#~=->")
 
 
@@ -50,7 +50,7 @@ def mark(passed: bool | None) -> str:  # noqa: FBT001 - the one thing that it is
 
 
 def printable(text: str) -> str:
-    """Return `text` in one line and without control characters, so that no server writes to the terminal."""
+    """Return `text` in one line and without control characters, so that no server can control the terminal."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
