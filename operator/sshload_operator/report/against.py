@@ -1,4 +1,4 @@
-"""Another run beside the one of a report: an earlier one, or its baseline, whose curves are laid over its own."""
+"""Another run beside the one of a report: an earlier run, or its baseline. Each chart has the curves of both."""
 
 from collections.abc import Iterator
 from math import isclose
@@ -24,9 +24,9 @@ _UNPARSED: Final = "a spec of the two cannot be read by this release, so it is n
 def against(run: SavedRun, other: SavedRun) -> dict[str, Any]:
     """Return the other run: its courses and distributions, and the figures of both side by side.
 
-    A figure's `ratio` is this run's to the other's. `apart` says that the intervals of the two have nothing in common;
-    null where one of them is not known. An interval covers the chance within one run, not the differences from one run
-    to the next. `difference` is the first thing in which the two did not measure the same; "" for none.
+    A figure's `ratio` is this run's to the other's. `apart` says that the intervals of the two do not overlap; null if
+    one of them is not known. An interval covers the chance within one run, not the differences from one run to the
+    next. `difference` is the first reason why the two did not measure the same; "" for none.
     """
     ours, theirs = (read_fitting(TestStatus, one.status) for one in (run, other))
     completed = theirs.completion_time
@@ -84,7 +84,7 @@ def _apart(here: _Bounds, there: _Bounds) -> bool | None:
 
 
 def _figures(status: TestStatus) -> Iterator[tuple[str, _Bounds]]:
-    """Yield the figures of a run that was measured, each with its interval as far as that is known."""
+    """Yield the figures of a run that was measured, each with its interval if that is known."""
     capacity, results = status.capacity, status.results
     if status.verdict not in MEASURED:
         return

@@ -20,7 +20,7 @@ from sshload_operator.report.saved_run import KeptObject
 
 COMPARISON_REPORT_VERSION: Final = "comparisonReport.v1"
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(e[-+]?[0-9]{1,2})?")
-"""A value that the page, too, takes for a number."""
+"""A value that the page also takes for a number."""
 _MORE_IS_BETTER: Final = (COMPLETED_RATE, CAPACITY)
 _EFFECTS: Final = {Difference.NONE: "none", Difference.FASTER: "better", Difference.SLOWER: "worse"}
 _OF_ROUNDS: Final = frozenset(
@@ -41,12 +41,12 @@ _NOT_ALL_OF_ROUNDS: Final = "each round has only the figures of whole tests, of 
 def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
     """Return the report of a comparison, which may be under way, made by this release: at most a megabyte of JSON.
 
-    Units stand in the names of figures, as in a status. A figure's `effect` is what the interval of its ratio (or, of
-    shares of errors, of the difference in points) says: better, worse, none, or unknown. Rates and capacities are
-    better the higher they are, all else the lower it is. `differenceMs` is what a variant adds to a latency in
-    milliseconds, from `lowMs` to `highMs` with 95 % confidence; null where the figure is no latency. `swept` is the
-    field of which each variant has a `value`, "" where none is swept; `isNumeric` says that all values are numbers. A
-    variant's `reference` is the one that it is compared with, null for the first.
+    Units stand in the names of figures, as in a status. A figure's `effect` follows from the interval of its ratio (for
+    shares of errors, of the difference in points): better, worse, none, or unknown. Higher rates and capacities are
+    better; for all other figures, lower is better. `differenceMs` is what a variant adds to a latency in milliseconds,
+    from `lowMs` to `highMs` with 95 % confidence; null if the figure is not a latency. `swept` is the field that has a
+    `value` for each variant, "" if none is swept; `isNumeric` says that all values are numbers. A variant's `reference`
+    is the one that it is compared with, null for the first.
     """
     status = read_fitting(ComparisonStatus, comparison.status)
     results = ComparisonResults(()) if status.results is None else status.results
@@ -80,7 +80,7 @@ def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
 
 
 def _figures(variants: tuple[VariantResult, ...]) -> Iterator[dict[str, Any]]:
-    """Yield each figure with what each variant has of it, in the variants' order."""
+    """Yield each figure with its values for the variants, in the variants' order."""
     of_variants = [{_key(one): one for one in variant.figures} for variant in variants]
     for key in sorted({key for figures in of_variants for key in figures}, key=place):
         beside = [
@@ -113,7 +113,7 @@ def _beside(variant: str, one: ComparedFigure, *, is_first: bool) -> dict[str, A
 
 
 def effect(one: ComparedFigure) -> str:
-    """Return what the interval of a figure says: better, worse, none or unknown."""
+    """Return the effect that the interval of a figure shows: better, worse, none or unknown."""
     if one.difference in (None, Difference.UNKNOWN):
         return "unknown"
     if one.difference in _EFFECTS:

@@ -1,4 +1,4 @@
-"""Latencies by percentile, on HdrHistogram's axis: each halving of what lies above has the same width."""
+"""Latencies by percentile, on HdrHistogram's axis: each halving of the share above has the same width."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -21,10 +21,10 @@ _FIRST: Final = ("total", "login", "connect", "auth")
 
 
 def distributions(summary: RunSummary) -> list[dict[str, Any]]:
-    """Return each measured step with its latencies by percentile, successes only; those of most interest first.
+    """Return each measured step with its latencies by percentile, successes only; the most interesting steps first.
 
     A point is [percentile, ms]. The last one is the maximum. `statedTo` is the highest percentile of `points` that the
-    samples bound: what is above it is a few single latencies.
+    samples bound: above it there are only a few latencies.
     """
     asked = [
         one for one in summary.histograms if (one.window, one.outcome, one.stage) == (Window.MEASURED, Outcome.OK, 0)
@@ -34,7 +34,7 @@ def distributions(summary: RunSummary) -> list[dict[str, Any]]:
 
 
 def _counts(histogram: EncodedHistogram) -> Mapping[int, int]:
-    """Return the counts by bucket, none of a histogram that cannot be read."""
+    """Return the counts by bucket, none for a histogram that cannot be read."""
     try:
         return decode(histogram.data)
     except EncodingError:
@@ -54,7 +54,7 @@ def _distribution(step: str, counts: Mapping[int, int]) -> dict[str, Any]:
 
 
 def _points(counts: Mapping[int, int], count: int) -> Iterator[tuple[float, int]]:
-    """Yield percentiles and the latencies that so many stay at or below, to the last that has a sample above it."""
+    """Yield percentiles with their latencies: those that have a sample above them, and the maximum."""
     floors = iter(sorted(counts))
     floor, passed = 0, 0
     for percentile in _percentiles(count):

@@ -47,11 +47,11 @@ _TOO_LARGE: Final = {
 
 
 def report_document(run: SavedRun, release: str, other: SavedRun | None = None) -> dict[str, Any]:
-    """Return the report of a run, made by this release, beside another one: JSON, at most a megabyte of it.
+    """Return the report of a run, made by this release, beside another run if given: at most a megabyte of JSON.
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
-    `results`, `thresholds` and `capacity` are those of the status, but for the steps: `results.steps` has each with a
-    field for each figure, in the order in which they happen.
+    `results`, `thresholds` and `capacity` are those of the status, except for the steps: `results.steps` has each step
+    with a field for each figure, in the order in which they happen.
     """
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
@@ -90,7 +90,7 @@ def _results(results: Results) -> dict[str, Any]:
 
 
 def verdict_of(status: TestStatus | ComparisonStatus) -> dict[str, Any]:
-    """Return what a run says, `passed` None where it says neither that it passed nor that it failed."""
+    """Return the verdict of a run; `passed` is None if it is neither that the run passed nor that it failed."""
     return {
         "word": status.verdict,
         "reason": status.reason,
@@ -112,13 +112,13 @@ def time_text(moment: datetime | None) -> str | None:
 
 
 def json_text(document: Mapping[str, Any]) -> str:
-    """Return a report as JSON that may stand inside of a script of HTML: no text in it ends the script."""
+    """Return a report as JSON for a script element of HTML: no text in it ends the script."""
     plain = json.dumps(document, separators=(",", ":"), allow_nan=False)
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def within_limit(document: dict[str, Any], parts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a document without so many of its parts that its page is not too large; `lacks` then says which."""
+    """Return a document without those parts that would make its page too large; `lacks` then names them."""
     for name, said in parts.items():
         if len(json_text(document)) <= _LIMIT_CHARACTERS:
             break
@@ -165,7 +165,7 @@ def _lacks(summary: RunSummary | None) -> Iterator[str]:
 
 
 def _distorted(status: TestStatus, summary: RunSummary | None) -> Iterator[dict[str, Any]]:
-    """Yield the stretches of the time axis whose figures are not to be trusted, and why."""
+    """Yield the periods whose figures cannot be trusted, and why."""
     if summary is None or not summary.series:
         return
     if status.verdict is Verdict.INVALID:
@@ -187,7 +187,7 @@ def _trials(summary: RunSummary) -> Iterator[dict[str, Any]]:
 
 
 def _server(before: TargetStats | None, held: TargetStats | None, after: TargetStats | None) -> dict[str, Any] | None:
-    """Return what the managed target used between its two answers, and with the most sessions held."""
+    """Return what the managed target used between its two answers, and when the most sessions were held."""
     if before is None or after is None or after.at_unix_s <= before.at_unix_s:
         return None
     lasted_s = after.at_unix_s - before.at_unix_s

@@ -1,4 +1,4 @@
-"""A report as one page of HTML that asks for nothing else: style, scripts and the document are inside."""
+"""A report as one HTML page that loads nothing else: it contains the style, the scripts and the document."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ _SUBJECTS: Final = {
     SWEEP_REPORT_VERSION: "sweep",
     SCHEDULE_REPORT_VERSION: "schedule",
 }
-"""What a document is about, by its version: the field with the name, and the script that draws it."""
+"""The subject of a document by its version: the field with its name, and the name of its script."""
 
 _NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
@@ -27,7 +27,7 @@ _NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'"
 def html_page(document: Mapping[str, Any], home: str = "") -> str:
     """Return the page of a report, with a link to `home` if there is one.
 
-    Its policy lets run no script but its own, and load nothing.
+    By its policy, only its own scripts run, and it loads nothing.
     """
     subject = _SUBJECTS[document["version"]]
     page = files(__package__).joinpath("page")

@@ -1,4 +1,4 @@
-"""A report as Markdown, for a ticket or a pull request: what fits into tables."""
+"""A report as Markdown, for a ticket or a pull request: the parts that fit into tables."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def _compared(figure: Mapping[str, Any], first: str, variant: str) -> Sequence[A
 
 
 def _milliseconds(found: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return a difference in milliseconds and its interval in words, None where there is none."""
+    """Return a difference in milliseconds and its interval in words, None if there is none."""
     ms, low, high = (
         None if found[name] is None else milliseconds_text(found[name]) for name in ("differenceMs", "lowMs", "highMs")
     )
@@ -105,7 +105,7 @@ def _milliseconds(found: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _range(found: Mapping[str, Any] | None) -> str | None:
-    """Return an interval in words, None where it has no bounds."""
+    """Return an interval in words, None if it has no bounds."""
     if found is None or found["low"] is None or found["high"] is None:
         return None
     return f"{found['low']:,.4g} to {found['high']:,.4g}"
@@ -186,7 +186,7 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> It
 
 
 def _plain(value: Any) -> str:
-    """Return a value as text in one line that Markdown shows as it is, `-` where there is none."""
+    """Return a value as text in one line that Markdown shows unchanged, `-` if there is none."""
     if value is None:
         return "-"
     text = f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""The course of a run: its intervals with rates, latencies, failures and CPU, and which are not to be trusted."""
+"""The course of a run: its intervals with rates, latencies, failures and CPU, and which cannot be trusted."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, RunSummary, S
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 
 MOST_POINTS: Final = 600
-"""What a master keeps of a run, however long it is. No master makes more, and no more are read."""
+"""A master keeps at most so many intervals, however long a run is. No more are read either."""
 
 _STALLED_INTERVALS: Final = 2.5
 _MOST_OUTCOMES: Final = 8
@@ -21,12 +21,12 @@ _PERCENT: Final = 100.0
 
 
 def over_time(summary: RunSummary) -> dict[str, Any]:
-    """Return the intervals, each from the end of the one before to `atSeconds`, and what of them is not to be trusted.
+    """Return the intervals, each from the end of the one before to `atSeconds`, and which of them cannot be trusted.
 
     Rates are per second of the load that was reported. `errorPercent` is the share of failed iterations among those
     that ended, and `failedPercent` the same by how they ended: the most frequent outcomes of the run, and `other`.
     `stolenPercent` is of the workers' machines, in `server` of the managed target's. `stalled` and `stolen` are the
-    stretches in which workers did not report, or their hosts gave CPU time to others.
+    periods in which workers did not report, or their hosts gave CPU time to others.
     """
     points = summary.series[:MOST_POINTS]
     named = _most_frequent(points)
@@ -89,7 +89,7 @@ def _server_point(point: ServerPoint) -> dict[str, Any]:
 
 
 def _stolen(points: Sequence[SeriesPoint]) -> Iterator[dict[str, Any]]:
-    """Yield the stretches in which so much CPU time of workers' machines was stolen that latencies may show it."""
+    """Yield the periods in which so much CPU time of workers' machines was stolen that latencies may show it."""
     for is_one, intervals in groupby(_with_begin(points), lambda interval: is_stolen(interval[1].stolen_share)):
         if is_one:
             (begin_s, first), *more = intervals
@@ -102,7 +102,7 @@ def _stolen(points: Sequence[SeriesPoint]) -> Iterator[dict[str, Any]]:
 
 
 def _stalled(points: Sequence[SeriesPoint], interval_s: float) -> Iterator[dict[str, Any]]:
-    """Yield the stretches that took much longer to be reported than the others: the generator or its master stood."""
+    """Yield the intervals that lasted much longer than the others: the generator or its master stood still."""
     if interval_s <= 0:
         return
     ends_s = [0.0, *(point.at_s for point in points)]

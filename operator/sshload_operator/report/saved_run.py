@@ -1,7 +1,7 @@
-"""A finished run as it is kept: the test with its status, and the whole summary where there is one.
+"""A finished run as it is saved: the test with its status, and the whole summary if there is one.
 
 In a cluster these are the SSHLoadTest and the ConfigMap of its results; `sshload run --save` writes both into one file.
-Whoever can write there says what is read here: it is bounded, and what does not conform is refused.
+Anybody who can write there decides what is read here. So the size is limited, and malformed content is refused.
 """
 
 import base64
@@ -26,19 +26,19 @@ from sshload_operator.manifests.results import SUMMARY_FILE
 SAVED_RUN_LIMIT_BYTES: Final = 64 * 1024 * 1024
 _SUMMARY_LIMIT_BYTES: Final = 40_000_000
 _MOST_LEVELS: Final = 50
-"""No spec has half as many; what writes YAML calls itself at each."""
+"""No spec has half as many. The writer of YAML recurses at each level."""
 
 _VERSION: Final = "savedRun.v1"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 class ReportError(Exception):
-    """What was given is no finished run; the text says what is wrong, and what to do."""
+    """The input is not a finished run; the text says what is wrong, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedRun:
-    """A finished test. `spec` and `status` are as they were written, `summary` None where none was kept."""
+    """A finished test. `spec` and `status` are as they were written, `summary` is None if none was kept."""
 
     name: str
     namespace: str
@@ -69,42 +69,42 @@ def read_saved_run(text: bytes) -> SavedRun:
 
 
 def saved_json(text: bytes) -> Any:
-    """Return what the JSON of a saved file says; raises ReportError."""
+    """Return the value of the JSON of a saved file; raises ReportError."""
     if len(text) > SAVED_RUN_LIMIT_BYTES:
         raise ReportError(f"is larger than {SAVED_RUN_LIMIT_BYTES} bytes, which is more than any run has")
     try:
         return parse_json(text.decode())
     except (ContractError, UnicodeDecodeError) as error:
-        raise ReportError(f"is no run: {error}. sshload run --save writes one") from error
+        raise ReportError(f"is not a run: {error}. sshload run --save writes one") from error
 
 
 def saved_run_of(found: Any) -> SavedRun:
-    """Return the run that the JSON of a file says; raises ReportError."""
+    """Return the run in the JSON of a file; raises ReportError."""
     try:
         if isinstance(found, dict) and found.get("kind") == TEST.name:
             return finished_run(found, None)
         if not isinstance(found, dict) or found.get("version") != _VERSION:
-            raise ReportError(f"is no run: sshload run --save writes one ({_VERSION})")
+            raise ReportError(f"is not a run: sshload run --save writes one ({_VERSION})")
         plain = found.get("summary")
         return finished_run(found.get("test"), None if plain is None else from_plain(RunSummary, plain, tolerant=True))
     except ContractError as error:
-        raise ReportError(f"is no run: {error}. sshload run --save writes one") from error
+        raise ReportError(f"is not a run: {error}. sshload run --save writes one") from error
 
 
 def finished_run(test: Any, summary: RunSummary | None) -> SavedRun:
-    """Return a test with its summary; raises ReportError where it is none, or not finished."""
+    """Return a test with its summary; raises ReportError if it is not a test, or not finished."""
     kept = kept_object(test)
     try:
         check_size(kept.spec)
     except SpecError as error:
-        raise ReportError(f"is no run: {error}") from error
+        raise ReportError(f"is not a run: {error}") from error
     if not head_of({"status": kept.status}).is_finished:
         raise ReportError("is not finished: sshload watch waits for it")
     return SavedRun(kept.name, kept.namespace, kept.spec, kept.status, summary)
 
 
 def kept_object(found: Any) -> KeptObject:
-    """Return an object of a cluster or a file; raises ReportError where it is none, or has no status yet."""
+    """Return an object of a cluster or a file; raises ReportError if it is not an object, or has no status yet."""
     parts = found if isinstance(found, dict) else {}
     metadata, spec, status = (parts.get(name) for name in ("metadata", "spec", "status"))
     if not (isinstance(metadata, dict) and isinstance(spec, dict) and isinstance(status, dict)):
@@ -115,9 +115,9 @@ def kept_object(found: Any) -> KeptObject:
     try:
         check_name(name)
     except SpecError as error:
-        raise ReportError(f"is no run: {error}") from error
+        raise ReportError(f"is not a run: {error}") from error
     if _is_nested_too_deeply(spec):
-        raise ReportError(f"is no run: its spec is nested more than {_MOST_LEVELS} levels deep")
+        raise ReportError(f"is not a run: its spec is nested more than {_MOST_LEVELS} levels deep")
     return KeptObject(name, namespace, spec, status)
 
 

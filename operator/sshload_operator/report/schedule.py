@@ -19,14 +19,14 @@ _TOO_LARGE: Final = {
     "spec": "the spec is left out: the report would be too large",
     "drift": "the drift is left out: the report would be too large",
 }
-_ONLY_KEPT: Final = "runs beyond the schedule's limits of kept tests are not here"
+_ONLY_KEPT: Final = "runs of tests that the schedule no longer keeps are not shown"
 
 
 def schedule_document(schedule: KeptObject, tests: Sequence[KeptObject], release: str) -> dict[str, Any]:
-    """Return the history of a schedule, of its status's trend and the tests that it owns: at most a megabyte of JSON.
+    """Return the history of a schedule, from the trend in its status and its tests: at most a megabyte of JSON.
 
-    `runs` are the finished ones, the oldest first. `drift` has how far each was from its baseline, in percent, with the
-    threshold that it was held against.
+    `runs` are the finished ones, the oldest first. `drift` has the distance of each run from its baseline, in percent,
+    with the threshold for it.
     """
     status = read_fitting(ScheduleStatus, schedule.status)
     statuses = {test.name: read_fitting(TestStatus, test.status) for test in tests}

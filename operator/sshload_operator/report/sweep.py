@@ -44,16 +44,16 @@ def saved_sweep_text(name: str, field: str, planned: int, points: Sequence[tuple
 
 
 def saved_sweep_of(found: Mapping[str, Any]) -> SavedSweep:
-    """Return the sweep that the JSON of a file says; raises ReportError."""
+    """Return the sweep in the JSON of a file; raises ReportError."""
     name, field, planned, points = (found.get(key) for key in ("name", "field", "planned", "points"))
     texts = isinstance(name, str) and isinstance(field, str) and len(field) <= _MOST_FIELD_CHARACTERS
     if not texts or type(planned) is not int or not isinstance(points, list) or not 0 < len(points) <= _MOST_VALUES:
-        raise ReportError(f"is no sweep: sshload sweep --save writes one ({SAVED_SWEEP_VERSION})")
+        raise ReportError(f"is not a sweep: sshload sweep --save writes one ({SAVED_SWEEP_VERSION})")
     try:
         check_name(str(name))
         return SavedSweep(str(name), str(field), planned, tuple(map(_point, points)))
     except SpecError as error:
-        raise ReportError(f"is no sweep: {error}") from error
+        raise ReportError(f"is not a sweep: {error}") from error
 
 
 def _point(point: Any) -> tuple[_Scalar, KeptObject]:
@@ -68,8 +68,8 @@ def _point(point: Any) -> tuple[_Scalar, KeptObject]:
 def sweep_document(sweep: SavedSweep, release: str) -> dict[str, Any]:
     """Return the report of a sweep, made by this release: at most a megabyte of JSON.
 
-    Units stand in the names. A value that was not measured has its verdict and no figures. Each interval is of the
-    chance within one run.
+    Units stand in the names. A value that was not measured has its verdict and no figures. Each interval covers only
+    the chance within one run.
     """
     points = [_report_point(value, test) for value, test in sweep.points]
     document = {
@@ -125,4 +125,4 @@ def _lacks(sweep: SavedSweep, points: Sequence[Mapping[str, Any]]) -> Iterator[s
     if lost:
         yield f"the runs at {lost} were not measured, and have no figures"
     yield "the spec is that of the first value"
-    yield "one run at each value: what differs from one run to the next is not in the intervals"
+    yield "one run at each value: the intervals do not include differences from one run to the next"

@@ -1,4 +1,4 @@
-"""The parts of one iteration, one after another, as long as they take on average."""
+"""The parts of one iteration in sequence, each with its mean duration."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,8 +17,9 @@ _HELD: Final = "held."
 def waterfall(results: Results) -> list[dict[str, Any]]:
     """Return the parts in the order in which they happen: logins at jump hosts, the login, then the steps.
 
-    Each begins where the one before ends, but for a first byte, which is a part of the read after it. Means are shown
-    because only they add up; of what fails often, or happens more than once in an iteration, they do not.
+    Each begins where the one before ends, except a first byte, which is a part of the read after it. Means are shown
+    because only means add up. They do not add up for parts that fail often, or that happen more than once in an
+    iteration.
     """
     parts = sorted(filter(_is_part, results.steps), key=_place(results.steps))
     shown, begin_ms = [], 0.0
@@ -44,7 +45,7 @@ def _is_part(step: StepResult) -> bool:
 
 
 def _place(steps: Sequence[StepResult]) -> Any:
-    """Return the key that sorts parts: named steps stand in the order in which the results have them."""
+    """Return the key that sorts parts: named steps keep the order of the results."""
     prefixes = list(dict.fromkeys(step.step.rpartition(".")[0] for step in steps))
 
     def key(step: StepResult) -> tuple[int, int, int, int]:

@@ -109,7 +109,7 @@ class Deliveries:
         return False
 
     async def _mark(self, found: Notification) -> None:
-        """Annotate the object with what was delivered, and repeat that until the API server accepts it."""
+        """Annotate the object with what was delivered; repeat that until it is accepted or too old."""
         metadata = {"namespace": found.namespace, "name": found.name, "uid": found.uid}
         failures = 0
         while datetime.now(UTC) < found.until:

@@ -44,14 +44,14 @@ def test_what_sshload_run_printed_as_json_is_a_run_without_a_summary() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param(b"", "is no run", id="empty"),
-        pytest.param(b"\xff", "is no run", id="no UTF-8"),
-        pytest.param(b"[]", "is no run", id="a list"),
-        pytest.param(b"[" * 100_000, "is no run", id="nested deeply"),
+        pytest.param(b"", "is not a run", id="empty"),
+        pytest.param(b"\xff", "is not a run", id="no UTF-8"),
+        pytest.param(b"[]", "is not a run", id="a list"),
+        pytest.param(b"[" * 100_000, "is not a run", id="nested deeply"),
         pytest.param(b'{"version": "savedRun.v1"}', "no metadata", id="no test"),
         pytest.param(json.dumps({**TEST, "status": {"phase": "Running"}}).encode(), "is not finished", id="under way"),
-        pytest.param(json.dumps({**TEST, "metadata": {"name": "../x"}}).encode(), "is no run", id="no name"),
-        pytest.param(json.dumps({**TEST, "spec": {"x": "y" * 40_000}}).encode(), "is no run", id="a huge spec"),
+        pytest.param(json.dumps({**TEST, "metadata": {"name": "../x"}}).encode(), "is not a run", id="no name"),
+        pytest.param(json.dumps({**TEST, "spec": {"x": "y" * 40_000}}).encode(), "is not a run", id="a huge spec"),
         pytest.param(
             json.dumps({**TEST, "spec": {"x": "?"}}).replace('"?"', "[" * 600 + "]" * 600).encode(),
             "nested more than 50 levels",
@@ -59,7 +59,7 @@ def test_what_sshload_run_printed_as_json_is_a_run_without_a_summary() -> None:
         ),
         pytest.param(
             json.dumps({"version": "savedRun.v1", "test": TEST, "summary": {"version": "x"}}).encode(),
-            "is no run",
+            "is not a run",
             id="no summary",
         ),
     ],
