@@ -1,4 +1,4 @@
-"""Write the reference page of the chart's values: defaults and words of values.yaml, types of its schema."""
+"""Write the reference page of the chart's values: defaults and descriptions from values.yaml, types from its schema."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ refuses other values.
 
 
 def page() -> str:
-    """Return the whole page: a row for each value, with what the comment above it says."""
+    """Return the whole page: a row for each value, with the comment above it."""
     text, schema = _VALUES.read_text(encoding="utf-8"), json.loads(_SCHEMA.read_text(encoding="utf-8"))
     lines = text.splitlines()
     values = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -46,7 +46,7 @@ def _rows(
 
 
 def _comment_above(lines: list[str], line: int) -> str:
-    """Return what the comment that ends above a line says, without the YAML that it shows."""
+    """Return the text of the comment above a line, without the YAML in it."""
     said: list[str] = []
     while line > 0 and lines[line - 1].lstrip().startswith("#"):
         line -= 1

@@ -1,6 +1,6 @@
-"""Write the CRDs from what is declared in sshload_operator.api.
+"""Write the CRDs from the declarations in sshload_operator.api.
 
-The chart links to them, and has them whole once it is packaged.
+The chart has links to them; a packaged chart has copies.
 """
 
 import re
@@ -28,7 +28,7 @@ from written_defaults import with_defaults_that_are_read
 ROOT: Final = Path(__file__).resolve().parents[1]
 CRDS: Final = ROOT / "crds"
 _NEVER_EMPTY: Final = ".spec.target.managed.sshd.logLevel"
-"""A default that is written so that `managed: {}` is no empty object: the Lua of Argo CD makes a list of one."""
+"""A default that keeps `managed: {}` from being an empty object, which Argo CD's Lua would turn into a list."""
 _STEPS: Final = re.compile(r"\.(\w+)|\['(\w+)'[^]]*\]|\[[^]]*\]")
 
 Schema = dict[str, Any]
@@ -36,7 +36,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """A kind with what its CRD says of it, beside its spec. `rules` hold of the whole object."""
+    """A kind with the content of its CRD besides the spec. `rules` apply to the whole object."""
 
     kind: Kind
     description: str
@@ -86,7 +86,7 @@ def specs() -> Mapping[str, Schema]:
 
 
 def crds() -> dict[Path, Schema]:
-    """Return every CRD by its file. To write their text takes a second of CPU."""
+    """Return the text of every CRD by its file. Making the texts takes a second of CPU."""
     of_specs = specs()
     return {
         CRDS / f"{declared.kind.plural}.yaml": _crd(declared, of_specs[declared.kind.plural]) for declared in _DECLARED
@@ -143,7 +143,7 @@ def _status(shape: type) -> Schema:
 
 
 def _column(column: Column, fields: Mapping[str, Schema]) -> Schema:
-    """Return a column as a CRD has it, with the type and the description of the field that it shows."""
+    """Return a printer column, with the type and the description of the field that it shows."""
     shown: Schema = {"properties": fields}
     for name, first_of_several in _STEPS.findall(column.path):
         shown = shown["properties"][name or first_of_several] if name or first_of_several else shown["items"]
@@ -157,7 +157,7 @@ def _column(column: Column, fields: Mapping[str, Schema]) -> Schema:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a repeated part in full each time, because kubectl should find no YAML anchors."""
+    """Writes a repeated part in full each time, because kubectl should not find YAML anchors."""
 
     def ignore_aliases(self, _: object) -> bool:
         return True

@@ -1,6 +1,6 @@
-"""Write a JSON schema for each kind, by which editors complete and check YAML (yaml-language-server and others).
+"""Write a JSON schema for each kind, with which editors complete and check YAML (yaml-language-server and others).
 
-They are the CRDs' schemas without what only the API server knows: CEL rules, list types, statuses.
+They are the CRDs' schemas without what only the API server uses: CEL rules, list types, statuses.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Write what the chart's schema says of `gateway.config`: the configuration that the gateway itself reads."""
+"""Write the part of the chart's schema for `gateway.config`: the configuration that the gateway itself reads."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _OF_THE_CHART: Final = {
     "tokens": {"jwksFile"},
     "load": {"apiServer", "tokenFile", "caFile"},
 }
-"""What the chart sets itself, by section: addresses, and where mounted files are. It mounts no files of credentials."""
+"""What the chart sets itself, by section: addresses, and paths of mounted files. It mounts no credential files."""
 _WORDS: Final = {"title", "description", "default", "format"}
 _CLOSER: Final[Mapping[tuple[str, ...], Mapping[str, Any]]] = {
     ("tokens", "algorithms"): {"type": "array", "minItems": 1, "items": {"enum": list(ALGORITHMS)}},
@@ -24,11 +24,11 @@ _CLOSER: Final[Mapping[tuple[str, ...], Mapping[str, Any]]] = {
     ("destinations", "allowed"): {"$ref": "#/properties/externalTargets"},
     ("destinations", "denied"): {"$ref": "#/definitions/cidrs"},
 }
-"""What the gateway checks by code, in the words of a schema."""
+"""The checks in the gateway's code, as a schema."""
 
 
 def schema() -> str:
-    """Return the text of the chart's schema with the definition as the gateway's configuration is now."""
+    """Return the text of the chart's schema with the definition for the present configuration of the gateway."""
     whole = Config.model_json_schema(by_alias=True)
     definition = _plain(whole, whole["$defs"], ())
     lines = json.dumps({"gatewayConfig": definition}, indent=2).splitlines()[1:-1]
@@ -37,11 +37,11 @@ def schema() -> str:
 
 
 def _plain(part: Mapping[str, Any], named: Mapping[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
-    """Return a part of pydantic's schema without words and references, and without what the chart sets itself."""
+    """Return a part of pydantic's schema without descriptions, references, and what the chart sets itself."""
     if place in _CLOSER:
         return dict(_CLOSER[place])
     part = {**named[part["$ref"].rpartition("/")[2]], **part} if "$ref" in part else part
-    if any("$ref" in one for one in part.get("anyOf", ())):  # or null, which Helm takes for no value at all
+    if any("$ref" in one for one in part.get("anyOf", ())):  # or null, which Helm takes for an absent value
         return _plain(part["anyOf"][0], named, place)
     plain = {key: value for key, value in part.items() if key not in _WORDS | {"$defs", "$ref"}}
     left_out = _OF_THE_CHART.get(".".join(place), set())

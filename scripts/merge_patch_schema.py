@@ -5,16 +5,16 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-# What holds of a whole object only. Descriptions are left to the object's own schema, for the size of the CRD.
+# What applies only to a whole object. Descriptions are only in the object's own schema, to keep the CRD small.
 _OF_WHOLE_OBJECTS = ("default", "description", "minProperties", "required", "x-kubernetes-validations")
-# What is left out of a list's items too, which a patch replaces as they are.
+# What is also left out for a list's items, which a patch replaces as they are.
 _OF_OBJECTS_AT_WORK = ("default", "description", "x-kubernetes-validations")
 
 
 def merge_patch_schema(schema: Schema) -> dict[str, Any]:
-    """Return the schema of what a patch of such a value may be, but for null, which takes away a member.
+    """Return the schema of a patch of such a value. It does not allow null, which removes a member.
 
-    A map may have twice as many entries: as many as it takes away, and as many again.
+    A map may have twice as many entries: those that it removes, and as many new ones.
     """
     patch = _without(schema, _OF_WHOLE_OBJECTS)
     if "properties" in schema:
@@ -30,8 +30,8 @@ def merge_patch_schema(schema: Schema) -> dict[str, Any]:
 def _member(schema: Schema) -> dict[str, Any]:
     """Return the schema of a member of a patch, which may be null.
 
-    The API server takes no null where an `enum` stands, not even with null as one of its words. So words become a
-    pattern; that of another type, which has one value only, is left to who reads the patched object.
+    The API server refuses null for an `enum`, even if null is one of its values. So strings become a pattern. An `enum`
+    of another type, which has only one value, is checked by the reader of the patched object.
     """
     patch = merge_patch_schema(schema)
     words = patch.pop("enum", ())
@@ -41,7 +41,7 @@ def _member(schema: Schema) -> dict[str, Any]:
 
 
 def _replaced(schema: Schema) -> dict[str, Any]:
-    """Return the schema of a value that a patch puts there as it is."""
+    """Return the schema of a value that a patch sets as it is."""
     value = _without(schema, _OF_OBJECTS_AT_WORK)
     if "properties" in schema:
         value["properties"] = {name: _replaced(member) for name, member in schema["properties"].items()}

@@ -1,4 +1,4 @@
-"""Write the reference pages of the kinds from the CRDs, which are the one place where fields are described."""
+"""Write the reference pages of the kinds from the CRDs, which have the only descriptions of fields."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ spec of a test may have 32 KiB as compact JSON; a test with a larger one ends in
 Schema = Mapping[str, Any]
 
 
-# What is said of fields whose own fields are described elsewhere.
+# The text for fields whose own fields are described elsewhere.
 _AS_A_SPEC = "As the [spec of an SSHLoadTest](sshloadtest.md#spec)."
 _AS_PART_OF_A_SPEC = "Its fields are those of the [spec of an SSHLoadTest](sshloadtest.md#spec)."
 _KUBERNETES = "https://kubernetes.io/docs/concepts/scheduling-eviction"
@@ -34,7 +34,7 @@ _OF_PODS = {
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind's page. `elsewhere` has the paths of the fields whose own are described elsewhere, and says where."""
+    """One kind's page. `elsewhere` has the paths of fields whose own fields are described elsewhere, and where."""
 
     name: str
     page: Path

@@ -1,4 +1,4 @@
-"""Take the picture of a report that the README shows: the top of its page, in Debian's Chromium.
+"""Make the picture of a report for the README: the top of its page, in Debian's Chromium.
 
 sshload run examples/01-quickstart.yaml --save dist/run.json
 report_picture.py dist/run.json docs/images/report.png

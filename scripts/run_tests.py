@@ -22,7 +22,7 @@ VENV = ROOT / ".venv/bin"
 
 
 def lint_commands(environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield every check of the lint layer, the slowest first; all of them run, whatever the others say."""
+    """Yield every check of the lint layer, the slowest first; all of them run, even if others fail."""
     shell = [
         str(path.relative_to(ROOT))
         for path in sorted([*ROOT.glob("scripts/*"), ROOT / "tests/cluster/cluster", ROOT / ".ci/run"])
@@ -53,7 +53,7 @@ def _check(command: tuple[str, ...]) -> Test:
 
 
 def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
-    """Run one layer within its time, once what it needs is prepared."""
+    """Run one layer within its time limit, when its needs are prepared."""
     lanes: list[Lane] = []
     problems: list[str] = []
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Write the bills of materials of images beside their OCI archives, which `scripts/images archive` leaves.
+"""Write the bills of materials of images beside their OCI archives, which `scripts/images archive` makes.
 
 sbom.py FOLDER/COMPONENT.tar...   writes FOLDER/sshload-COMPONENT-ARCHITECTURE.cdx.json of each (CycloneDX 1.6)
 """

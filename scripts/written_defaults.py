@@ -1,9 +1,9 @@
 """Which defaults the API server writes into a spec: those that a rule or a column reads, and no others.
 
-A spec in a cluster is as long as its author wrote it, but for the fields that a CEL rule takes for given and those that
-`kubectl get` prints. A rule that asks whether a field is there, as in `!has(self.client) || self.client.library ==
-'paramiko'`, does not take that field for given, but what is in it. The operator knows all defaults by itself; the
-description of a field says those that nobody writes.
+A spec in a cluster has what its author wrote, plus the fields that a CEL rule relies on and those that `kubectl get`
+prints. A rule that checks whether a field is there, as in `!has(self.client) || self.client.library == 'paramiko'`,
+does not rely on that field, but on those in it. The operator knows all defaults itself. Defaults that the API server
+does not write are in the description of their field.
 """
 
 import re
@@ -21,9 +21,9 @@ _FIELD: Final = re.compile(r"\bself((?:\.\??[A-Za-z]\w*(?!\w*\())+)")
 
 
 def with_defaults_that_are_read(spec: Schema, columns: Iterable[str]) -> dict[str, Any]:
-    """Return the schema of a spec whose defaults are only described where no rule and none of the columns reads them.
+    """Return the schema of a spec in which defaults that no rule and no column reads are only described.
 
-    A column is the path of a field that something else than a rule reads, such as .spec.suspend.
+    A column is the path of a field that something other than a rule reads, such as .spec.suspend.
     """
     paths = (tuple(path.split("."))[2:] for path in columns if path.startswith(".spec."))
     shown = (one for path in paths for one in _with_holders(path))
@@ -31,12 +31,12 @@ def with_defaults_that_are_read(spec: Schema, columns: Iterable[str]) -> dict[st
 
 
 def _with_holders(path: Path) -> Iterator[Path]:
-    """Yield the path of a field and those of the objects that hold it."""
+    """Yield the paths of a field and of the objects that contain it."""
     yield from (path[: number + 1] for number in range(len(path)))
 
 
 def _read(schema: Schema, path: Path) -> Iterator[Path]:
-    """Yield the path of each field that a rule of the object at `path` or of one in it reads, and of what holds it."""
+    """Yield the path of each field that a rule of the object at `path` or of one in it reads, and of its containers."""
     for rule in schema.get("x-kubernetes-validations", ()):
         expression = _TEXT.sub("''", rule["rule"])
         asked_for = {tuple(fields.split(".")) for fields in _ASKED_FOR.findall(expression)}

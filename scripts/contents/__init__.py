@@ -1,1 +1,1 @@
-"""What is in an image, as the image itself and the locks say it, and the bill of materials made of that."""
+"""The content of an image, by the image's files and the locks, and the bill of materials made from it."""

@@ -1,4 +1,4 @@
-"""The bill of materials of an image, as CycloneDX has it."""
+"""The bill of materials of an image in CycloneDX's format."""
 
 import json
 import uuid
@@ -34,8 +34,8 @@ class UnlockedError(Exception):
 def bill_of_materials(component: str, image: Image, root: Path) -> str:
     """Return the bill of one image as JSON (CycloneDX 1.6): the same for the same image, locks and patches.
 
-    `image` has the files that tell of packages, `root` is the folder of the project that the image was built from.
-    Raises UnlockedError.
+    `image` has the files that list packages, `root` is the folder of the project that the image was built from. Raises
+    UnlockedError.
     """
     lock = read_lock(*sorted((root / "requirements").glob("*.txt")))
     packages = tuple(python_packages(image.files))
@@ -119,7 +119,7 @@ def _libraries(package: PythonPackage, purl: PackageURL) -> Iterator[Component]:
 
 
 def _compiled(package: PythonPackage, purl: PackageURL, patches: Iterable[PatchHead]) -> Iterator[Component]:
-    """Yield what the package's own bills say, with our patches where scripts/ssh2-wheel compiled it."""
+    """Yield the components of the package's own bills, with our patches if scripts/ssh2-wheel compiled it."""
     for bill in package.bills:
         brought = Bom.from_json(json.loads(bill))  # type: ignore[attr-defined]  # a class decorator adds it
         for inner in brought.components:
@@ -130,7 +130,7 @@ def _compiled(package: PythonPackage, purl: PackageURL, patches: Iterable[PatchH
 
 
 def _name_anew(component: Component, reference: str) -> None:
-    """Give a component of another bill, and all in it, references that cannot meet those of this one."""
+    """Give a component of another bill, and all in it, references that do not collide with those of this bill."""
     component.bom_ref.value = reference
     for inner in component.components:
         _name_anew(inner, f"{reference}/{inner.name}@{inner.version}")

@@ -23,7 +23,7 @@ class Image:
 
 
 def read_image(archive: Path, wanted: Callable[[str], bool]) -> Image:
-    """Return the archive's one image with the files whose paths are wanted."""
+    """Return the archive's only image with the files whose paths are wanted."""
     with tarfile.open(archive) as layout:
         (entry,) = _json(layout, "index.json")["manifests"]
         manifest = _json(layout, _blob(entry["digest"]))
@@ -42,7 +42,7 @@ def _blob(digest: str) -> str:
 def _opened(layout: tarfile.TarFile, name: str) -> BinaryIO:
     opened = layout.extractfile(name)
     if opened is None:
-        raise ValueError(f"{name} of {layout.name!r} is no file: is this an OCI archive?")
+        raise ValueError(f"{name} of {layout.name!r} is not a file: is this an OCI archive?")
     return opened  # type: ignore[return-value]  # typeshed has it as IO[bytes]
 
 
@@ -51,7 +51,7 @@ def _json(layout: tarfile.TarFile, name: str) -> Any:
 
 
 def _changes(blob: BinaryIO, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield what a layer does: a path with its new content, or with None where it is removed with all in it."""
+    """Yield the changes of a layer: a path with its new content, or with None if it is removed with all in it."""
     with tarfile.open(fileobj=blob) as layer:
         for member in layer:
             path = PurePosixPath(member.name.removeprefix("./").removeprefix("/"))

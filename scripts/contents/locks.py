@@ -1,4 +1,4 @@
-"""What requirements/*.txt lock: versions, and the hashes of the archives that pip takes for them."""
+"""The locks of requirements/*.txt: versions, and the hashes of the archives that pip accepts for them."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def read_lock(*files: Path) -> Lock:
-    """Return what the files lock together."""
+    """Return the locks of all files together."""
     texts = [file.read_text(encoding="utf-8") for file in files]
     return {
         (canonicalize_name(found["name"]), found["version"]): tuple(_HASH.findall(found["rest"]))

@@ -1,4 +1,4 @@
-"""The packages that the files of an image speak of: Debian's by dpkg, Python's by their metadata (PEP 376, PEP 770)."""
+"""The packages in an image: Debian's by dpkg's list, Python's by their metadata (PEP 376, PEP 770)."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ _LICENSE_CLASSIFIER = "License :: OSI Approved :: "
 
 
 def tells_of_packages(path: str) -> bool:
-    """Say whether a file of an image is one that this module reads."""
+    """Tell whether this module reads a file of an image."""
     return path == _DPKG or any(form.search(path) for form in (_METADATA, _BUNDLED_LIBRARY, _BILL))
 
 
@@ -35,7 +35,7 @@ class DebianPackage:
 
 @dataclass(frozen=True, slots=True)
 class PythonPackage:
-    """An installed distribution. `licence` is an SPDX expression or a name; `bills` are the SBOMs that it brings along.
+    """An installed distribution. `licence` is an SPDX expression or a name; `bills` are the SBOMs that it contains.
 
     `libraries` has the SHA-256 of shared libraries that were put into the wheel, by their paths in site-packages.
     """

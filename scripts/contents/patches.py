@@ -1,4 +1,4 @@
-"""What the heads of patches/*.patch say: what is patched, which flaws that mends, and whose work it is."""
+"""The heads of patches/*.patch: what each patches, which flaws it fixes, and whose work it is."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _FLAW = re.compile(r"CVE-\d+-\d+|GHSA(?:-[0-9a-z]{4}){3}")
 
 @dataclass(frozen=True, slots=True)
 class PatchHead:
-    """One patch. `flaws` are CVE and GHSA numbers; `mends_a_flaw` is true as well where it has no number yet."""
+    """One patch. `flaws` are CVE and GHSA numbers; `mends_a_flaw` is also true if the flaw has no number yet."""
 
     file: str
     patched: str

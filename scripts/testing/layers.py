@@ -13,7 +13,7 @@ FIXED_WORK_S = 0.045
 It is an estimate: a slower machine takes 0.10 s, and 2.25 times the CPU for a command (docs/measurements/speed.md).
 """
 _CHANGES_ITS_PROCESS: Mapping[str, int] = {"report": 3, "worker": 6}
-"""Folders of tests that have a pytest process each: Locust patches it, a browser's event loop stays in it.
+"""Folders of tests that each need a pytest process: Locust patches the process, a browser's event loop stays in it.
 
 Their suites have as many lanes as the layer, but at most so many: each lane of `report` starts a browser, and few of
 its tests wait.
@@ -22,9 +22,9 @@ its tests wait.
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A command that prepares what tests need. It runs once, early, however many layers name it.
+    """A command that prepares what tests need. It runs once, early, even if several layers name it.
 
-    What it prints as lines NAME=VALUE, quoted for a shell, is the environment of what comes after it.
+    Its output lines NAME=VALUE, quoted for a shell, are added to the environment of what comes after it.
     """
 
     name: str
@@ -54,12 +54,11 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer. A run that takes longer than `budget_s` says so; one that takes longer than `limit_s` is ended.
+    """One layer. A run that takes longer than `budget_s` is reported; one that takes longer than `limit_s` is killed.
 
-    Tests in folders that change their process do without the services: an API server that nobody asks takes CPU.
-
-    The budget is for 2 cores that nobody else uses and that do the fixed piece of work in `FIXED_WORK_S`, with
-    everything prepared; the limit holds on a busy machine too.
+    Tests in folders that change their process do not get the services: an idle API server takes CPU. The budget is for
+    2 cores that nothing else uses and that do the fixed piece of work in `FIXED_WORK_S`, with everything prepared. The
+    limit also suffices on a busy machine.
     """
 
     name: str
@@ -119,7 +118,7 @@ CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 COMPILED_TESTS = Need(
     "compiled tests", ("bash", "-c", ".venv/bin/pytest --collect-only -qq tests/integration > /dev/null || true")
 )
-"""Lanes that begin together would each compile all tests. The lane of a test that cannot be compiled reports it."""
+"""Lanes that start together would each compile all tests. A test that cannot be compiled is reported by its lane."""
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 

@@ -21,7 +21,7 @@ class CpuTimes:
     stolen: int
 
     def share_since(self, before: "CpuTimes") -> "CpuShares":
-        """Return what became of the CPUs' time since then."""
+        """Return how the CPUs' time was used since `before`."""
         total = max(self.total - before.total, 1)
         return CpuShares((self.idle - before.idle) / total, (self.stolen - before.stolen) / total)
 
@@ -34,7 +34,7 @@ class CpuShares:
     stolen: float
 
     def busy_s(self, seconds: float) -> float:
-        """Return the CPU time that all processes together took in so many seconds."""
+        """Return the CPU time that all processes together took in this many seconds."""
         return seconds * CORES * (1 - self.idle - self.stolen)
 
 
@@ -46,7 +46,7 @@ def cpu_times() -> CpuTimes:
 
 
 def fixed_work_s() -> float:
-    """Return the CPU time, in seconds, of a fixed piece of work: one machine's runs are compared with another's by it.
+    """Return the CPU time, in seconds, of a fixed piece of work, by which runs on different machines are compared.
 
     The C library zlib does the work, because a loop of Python depends on how the interpreter was compiled.
     """

@@ -1,4 +1,4 @@
-"""What tests need, prepared in the background while layers that do not need it run already."""
+"""Prepares in the background what tests need, while layers that do not need it already run."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ _SERVICE_END_LIMIT_S = 5 * 60
 
 
 class PreparationError(Exception):
-    """A command failed that prepares what tests need. The message names it; its output is on standard error."""
+    """A command that prepares what tests need failed. The message names it; its output is on standard error."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Preparation:
     def environment(self, needs: Iterable[Need]) -> dict[str, str]:
         """Wait until these needs are prepared. Return the environment for what comes after them.
 
-        Raises PreparationError where one of them failed.
+        Raises PreparationError if one of them failed.
         """
         began = time.monotonic()
         for need in needs:
@@ -77,7 +77,7 @@ class Preparation:
 
 
 def variables(lines: Iterable[str]) -> dict[str, str]:
-    """Return the variables among lines NAME=VALUE that are quoted for a shell; other lines have no meaning."""
+    """Return the variables of lines NAME=VALUE that are quoted for a shell; other lines are ignored."""
     found = {}
     for line in lines:
         name, separator, value = line.partition("=")
@@ -88,9 +88,9 @@ def variables(lines: Iterable[str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def serving(services: Iterable[Service], environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Run services for a while. Yield the environment with what they print.
+    """Run services, and yield the environment with the variables that they print.
 
-    Raises PreparationError where one of them does not start.
+    Raises PreparationError if one of them does not start.
     """
     with contextlib.ExitStack() as running:
         grown = dict(environment)

@@ -1,4 +1,4 @@
-"""The pytest runs over a suite, in its lanes and after them; and what their reports say."""
+"""The pytest runs of a suite, in its lanes and after them, and their reports."""
 
 import os
 import shlex
@@ -27,7 +27,7 @@ _ALONE = "alone"
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One test of a report. `failure` says why it did not pass, and is empty where it did; a skip is a failure."""
+    """One test of a report. `failure` says why it did not pass, empty if it did; a skip is a failure."""
 
     name: str
     seconds: float
@@ -36,7 +36,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """How one run of a suite ended: its tests, failures that are of no test, and what it took of the machine.
+    """How one run of a suite ended: its tests, failures that belong to no test, and its use of the machine.
 
     `reruns` has a line for each load that ran again: the test, the reason and the message.
     """
@@ -78,7 +78,7 @@ def _run_all(suite: Suite, environment: Mapping[str, str], give_up: float) -> It
     if not files:
         return
     alone = _run(suite, files, environment, give_up, _ALONE)
-    tests = tuple(test for test in alone.tests if test.failure != _NOT_COLLECTED)  # the lanes have said it already
+    tests = tuple(test for test in alone.tests if test.failure != _NOT_COLLECTED)  # the lanes have reported it already
     if tests or alone.problems:
         yield replace(alone, tests=tests)
 
@@ -86,13 +86,13 @@ def _run_all(suite: Suite, environment: Mapping[str, str], give_up: float) -> It
 def _files_of_tests_alone(folder: Path) -> list[Path]:
     """Return the files whose tests may have the mark: it is written where the test is.
 
-    To collect thousands of other tests once more would take seconds, in which the other cores are idle.
+    Collecting thousands of other tests again would take seconds in which the other cores are idle.
     """
     return [path for path in sorted(folder.rglob("test_*.py")) if f"mark.{_ALONE}" in path.read_text(encoding="utf-8")]
 
 
 def _options(lanes: int, mark: str) -> list[str]:
-    """Return what to run and how."""
+    """Return pytest's options."""
     chosen = ["-m", mark or f"not {_ALONE}"]
     distributed = ["-n", str(lanes), "--dist", "loadgroup", "--max-worker-restart", "0"]
     return [*distributed, *chosen] if lanes > 1 else chosen
@@ -121,7 +121,7 @@ def _run(suite: Suite, paths: Sequence[Path], environment: Mapping[str, str], gi
 
 
 def _exit_code(command: list[str], environment: Mapping[str, str], limit_s: float) -> int | None:
-    """Return the exit code, None where the command took too long and was killed with all that it started."""
+    """Return the exit code, None if the command took too long and was killed with all that it started."""
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         return process.wait(max(limit_s, 1))
@@ -148,7 +148,7 @@ def _result(report: Path, code: int | None, name: str) -> tuple[tuple[Test, ...]
 
 
 def read_report(report: Path) -> Iterator[Test]:
-    """Yield the tests of a report that pytest wrote; one that failed in two ways counts once."""
+    """Yield the tests of a report by pytest; a test that failed in two ways counts once."""
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it a moment ago
         name = f"{case.get('classname', '').removeprefix('tests.')}::{case.get('name')}"
         wrong = next((child for child in case if child.tag in {"failure", "error", "skipped"}), None)
@@ -165,7 +165,7 @@ def _shown(path: Path) -> str:
 
 
 def _module(folder: Path) -> str:
-    """Return how the names of a folder's tests begin."""
+    """Return the prefix of the names of a folder's tests."""
     return ".".join(folder.relative_to(ROOT / "tests").parts)
 
 

@@ -16,7 +16,7 @@ _HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one layer ended: its lanes, failures that are of no lane, its duration and its budget."""
+    """How one layer ended: its lanes, failures that belong to no lane, its duration and its budget."""
 
     layer: str
     lanes: tuple[Lane, ...]
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def counts(outcomes: Iterable[Outcome]) -> str:
-    """Return how many tests passed and how many failed, as the last line of a test run has it."""
+    """Return how many tests passed and how many failed, for the last line of a test run."""
     ended = list(outcomes)
     return f"{sum(one.passed for one in ended)} passed, {sum(len(one.failures) for one in ended)} failed"
 
@@ -44,7 +44,7 @@ def counts(outcomes: Iterable[Outcome]) -> str:
 def table(outcomes: list[Outcome], preparation: Preparation, seconds: float, fixed_work_s: float) -> str:
     """Return the closing table, with the slowest tests, the reruns, the failures and the exceeded budgets below.
 
-    A budget is in proportion to `fixed_work_s`, the CPU time that the machine needs for the fixed piece of work.
+    Budgets are scaled by `fixed_work_s`, the CPU time that the machine needs for the fixed piece of work.
     """
     slowness = fixed_work_s / FIXED_WORK_S
     lanes = [lane for outcome in outcomes for lane in outcome.lanes]
