@@ -58,7 +58,8 @@ def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:
     rows = tuple(_row(kind, one, with_namespace=all_namespaces) for kind, one in found)
     head = ("namespace", *_HEAD) if all_namespaces else _HEAD
     if not rows and output == "table":
-        complain("there are no objects in this namespace; -A lists those of all namespaces")
+        hint = "" if all_namespaces else " in this namespace; -A lists those of all namespaces"
+        complain(f"there are no objects{hint}")
         return ExitCode.PASSED
     grid = Grid(head, rows, left=len(head) - _FIGURES)
     whole = {"apiVersion": "v1", "kind": "List", "items": [one for _, one in found]}

@@ -196,6 +196,15 @@ def test_the_verdict_on_an_older_spec_is_stale(stored: StoredObjects, ask: Any) 
     assert row(ask, "one").items() >= {"verdict": "Passed (stale)", **NOTHING}.items()
 
 
+@pytest.mark.parametrize(("options", "is_advised"), [([], True), (["-A"], False)])
+def test_all_namespaces_are_advised_only_where_one_was_listed(
+    ask: Any, options: list[str], *, is_advised: bool
+) -> None:
+    ended = ask("list", *options)
+    assert ended.code == ExitCode.PASSED
+    assert ("-A lists those of all namespaces" in ended.err) is is_advised
+
+
 @pytest.mark.parametrize(("plural", "options"), [(TESTS, []), (COMPARISONS, ["--comparison"])])
 def test_a_finished_run_is_not_aborted(stored: StoredObjects, ask: Any, plural: str, options: list[str]) -> None:
     verdict = "Passed" if plural == TESTS else "Conclusive"
