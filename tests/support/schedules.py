@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from specs.small import SMALL
@@ -150,10 +150,7 @@ class _World:
     killed_after_create: bool
 
     def tests(self) -> Sequence[ScheduledTest]:
-        return tuple(
-            _scheduled(json.dumps({name: held for name, held in test.items() if name != "ends"}))
-            for test in self.cluster.tests.values()
-        )
+        return tuple(scheduled_test(test) for test in self.cluster.tests.values())
 
     async def decide(self, subject: OwnerSubject[ScheduledTest]) -> OwnerDecision:
         self.cluster.last = decide(subject)
@@ -198,12 +195,6 @@ def _parsed(text: str) -> ScheduleSpec | SpecError:
         return parse_schedule(json.loads(text))
     except SpecError as error:
         return error
-
-
-@lru_cache(maxsize=64)
-def _scheduled(text: str) -> ScheduledTest:
-    """Read a test; the same few are read thousands of times."""
-    return scheduled_test(json.loads(text))
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
