@@ -1,9 +1,9 @@
 """A connection before SSH begins: Descriptor, a non-blocking TCP socket, and the server's banner.
 
-A Descriptor has persistent gevent watchers, and is closed only when its last user lets go. The banner is read from the
-socket itself, because libssh2 hides the reason of a refusal. The version line is only peeked at, so that libssh2 still
-finds it. Lines before it, which RFC 4253 section 4.2 allows, are taken out as libssh2 would skip them. How many there
-may be is OpenSSH's rule, since the RFC has none.
+A Descriptor has persistent gevent watchers, and is closed only when nothing refers to it any more. The banner is read
+from the socket itself, because libssh2 hides the reason of a refusal. The version line is only peeked at, so that
+libssh2 still receives it. Lines before it, which RFC 4253 section 4.2 allows, are removed, as libssh2 would skip them.
+The RFC does not limit their number, OpenSSH does.
 """
 
 import _socket
@@ -33,7 +33,7 @@ _PARTIAL_LINE_PAUSE_S = 0.001
 
 
 def open_socket(family: socket.AddressFamily) -> _socket.socket:
-    """Return a non-blocking TCP socket without Nagle's delay; raises OSError where there is none to be had."""
+    """Return a non-blocking TCP socket without Nagle's algorithm; raises OSError if it cannot be created."""
     opened = _socket.socket(family, socket.SOCK_STREAM)
     opened.setblocking(False)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -41,10 +41,11 @@ def open_socket(family: socket.AddressFamily) -> _socket.socket:
 
 
 class Descriptor:
-    """One connection's socket; `fileno` is what ssh2-python asks for.
+    """The socket of one connection. ssh2-python calls `fileno`.
 
-    libssh2 may write to its socket while a session is freed. So the session holds the Descriptor, and the number of the
-    socket is given back only after the session is gone: a dying session never writes into another connection.
+    libssh2 may write to its socket while a session is freed. So the session holds the Descriptor, and the socket is
+    closed only after the session is freed. Otherwise another connection could have the same descriptor number by then,
+    and the session would write into it.
     """
 
     __slots__ = ("_loop", "_quick_ack", "_readable", "_switch_to_hub", "_wait", "_writable", "socket")
@@ -63,14 +64,14 @@ class Descriptor:
         self.socket.close()
 
     def fileno(self) -> int:
-        """Return the number of the open socket."""
+        """Return the socket's descriptor number."""
         return self.socket.fileno()
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Connect; raises StepFailure where that fails.
+        """Connect; raises StepFailure on failure.
 
-        A server on this machine answers within the system call, though that says EINPROGRESS: others that want to run
-        are not to run in the time that is taken for the connection's.
+        The system call returns EINPROGRESS even if a server on this machine has already accepted. Then there is no
+        wait, because other greenlets would run during it, and their time would count as the connection's.
         """
         number = self.socket.connect_ex(address)
         if number == errno.EINPROGRESS:
@@ -81,21 +82,21 @@ class Descriptor:
             raise StepFailure(connect_outcome(number), os.strerror(number))
 
     def peer_has_closed(self) -> bool:
-        """Return whether the other side has sent its last byte, which may still be unread."""
+        """Return whether the server has closed its side. Its last data may still be unread."""
         return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in _TCP_ENDED
 
     def _state(self) -> int:
         return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
 
     def request_quick_ack(self) -> None:
-        """Have the kernel acknowledge the next data at once, where quickAck is set."""
+        """Make the kernel acknowledge the next data at once, if quickAck is set."""
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
     def call_corked(self, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Call `attempt`, which does not wait, with the socket corked: what it sends goes out together, if it fits.
+        """Call `attempt`, which must not wait, with the socket corked, so that its packets share segments.
 
-        Each segment by itself costs both sides several microseconds.
+        Each segment costs client and server several microseconds.
         """
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         try:
@@ -104,14 +105,14 @@ class Descriptor:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
 
     def wait_readable(self) -> None:
-        """Wait, while other greenlets run, until there is something to read.
+        """Wait, while other greenlets run, until the socket is readable.
 
-        What has been received is acknowledged at once, where quickAck is set. That is asked for before a wait for an
-        answer too: its first segment may have been read already, by the call that has just sent the request, and the
-        server may hold back the rest until the first is acknowledged (Nagle's algorithm).
+        If quickAck is set, received data is acknowledged at once. This is also requested before a wait for an answer:
+        the call that has just sent the request may have read the answer's first segment already, and the server may
+        hold back the rest until that segment is acknowledged (Nagle's algorithm).
 
-        The loop switches to this greenlet without gevent's Waiter between them, which costs a fifth of a wait: whoever
-        waits to read looks again at what there is, and so may be woken for nothing.
+        The loop switches to this greenlet without gevent's Waiter, which takes a fifth of a wait. A Waiter guards
+        against early wake-ups, and they are harmless here, because the caller reads again and waits again.
         """
         self.request_quick_ack()
         readable = self._readable
@@ -122,11 +123,11 @@ class Descriptor:
             readable.stop()
 
     def wait_writable(self) -> None:
-        """Wait, while other greenlets run, until there is room to write."""
+        """Wait, while other greenlets run, until the socket is writable."""
         self._wait(self._writable)
 
     def wait_either(self) -> None:
-        """Wait, while other greenlets run, until there is something to read or room to write; acknowledge likewise."""
+        """Wait, while other greenlets run, until the socket is readable or writable. Acknowledge likewise."""
         self.request_quick_ack()
         watcher = self._loop.io(self.socket.fileno(), _READ | _WRITE)
         try:
@@ -135,10 +136,10 @@ class Descriptor:
             watcher.close()
 
     def shut_down(self) -> None:
-        """End the connection now, and every wait for it; the socket's number is kept until the last user lets go."""
+        """End the connection and every wait for it. The socket is closed only when nothing refers to it any more."""
         self._readable.close()
         self._writable.close()
-        with suppress(OSError):  # not connected, or ended by the other side
+        with suppress(OSError):  # not connected, or ended by the server
             self.socket.shutdown(socket.SHUT_RDWR)
 
 
@@ -146,25 +147,25 @@ class PeekableSocket(Protocol):
     """A socket that can be peeked at, or its replacement behind a jump host."""
 
     def recv(self, count: int, flags: int = 0, /) -> bytes:
-        """Return at most so many bytes, none at the end; MSG_PEEK leaves them to be read again."""
+        """Return at most `count` bytes, none at the end. With MSG_PEEK the next call returns them again."""
 
 
 class PeekableConnection(Protocol):
-    """A connection whose other side speaks first."""
+    """A connection whose banner can be read."""
 
     @property
     def socket(self) -> PeekableSocket:
-        """Return the socket to peek at, which raises BlockingIOError where there is nothing yet."""
+        """The socket to peek at. It raises BlockingIOError while there is no data."""
 
     def wait_readable(self) -> None:
-        """Wait until there is something to read."""
+        """Wait until there is data to read."""
 
     def peer_has_closed(self) -> bool:
-        """Return whether the other side has sent its last byte, which may still be unread."""
+        """Return whether the server has closed its side. Its last data may still be unread."""
 
 
 def await_banner(speaker: PeekableConnection) -> str:
-    """Return the server's version line, without its end; raises StepFailure where it has none."""
+    """Return the server's version line without its line end; raises StepFailure if none comes."""
     earlier = ""
     try:
         for _ in range(_BANNER_LINES_LIMIT + 1):
@@ -179,7 +180,7 @@ def await_banner(speaker: PeekableConnection) -> str:
             if len(line) >= _BANNER_LINE_LIMIT_BYTES and not line.endswith(b"\n"):
                 raise StepFailure(Outcome.NOT_SSH, earlier)
             speaker.socket.recv(len(line))
-            sleep(0)  # a server that sends lines faster than they are read must not keep others from their turn
+            sleep(0)  # lets other greenlets run, however fast the server sends lines
     except Timeout:
         if earlier:
             raise StepFailure(Outcome.NOT_SSH, f"no SSH version followed: {earlier}") from None
@@ -188,9 +189,9 @@ def await_banner(speaker: PeekableConnection) -> str:
 
 
 def _check_version(line: bytes) -> None:
-    """Raise StepFailure where a version line is not whole, too long, or that of another SSH.
+    """Raise StepFailure if a version line is incomplete, too long, or of a protocol version other than SSH 2.
 
-    Client libraries differ in what they make of these, and some wait for more without end.
+    Client libraries handle such lines differently, and some wait for more data for ever.
     """
     if not line.endswith(b"\n") and len(line) < _BANNER_LINE_LIMIT_BYTES:
         raise StepFailure(Outcome.RESET_BEFORE_BANNER, "the server closed the connection in the middle of its banner")

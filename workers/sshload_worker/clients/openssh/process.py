@@ -17,7 +17,6 @@ from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
 
-_NOWHERE = os.devnull
 _READ, _WRITE = 1, 2
 _READ_BYTES = 65_536
 _KEPT_BYTES = 4_096

@@ -1,8 +1,8 @@
 """A channel of a libssh2 session.
 
-An attempt may return LIBSSH2_ERROR_EAGAIN only where the library has just looked at the socket for what this attempt
-needs, and nothing of this channel is queued: else it would wait for what is here already, for ever. That is why the
-queues are asked last (poll_channel_read does not touch the socket).
+An attempt may return LIBSSH2_ERROR_EAGAIN only if libssh2 has just read from the socket and has queued nothing for this
+channel. Otherwise it would wait for ever for data that has already arrived. So each attempt checks the queues last
+(poll_channel_read does not read from the socket).
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
 
 try:
-    from ssh2.execution import Execution  # the build of scripts/ssh2-wheel has it, the package index's has not
+    from ssh2.execution import Execution  # in the wheel of scripts/ssh2-wheel, not in that of the package index
 except ImportError:
     Execution = None
 
@@ -56,20 +56,20 @@ class SSH2Channel:
             self._driver.abandon(Channel.close, self._channel)
 
     def expect_end(self) -> None:
-        """Tell a close by a server that says how what it ran has ended from one by a server that does not."""
+        """Prepare `close` to distinguish exit status 0 from a missing exit status."""
         expect_exit_status(self._channel)
 
     def request_terminal(self) -> None:
-        """Ask for a pseudo terminal."""
+        """Request a pseudo terminal."""
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.pty, _TERMINAL)
 
     def start_shell(self) -> None:
-        """Ask for the user's shell, and wait for the server's word that it was started."""
+        """Request the user's shell, and wait for the server's reply."""
         self.expect_end()
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.shell)
 
     def execute(self, command: str) -> None:
-        """Ask for the command, and wait for the server's word that it was started."""
+        """Request the command, and wait for the server's reply."""
         self.expect_end()
         self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command)
 
@@ -95,19 +95,19 @@ class SSH2Channel:
         return _SUCCESS
 
     def read(self) -> bytes:
-        """Return the next piece of stdout, empty at the end of all output."""
+        """Return the next piece of stdout, empty at the end of the output."""
         if self._unread:
             return self._take_kept()
         piece: bytes = self._driver.until_done(Timing.READ, self._try_read)
         return piece
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`. What the server sends meanwhile is kept, up to 16 MiB, so that it goes on reading."""
+        """Send all of `data`. Keep output that arrives meanwhile, up to 16 MiB, so that the server goes on reading."""
         for begin in range(0, len(data), _WRITE_BYTES):
             self._driver.until_done(Timing.WRITE, self._try_write, [data[begin : begin + _WRITE_BYTES]])
 
     def send_end(self) -> None:
-        """Say that no more input comes."""
+        """Send the end of the input."""
         self._driver.until_done(Timing.WRITE, self._channel.send_eof)
 
     def close(self) -> CommandEnd:
@@ -131,10 +131,10 @@ class SSH2Channel:
             pass
 
     def _try_past_late_output(self, attempt: Callable[[], Any]) -> Any:
-        """Make an attempt, and drop a piece of what has followed the end of the output: then an empty one is returned.
+        """Return the result of `attempt`, or b"" after dropping a piece of output that came after its end.
 
-        A server must send none (RFC 4254 section 5.3). libssh2 takes it for more to come, and refuses to wait for the
-        channel's close, unless it came together with the end.
+        A server must not send such output (RFC 4254 section 5.3). Unless it arrives together with the end, libssh2
+        expects more of it and refuses to wait for the channel's close.
         """
         try:
             return attempt()
@@ -146,17 +146,17 @@ class SSH2Channel:
             return b"" if count > 0 or channel.eof() else _AGAIN
 
     def _try_end(self) -> int:
-        """Wait until the server has told how the command ended, or closes: some tell nothing after our own close."""
-        if self._tells_end():
+        """Wait for the exit status or the server's close: some servers send no exit status after the client's close."""
+        if self._has_command_end():
             return 0
         result: int = self._channel.wait_closed()
-        return 0 if self._tells_end() else result
+        return 0 if self._has_command_end() else result
 
-    def _tells_end(self) -> bool:
+    def _has_command_end(self) -> bool:
         return command_end(self._driver.session, self._channel) != (None, "")
 
     def _try_request(self, ask: Callable[..., int], *arguments: str) -> int:
-        """Ask, and wait for the answer no longer than the channel is open; libssh2 would wait for ever."""
+        """Send a request, and stop waiting for the reply when the channel closes. libssh2 would wait for ever."""
         result = ask(*arguments)
         if result == _AGAIN and self._channel.eof() and self._channel.wait_closed() == 0:
             raise StepFailure(Outcome.EXEC_REJECTED, _UNANSWERED)
@@ -167,7 +167,7 @@ class SSH2Channel:
         return self._unread.pop(0)
 
     def _try_read(self) -> bytes | int:
-        if self._unread:  # kept by a write in another greenlet since
+        if self._unread:  # a write in another greenlet has kept it since
             return self._take_kept()
         channel = self._channel
         count: int
@@ -184,11 +184,11 @@ class SSH2Channel:
         return _AGAIN
 
     def _try_write(self, unsent: list[bytes]) -> int:
-        """Send the rest of the one piece in `unsent`. Done is only what left no packet half sent."""
+        """Send the rest of the one piece in `unsent`. Return 0 only if no packet is partly sent."""
         while unsent[0]:
             _, written = self._channel.write(unsent[0])
             unsent[0] = unsent[0][written:]
-            # A read may send a packet of its own, which libssh2 takes for a wrong rest of one that is half sent.
+            # A read may send a packet of its own. libssh2 would take it for the rest of the partly sent one, and fail.
             if not written and (self._is_blocked() or not self._keep_queued()):
                 return _AGAIN
         return 0
@@ -197,7 +197,7 @@ class SSH2Channel:
         return bool(self._driver.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND)
 
     def _keep_queued(self) -> bool:
-        """Keep what the server has sent for a later read; tell whether there was anything, and room for it."""
+        """Keep output for a later read; return whether there was any, and room for it."""
         if self._channel.poll_channel_read(_STDOUT) and self._unread_bytes < _UNREAD_LIMIT_BYTES:
             _, data = self._channel.read(self._read_bytes)
             self._unread.append(data)
@@ -206,12 +206,12 @@ class SSH2Channel:
         return bool(self._channel.poll_channel_read(_ANY)) and self._take_stderr()
 
     def _take_stderr(self) -> bool:
-        """Read from stderr, and keep what came first; tell whether there was anything."""
+        """Read from stderr, and keep its first piece; return whether there was any."""
         _, data = self._channel.read_stderr(_STDERR_BYTES)
         self._stderr = self._stderr or data
         return bool(data)
 
 
 def _part(execution: Any) -> Timing:
-    """Return the part of a command that is under way."""
+    """Return the part of a command that is in progress."""
     return Timing.READ if execution.started_ns else Timing.EXEC
