@@ -10,7 +10,7 @@ from typing import Any
 from canary import KEY_MARKS, Canary
 from local_cli import Started, metrics, start
 
-_LOOK_EVERY_S = 0.1
+_LOOK_EVERY_S = 0.05
 
 
 @dataclass
