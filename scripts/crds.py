@@ -86,7 +86,7 @@ def specs() -> Mapping[str, Schema]:
 
 
 def crds() -> dict[Path, Schema]:
-    """Return the text of every CRD by its file. Making the texts takes a second of CPU."""
+    """Return every CRD by its file. Writing the texts of all takes a second of CPU."""
     of_specs = specs()
     return {
         CRDS / f"{declared.kind.plural}.yaml": _crd(declared, of_specs[declared.kind.plural]) for declared in _DECLARED
