@@ -70,8 +70,11 @@ def test_the_stream_of_a_reader_that_does_not_read_ends_and_makes_room(monkeypat
         index = Index()
         told(index, "Running", 1)
         all_streams = Streams(index)
-        sent = (all_streams.send(REQUEST, Answer(stuck=True), KEY) for _ in range(MOST_STREAMS))
-        await until(asyncio.gather(*sent).done)
+        sent = asyncio.gather(*(all_streams.send(REQUEST, Answer(stuck=True), KEY) for _ in range(MOST_STREAMS)))
+        await asyncio.sleep(0)  # each begins
+        assert all_streams.are_too_many
+        await until(sent.done)
+        assert sent.exception() is None
         assert not all_streams.are_too_many
 
     asyncio.run(follow())
