@@ -26,9 +26,9 @@ ProbeRate: TypeAlias = Annotated[
     "Probes begun per second, over all workers, from the end of the ramp on.",
 ]
 
-_SIGNS_TOGETHER_S = 0.025
+_KEEP_ALIVES_TOGETHER_S = 0.025
 _LEAST_GROUPS = 100
-"""In so many groups at least do all sessions ask within one interval, however short that is."""
+"""The sessions of one interval form at least so many groups, however short the interval is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +126,16 @@ class HoldLoad(LoadModel):
             yield warm_up_s + self.ramp_up_s * number / self.sessions
 
     def keep_alives(self, warm_up_s: float) -> Iterator[tuple[float, int]]:
-        """Yield when which held session (counted over all workers) asks for a sign of life: each in its turn, evenly.
+        """Yield when each held session (counted over all workers) sends a keep-alive request: in turn, evenly.
 
-        Those whose turns are within 25 ms ask together, none before its turn: a worker that wakes for each of them
+        Sessions whose turns are within 25 ms send together, none before its turn: a worker that wakes for each of them
         takes twice as much CPU. A session's first turn may come sooner than `keep_alive_s` after its login. A
-        session that has not logged in yet is not asked.
+        session that has not logged in yet sends none.
         """
         if self.keep_alive_s <= 0:
             return
         end_s = warm_up_s + self.lasts_s
-        groups = min(self.sessions, max(ceil(self.keep_alive_s / _SIGNS_TOGETHER_S), _LEAST_GROUPS))
+        groups = min(self.sessions, max(ceil(self.keep_alive_s / _KEEP_ALIVES_TOGETHER_S), _LEAST_GROUPS))
         for number in count(1):
             group = -(-number * groups // self.sessions)
             at_s = warm_up_s + self.keep_alive_s * group / groups

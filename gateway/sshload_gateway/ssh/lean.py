@@ -59,7 +59,7 @@ def _without_logs(ssh: asyncssh.SSHClientConnection) -> None:
 
 
 def _without_timer_of_each_packet(ssh: asyncssh.SSHClientConnection) -> None:
-    """Let a connection ask the server for a sign of life at even times, and not that long after each packet."""
+    """Let a connection send keep-alive requests at a fixed interval, without a new timer after each packet."""
     ssh._reset_keepalive_timer()  # noqa: SLF001 - see above
     ssh._reset_keepalive_timer = _nothing  # type: ignore[method-assign]  # noqa: SLF001 - see above
 

@@ -72,31 +72,31 @@ def test_sessions_are_held_from_the_ramp_to_the_end_and_only_probes_count_in_tot
 
 
 @of_one_load
-def test_every_held_session_asks_for_signs_of_life_and_is_answered(held: Held) -> None:
+def test_every_held_session_sends_keep_alive_requests_and_gets_replies(held: Held) -> None:
     (kept,) = counted(held.totals, "held.keepAlive").items()
     assert kept[0] == WELL
     assert 12 * 2 <= kept[1] <= 12 * 13
 
 
-def test_without_an_interval_nothing_is_asked(sshd: SshServer) -> None:
+def test_without_an_interval_no_keep_alive_request_is_sent(sshd: SshServer) -> None:
     with one_load(holding(sshd, replace(HOLD, keep_alive_s=0.0, duration_s=0.5))) as load:
         totals = load.finish()
     assert counted(totals, "held.keepAlive") == {}
 
 
-def test_few_sessions_are_asked_before_answers_get_their_turn_however_many_are_due(
+def test_few_keep_alive_requests_are_sent_before_replies_are_read_however_many_are_due(
     sshd: SshServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: Counter[int] = Counter()
-    monkeypatch.setattr(HeldSessions, "ask", lambda _, __: asked.update([gevent.get_hub().loop.iteration]))
+    sent: Counter[int] = Counter()
+    monkeypatch.setattr(HeldSessions, "keep_alive", lambda _, __: sent.update([gevent.get_hub().loop.iteration]))
     hold = HoldLoad(sessions=100, ramp_up_s=60.0, duration_s=1.0, keep_alive_s=0.01, probe_rate=1.0)
     with one_load(holding(sshd, hold)) as load:
-        load.wait_until(lambda _: asked.total() > 1_000)
+        load.wait_until(lambda _: sent.total() > 1_000)
         load.stop()
-    assert max(asked.values()) <= 4
+    assert max(sent.values()) <= 4
 
 
-@pytest.mark.parametrize("keep_alive_s", [0.0, 0.3], ids=["by looking", "by asking"])
+@pytest.mark.parametrize("keep_alive_s", [0.0, 0.3], ids=["without keep-alive requests", "with keep-alive requests"])
 def test_lost_sessions_are_noticed_counted_as_failures_and_not_replaced(
     start_sshd: Callable[[str], SshServer], keep_alive_s: float
 ) -> None:
@@ -115,7 +115,7 @@ def test_lost_sessions_are_noticed_counted_as_failures_and_not_replaced(
     assert server.accepted() == 12
 
 
-def test_a_session_that_gives_no_sign_of_life_within_the_limit_is_lost(start_sshd: Callable[[str], SshServer]) -> None:
+def test_a_session_without_a_reply_within_the_limit_is_lost(start_sshd: Callable[[str], SshServer]) -> None:
     server = start_sshd("")
     hold = replace(HOLD, sessions=3, probe_rate=0.0, duration_s=60.0)
     with one_load(replace(holding(server, hold), client=client(step_s=3.0))) as load:
@@ -210,13 +210,13 @@ def test_a_loss_behind_a_jump_host_is_noticed_without_a_look_at_the_session(
         assert failures(one.totals()) == {("held.hold", Outcome.DISCONNECTED, 1)}
 
 
-def test_a_session_that_is_lost_while_it_is_asked_gives_no_sign_of_life(
+def test_a_session_that_is_lost_before_the_reply_comes_gets_none(
     start_sshd: Callable[[str], SshServer],
 ) -> None:
     server = start_sshd("")
     one = OneHeld(server)
     server.freeze_sessions()
-    one.sessions.ask(0)
+    one.sessions.keep_alive(0)
     server.hang_up()
     one.wait_until_lost()
     totals = one.totals()
@@ -236,13 +236,13 @@ def test_a_session_that_the_kernel_does_not_watch_is_a_fault_of_the_generator_an
     assert failures(totals) == {("held.hold", Outcome.GENERATOR_FAULT, 1)}
 
 
-def test_a_session_whose_sign_of_life_is_still_awaited_was_not_held_to_the_end(
+def test_a_session_whose_reply_is_still_missing_was_not_held_to_the_end(
     start_sshd: Callable[[str], SshServer],
 ) -> None:
     server = start_sshd("")
     one = OneHeld(server)
     server.freeze_sessions()
-    one.sessions.ask(0)
+    one.sessions.keep_alive(0)
     one.sessions.close(Outcome.OK)
     server.hang_up()
     totals = one.totals()

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 _NS_PER_S = 1_000_000_000
 _STARTS_PER_TURN = 16
-"""How many overdue iterations begin before those under way get their turn of the loop."""
+"""How many overdue iterations begin before those in progress get their turn of the loop."""
 
-_SIGNS_PER_TURN = 4
-"""How many signs of life are asked for before the answers get their turn: each more makes them look later."""
+_KEEP_ALIVES_PER_TURN = 4
+"""How many keep-alive requests are sent before replies are read: each further one makes replies seem later."""
 
 _SHORTEST_S = 1e-6
-"""For so long does a greenlet sleep that lets sockets have their turn: after no time at all gevent looks at none."""
+"""How long a greenlet sleeps to let the loop check sockets: after a sleep of 0 s, gevent does not check them."""
 
 
 class Generator:
-    """One worker's share of one run, from the instant `start_ns` on. `trace` is what a replay plays."""
+    """Generates one worker's share of one run's load, from `start_ns` on. `trace` is the trace of a replay."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Generator:
         self._schedule: gevent.Greenlet[[], None] | None = None
 
     def run(self) -> None:
-        """Generate the whole load, then wait for the last iterations, those of the drain's end being cut off."""
+        """Generate the whole load, then wait for the last iterations. The end of the drain cuts them off."""
         self._beside.spawn(self._prepare_sessions)
         self._schedule = gevent.spawn(self._follow_schedule)
         self._schedule.join()
@@ -69,38 +69,38 @@ class Generator:
         self.stop()
 
     def finish(self) -> float:
-        """Begin nothing more, as if the load's end had come: `run` waits for the last iterations as it does then.
+        """Begin nothing more, as at the end of the load; `run` then waits for the last iterations.
 
-        How long after the start that is, in seconds, is returned.
+        Return how long the load lasted, in seconds.
         """
         self._end_ns = self._recorder.closed_ns = min(self._end_ns, monotonic_ns())
         if self._schedule is not None:
             self._schedule.kill()
         for leaving in self._leaving.values():
             leaving.set()
-        gevent.spawn_later(self._left_s(), self._running.kill)  # `run` may wait for a later end by now
+        gevent.spawn_later(self._left_s(), self._running.kill)  # `run` may already wait for a later end
         return max(self._end_ns - self._start_ns, 0) / _NS_PER_S
 
     def elapsed_s(self) -> float:
-        """Return the time since the load's begin, 0 before it."""
+        """Return the time since the start of the load, 0 before it."""
         return max(monotonic_ns() - self._start_ns, 0) / _NS_PER_S
 
     def stop(self) -> None:
-        """Begin nothing more, end what runs as unfinished, and close all sessions."""
+        """Begin nothing more, end running iterations as unfinished, and close all sessions."""
         if self._schedule is not None:
             self._schedule.kill()
         self._beside.kill()
-        self._held.stop_asking()
+        self._held.stop_waiting()
         self._running.kill()
         self._held.close(Outcome.UNFINISHED)
         self._iteration.sessions.close()
 
     def _left_s(self) -> float:
-        """Return the time to the drain's end; a burst's last interval is for its iterations."""
+        """Return the time until the end of the drain. The last interval of a burst load is for its iterations."""
         return max((self._end_ns - monotonic_ns()) / _NS_PER_S + self._config.drain_s, 0.0)
 
     def _prepare_sessions(self) -> None:
-        """Log in what iterations are to find, from now to the middle of the warm-up, and count it with that."""
+        """Log in the sessions that iterations need, until the middle of the warm-up, and count them in the warm-up."""
         now_ns = monotonic_ns()
         due = Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=self._warm_up_end_ns)
         within_s = max(self._start_ns - now_ns, 0) / _NS_PER_S + self._config.warm_up_s / 2
@@ -117,9 +117,9 @@ class Generator:
                 self._beside.spawn(self._held.watch)
                 self._follow_arrivals(load)
                 _wait_until(self._end_ns)
-                self._held.await_signs(self._left_s())
+                self._held.await_replies(self._left_s())
                 self._held.close(Outcome.OK)
-            case BurstLoad() as load:  # its last interval is for the iterations of its last burst
+            case BurstLoad() as load:  # the last interval is for the iterations of the last burst
                 self._follow_arrivals(load)
             case load:
                 self._follow_arrivals(load)
@@ -132,18 +132,18 @@ class Generator:
             self._running.add(gevent.spawn(self._held.begin, number, due))
 
     def _keep_alive(self, load: HoldLoad) -> None:
-        asked_in_turn = 0
+        sent_in_turn = 0
         for at_s, number in load.keep_alives(self._config.warm_up_s):
             if not self._share.owns(number):
                 continue
             at_ns = self._start_ns + int(at_s * _NS_PER_S)
             if _wait_until(at_ns):
-                asked_in_turn = 0
-            elif asked_in_turn >= _SIGNS_PER_TURN:
+                sent_in_turn = 0
+            elif sent_in_turn >= _KEEP_ALIVES_PER_TURN:
                 gevent.sleep(_SHORTEST_S)
-                asked_in_turn = 0
-            asked_in_turn += 1
-            self._held.ask(number)
+                sent_in_turn = 0
+            sent_in_turn += 1
+            self._held.keep_alive(number)
 
     def _follow_arrivals(self, load: Load) -> None:
         room = self._share.part(load.most_connections) if load.drops_arrivals else None
@@ -172,13 +172,13 @@ class Generator:
                 if leaving is not None:
                     leaving.set()
             elif leaving is not None:
-                leaving.clear()  # it is still in its last iteration, and goes on after that
+                leaving.clear()  # the user is still in its last iteration, and continues after it
             else:
                 leaving = self._leaving[change.user] = Event()
                 self._running.add(gevent.spawn(self._run_user, change.user, at_ns, leaving, load))
 
     def _run_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
-        random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, no secrets
+        random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, not secrets
         due_ns = at_ns
         loop = gevent.get_hub().loop
         self._recorder.users += 1
@@ -189,7 +189,7 @@ class Generator:
                     break
                 think_s = random.uniform(load.think_time.min_s, load.think_time.max_s)
                 due_ns = monotonic_ns() + int(think_s * _NS_PER_S)
-                if loop.iteration == turn:  # a refusal may come without any wait, and others want to run too
+                if loop.iteration == turn:  # an iteration may fail without any wait; let other greenlets run
                     gevent.sleep(0)
                 while not leaving.is_set() and (left_ns := min(due_ns, self._end_ns) - monotonic_ns()) > 0:
                     leaving.wait(left_ns / _NS_PER_S)
@@ -210,9 +210,9 @@ class Generator:
 
 
 def _wait_until(instant_ns: int) -> bool:
-    """Wait, while other greenlets run, until the instant, and return whether it was yet to come.
+    """Wait, while other greenlets run, until the instant, and return whether it was in the future.
 
-    The loop may wake a little too early, so look again.
+    The loop may wake a little too early, so check again.
     """
     waited = False
     while (remaining_ns := instant_ns - monotonic_ns()) > 0:

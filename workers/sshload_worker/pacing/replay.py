@@ -1,4 +1,4 @@
-"""The trace of a replay: read once for all trials, checked before the load, and played by the generator."""
+"""The trace of a replay: it is read once for all trials, checked before the load, and replayed by the generator."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.outcomes import GeneratorFaultError
 
 _ITERATIONS_IN_A_TURN = 5_000
-"""How many iterations are looked at before others have a turn of the event loop."""
+"""How many iterations are checked before other greenlets get their turn of the event loop."""
 
 
 def due_offsets(config: RunConfig, trace: Trace | None) -> Iterator[float]:
@@ -27,7 +27,7 @@ def due_offsets(config: RunConfig, trace: Trace | None) -> Iterator[float]:
 def read_checked_trace(config: RunConfig) -> Trace | None:
     """Return the trace that the load replays, None if it replays none.
 
-    Raises GeneratorFaultError if it cannot be played, with what to change.
+    Raises GeneratorFaultError if it cannot be replayed; the message says what to change.
     """
     load = config.load
     if not isinstance(load, ReplayLoad):
@@ -41,7 +41,7 @@ def read_checked_trace(config: RunConfig) -> Trace | None:
 
 
 def _beyond_rate(load: ReplayLoad, trace: Trace, warm_up_s: float) -> str:
-    """Return which second begins more iterations than maxRate, as they will be played, empty if none does."""
+    """Return in which second the replay begins more iterations than maxRate, as a message; empty if in none."""
     second: deque[float] = deque()
     for number, offset in enumerate(load.replayed(trace, warm_up_s)):
         second.append(offset)

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One worker's place among all: it takes the elements `index`, `index + of`, `index + 2 of` and so on."""
+    """One worker's share: the elements `index`, `index + of`, `index + 2 * of` and so on of the whole schedule."""
 
     index: int
     of: int
@@ -32,14 +32,14 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class TrialOrder:
-    """One trial. `number` counts those of a search from 1; a run that searches nothing is one trial, of number 0.
+    """One trial. `number` counts the trials of a search from 1; a run without a search is one trial, number 0.
 
-    `amount` is that of the load (`Capacity`), for number 0 as it is configured.
+    `amount` is the amount of its load (`Capacity`). Number 0 has the configured load.
     """
 
     number: int
     amount: float
 
     def config(self, run: RunConfig) -> RunConfig:
-        """Return the config of this trial: the run's, but for the amount of its load."""
+        """Return the config of this trial: the run's, with the amount of this trial's load."""
         return replace(run, load=run.load.at(self.amount)) if self.number else run

@@ -1,7 +1,7 @@
-"""HeldSessions: sessions that are logged in, then left idle, and timed until their end, without a greenlet for each.
+"""HeldSessions: sessions that are logged in, then idle, and timed until they end, without a greenlet for each.
 
-What a session costs is what is measured here, so a held one is a connection and a clock. One watcher of the loop
-reports events on all of their sockets, so an idle session costs nothing. If the library's connections lack
+Held sessions are to load the server, not the worker, so each is only a connection and a clock. One watcher of the loop
+reports events on all their sockets, so an idle session costs nothing. If the library's connections lack
 NonBlockingKeepAlive, each session is checked once a second, and a greenlet waits for the reply to a keep-alive request.
 """
 
@@ -25,47 +25,57 @@ from sshload_worker.scenario.step_clock import Deadline, Due, StepClock, TimeLim
 NAME = "held"
 _HOLD = measured_step(NAME, Timing.HOLD)
 _KEEP_ALIVE = measured_step(NAME, Timing.KEEP_ALIVE)
-_LOOK_INTERVAL_S = 1.0
+_CHECK_INTERVAL_S = 1.0
 """How often a session without events on its socket is checked: a loss is noticed at most this much later."""
 
-_LOOKS_AT_ONCE = 64
+_CHECKS_AT_ONCE = 64
 _ENDS_AT_ONCE = 16
-"""How many sessions are looked at (2 us each), or ended, before others get their turn of the loop."""
+"""How many sessions are checked (2 us each), or ended, before other greenlets get their turn of the loop."""
 
 
 class _Held:
-    """`signs` is the connection, and `socket` the number of its socket, where that tells all of it; else None.
+    """One held session. `non_blocking` is the connection, and `socket` its descriptor, if it is NonBlockingKeepAlive.
 
-    `asked` tells whether a sign of life is awaited, since `asked_ns` and until `deadline` where the socket tells of it.
+    Otherwise they are None. `awaits_reply` is true while the reply to a keep-alive request is missing. Then, if the
+    connection is non-blocking, `requested_ns` is when the request was sent, and `deadline` limits the wait.
     """
 
-    __slots__ = ("asked", "asked_ns", "clock", "connection", "deadline", "signs", "since_ns", "socket")
+    __slots__ = (
+        "awaits_reply",
+        "clock",
+        "connection",
+        "deadline",
+        "non_blocking",
+        "requested_ns",
+        "since_ns",
+        "socket",
+    )
 
     def __init__(self, connection: Connection, clock: StepClock) -> None:
         self.connection = connection
         self.clock = clock
         self.since_ns = monotonic_ns()
-        self.signs = connection if isinstance(connection, NonBlockingKeepAlive) else None
-        self.socket = self.signs.fileno() if self.signs is not None else None
-        self.asked = False
-        self.asked_ns = 0
+        self.non_blocking = connection if isinstance(connection, NonBlockingKeepAlive) else None
+        self.socket = self.non_blocking.fileno() if self.non_blocking is not None else None
+        self.awaits_reply = False
+        self.requested_ns = 0
         self.deadline: Deadline | None = None
 
 
 class HeldSessions:
-    """The sessions that one worker holds, by number. One that is lost is counted as a failure, and not replaced."""
+    """The sessions that one worker holds, by number. A lost session is counted as a failure, and not replaced."""
 
     def __init__(self, connector: Connecting, timeouts: Timeouts, recorder: Recorder) -> None:
         self._connector = connector
         self._timeouts = timeouts
         self._recorder = recorder
         self._held: dict[int, _Held] = {}
-        self._looked_at: dict[int, _Held] = {}
+        self._without_watcher: dict[int, _Held] = {}
         self._numbers: dict[int, int] = {}
         self._sockets: IdleSockets | None = None
-        self._asking = Group()
-        self._awaited = 0
-        self._none_awaited = Event()
+        self._waiting = Group()
+        self._missing_replies = 0
+        self._no_reply_missing = Event()
         self._closed = False
 
     def begin(self, number: int, due: Due) -> None:
@@ -85,7 +95,7 @@ class HeldSessions:
         held = _Held(connection, clock)
         try:
             self._add_watch(number, held)
-        except OSError as error:  # the kernel watches no more sockets: a session without a watcher is not held
+        except OSError as error:  # the kernel refuses to watch another socket, and without that a session is not held
             failure = classify_error(error)
             clock.record(_HOLD, held.since_ns, failure.outcome)
             clock.failed(failure.outcome, failure.message)
@@ -94,54 +104,54 @@ class HeldSessions:
         self._held[number] = held
         self._recorder.held += 1
 
-    def ask(self, number: int) -> None:
-        """Ask the server for a sign of life, if the session is held; without an answer it is lost. Never waits."""
+    def keep_alive(self, number: int) -> None:
+        """Send a keep-alive request, if the session is held. Without a reply in time it is lost. Never waits."""
         held = self._held.get(number)
-        if held is None or held.asked:
+        if held is None or held.awaits_reply:
             return
-        held.asked = True
-        if held.signs is None:
-            self._asking.spawn(self._ask_and_wait, number, held)
+        held.awaits_reply = True
+        if held.non_blocking is None:
+            self._waiting.spawn(self._request_and_wait, number, held)
             return
-        self._awaited += 1
-        held.asked_ns = monotonic_ns()
+        self._missing_replies += 1
+        held.requested_ns = monotonic_ns()
         held.deadline = Deadline(self._timeouts.step_s, Timing.KEEP_ALIVE, partial(self._on_deadline, number, held))
-        self._go_on(number, held, held.signs)
+        self._try_keep_alive(number, held, held.non_blocking)
 
-    def await_signs(self, timeout_s: float) -> None:
-        """Wait until no sign of life is awaited any more, but no longer than that."""
+    def await_replies(self, timeout_s: float) -> None:
+        """Wait until no reply to a keep-alive request is missing, for at most `timeout_s`."""
         end_s = monotonic() + timeout_s
-        self._asking.join(timeout=timeout_s)
-        self._none_awaited.clear()
-        if self._awaited:
-            self._none_awaited.wait(max(end_s - monotonic(), 0))
+        self._waiting.join(timeout=timeout_s)
+        self._no_reply_missing.clear()
+        if self._missing_replies:
+            self._no_reply_missing.wait(max(end_s - monotonic(), 0))
 
-    def stop_asking(self) -> None:
-        """Stop waiting for signs of life: those that are still awaited did not come."""
-        self._asking.kill()
+    def stop_waiting(self) -> None:
+        """Stop waiting for replies to keep-alive requests, and count the missing ones as unfinished."""
+        self._waiting.kill()
         for held in self._held.values():
             if held.deadline is not None:
-                self._sign_ended(held, Outcome.UNFINISHED)
+                self._keep_alive_ended(held, Outcome.UNFINISHED)
 
     def watch(self) -> None:
         """Check once a second each session without events on its socket, and count the lost ones, until killed."""
         while True:
-            numbers = iter(tuple(self._looked_at))
-            turns = max(len(self._looked_at) / _LOOKS_AT_ONCE, 1)
-            while turn := tuple(islice(numbers, _LOOKS_AT_ONCE)):
+            numbers = iter(tuple(self._without_watcher))
+            turns = max(len(self._without_watcher) / _CHECKS_AT_ONCE, 1)
+            while turn := tuple(islice(numbers, _CHECKS_AT_ONCE)):
                 for number in turn:
-                    held = self._looked_at.get(number)
-                    if held is not None and not held.asked:
+                    held = self._without_watcher.get(number)
+                    if held is not None and not held.awaits_reply:
                         self._lose_if_closed(number, held)
-                sleep(_LOOK_INTERVAL_S / turns)
-            if not self._looked_at:
-                sleep(_LOOK_INTERVAL_S)
+                sleep(_CHECK_INTERVAL_S / turns)
+            if not self._without_watcher:
+                sleep(_CHECK_INTERVAL_S)
 
     def close(self, outcome: Outcome) -> None:
-        """End all sessions, each held until now with this outcome, and hold no more.
+        """End all sessions, count each as held until now with this outcome, and hold no more.
 
-        One that the server has closed unseen was not held until now, and one whose sign of life is still awaited gave
-        none.
+        With the outcome OK, a session that the server has closed unnoticed, or whose reply to a keep-alive request is
+        missing, counts as failed.
         """
         self._closed = True
         sockets, self._sockets = self._sockets, None
@@ -160,7 +170,7 @@ class HeldSessions:
     def _add_watch(self, number: int, held: _Held) -> None:
         """Watch the socket, or have the session checked; raises OSError if the kernel cannot."""
         if held.socket is None:
-            self._looked_at[number] = held
+            self._without_watcher[number] = held
             return
         self._sockets = self._sockets or IdleSockets(self._on_change)
         self._sockets.add(held.socket)
@@ -169,41 +179,41 @@ class HeldSessions:
     def _on_change(self, socket: int, closed: bool) -> None:  # noqa: FBT001 - as IdleSockets calls it
         number = self._numbers[socket]
         held = self._held[number]
-        if held.asked and held.signs is not None:
-            self._go_on(number, held, held.signs)
-        if closed and not held.asked and number in self._held:
+        if held.awaits_reply and held.non_blocking is not None:
+            self._try_keep_alive(number, held, held.non_blocking)
+        if closed and not held.awaits_reply and number in self._held:
             self._lose_if_closed(number, held)
 
-    def _go_on(self, number: int, held: _Held, signs: NonBlockingKeepAlive) -> None:
-        """Go on with a sign of life as far as that takes no waiting."""
+    def _try_keep_alive(self, number: int, held: _Held, connection: NonBlockingKeepAlive) -> None:
+        """Send the keep-alive request, or read its reply, as far as this is possible without waiting."""
         try:
-            if signs.try_keep_alive():
-                self._sign_ended(held, Outcome.OK)
-        except BaseException as error:  # noqa: BLE001 - neither whoever asks nor the loop is to end by it
+            if connection.try_keep_alive():
+                self._keep_alive_ended(held, Outcome.OK)
+        except BaseException as error:  # noqa: BLE001 - must end neither the caller nor the loop
             failure = classify_error(error)
-            self._sign_ended(held, failure.outcome)
+            self._keep_alive_ended(held, failure.outcome)
             self._lose(number, failure)
             if not isinstance(error, StepFailure):
                 get_hub().handle_error(self, type(error), error, error.__traceback__)
 
     def _on_deadline(self, number: int, held: _Held, failure: StepFailure) -> None:
-        self._sign_ended(held, failure.outcome)
+        self._keep_alive_ended(held, failure.outcome)
         self._lose(number, failure)
 
-    def _sign_ended(self, held: _Held, outcome: Outcome) -> None:
-        """Count the sign of life that is awaited as ended now."""
-        held.clock.record(_KEEP_ALIVE, held.asked_ns, outcome)
-        held.asked = False
+    def _keep_alive_ended(self, held: _Held, outcome: Outcome) -> None:
+        """Count the session's keep-alive request as ended now."""
+        held.clock.record(_KEEP_ALIVE, held.requested_ns, outcome)
+        held.awaits_reply = False
         if held.deadline is not None:
             held.deadline.cancel()
             held.deadline = None
-        self._awaited -= 1
-        if not self._awaited:
-            self._none_awaited.set()
+        self._missing_replies -= 1
+        if not self._missing_replies:
+            self._no_reply_missing.set()
 
-    def _ask_and_wait(self, number: int, held: _Held) -> None:
+    def _request_and_wait(self, number: int, held: _Held) -> None:
         try:
-            held.clock.timed(_KEEP_ALIVE, partial(self._keep_alive, held.connection))
+            held.clock.timed(_KEEP_ALIVE, partial(self._await_reply, held.connection))
         except GreenletExit:
             raise
         except BaseException as error:
@@ -211,9 +221,9 @@ class HeldSessions:
                 self._lose(number, classify_error(error))
             if not isinstance(error, StepFailure):
                 raise
-        held.asked = False
+        held.awaits_reply = False
 
-    def _keep_alive(self, connection: Connection) -> None:
+    def _await_reply(self, connection: Connection) -> None:
         with TimeLimit(self._timeouts.step_s, Timing.KEEP_ALIVE):
             connection.keep_alive()
 
@@ -230,13 +240,13 @@ class HeldSessions:
         held = self._held.pop(number)
         held.clock.record(_HOLD, held.since_ns, outcome)
         if held.socket is None:
-            del self._looked_at[number]
+            del self._without_watcher[number]
         else:
             del self._numbers[held.socket]
             if self._sockets is not None:
                 self._sockets.remove(held.socket)
         if held.deadline is not None:
-            self._sign_ended(held, Outcome.UNFINISHED)
+            self._keep_alive_ended(held, Outcome.UNFINISHED)
         self._connector.disconnect(held.connection)
         self._recorder.held -= 1
 
@@ -244,8 +254,8 @@ class HeldSessions:
 def _failure_at_end(held: _Held, outcome: Outcome) -> StepFailure | None:
     if outcome is not Outcome.OK:
         return StepFailure(outcome, "held until the run was stopped")
-    if held.asked:
-        return StepFailure(Outcome.UNFINISHED, "no sign of life by the end of the drain")
+    if held.awaits_reply:
+        return StepFailure(Outcome.UNFINISHED, "no reply to the keep-alive request by the end of the drain")
     return _closed_by_server() if held.connection.is_lost() else None
 
 

@@ -35,8 +35,8 @@ LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own"}}}
         pytest.param(changed(SMALL, "scenario", LOCUSTFILE), "total", 600, id="tasks of a locustfile"),
         pytest.param(SEARCH_HOLD, "held.login", 100, id="held sessions"),
         pytest.param(SEARCH_HOLD, "total", 150, id="probes"),
-        pytest.param(SEARCH_HOLD, "held.keepAlive", 400, id="signs of life"),
-        pytest.param(EXTERNAL_HOLD, "held.keepAlive", 0, id="no signs of life"),
+        pytest.param(SEARCH_HOLD, "held.keepAlive", 400, id="keep-alive requests"),
+        pytest.param(EXTERNAL_HOLD, "held.keepAlive", 0, id="no keep-alive requests"),
         pytest.param(EXTERNAL_HOLD, "via2.login", 1000, id="held sessions behind a jump host"),
     ],
 )

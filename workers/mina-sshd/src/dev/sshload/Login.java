@@ -131,7 +131,7 @@ final class Login implements Conversation.Subject {
                 request.putString(KEEP_ALIVE_REQUEST);
                 request.putBoolean(true);
                 session.request(request, KEEP_ALIVE_REQUEST, null).addListener(done -> Conversation.answerLater(wire, () -> {
-                    // A refusal is a sign of life too.
+                    // A refusal is a reply too.
                     if (done.getException() != null && !(done.getException() instanceof GlobalRequestException)) {
                         throw new Failure("lost", Failure.text(done.getException()));
                     }
