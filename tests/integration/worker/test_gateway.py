@@ -254,7 +254,7 @@ def look(endpoint: GatewayEndpoint) -> tuple[Outcome | None, str] | None:
         (Reply(body={"credentials": [{"name": "other"}, {"name": "server"}]}), None),
         (
             Reply(body={"credentials": [{"name": "other"}]}),
-            (Outcome.REQUEST_REFUSED, "the caller has no credential server, but others (1)"),
+            (Outcome.REQUEST_REFUSED, "the caller has no credential server, only others (1)"),
         ),
         (Reply(401, {"kind": "token", "detail": "expired"}), (Outcome.AUTH_REJECTED, "status 401, token: expired")),
         (

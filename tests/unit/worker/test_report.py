@@ -157,7 +157,7 @@ def test_no_fault_of_the_generator_is_left_out_for_more_frequent_errors() -> Non
     others = tuple(
         ErrorCount(f"step{number}", Outcome.EXIT_CODE, Window.MEASURED, 2, "x") for number in range(ERRORS_LIMIT)
     )
-    fault = ErrorCount("connect", Outcome.GENERATOR_FAULT, Window.MEASURED, 1, "no socket to be had")
+    fault = ErrorCount("connect", Outcome.GENERATOR_FAULT, Window.MEASURED, 1, "a system call of the worker failed")
     totals.add(totals_report((*others, fault)))
     summary = run_summary(config(arrivals(1, 10)), totals, course(10.0))
     assert (len(summary.errors), summary.errors[-1]) == (ERRORS_LIMIT, fault)

@@ -1,7 +1,8 @@
-"""Before the load: wait until the server answers, and log in once to find out whether that works. Nothing is counted.
+"""Before the load: wait until the server answers, and log in once to check that this works. Nothing is counted.
 
-A server or a network may need a moment, so TCP connections are tried until they succeed, in attempts short enough that
-one lost packet costs no minutes, and a login that may succeed later is tried until the connect timeout is over.
+A server or a network may need a moment. So TCP connections are attempted until one succeeds, with timeouts so short
+that one lost packet does not cost minutes. A login that may succeed later is repeated for the connect timeout, and for
+at least 3 s.
 """
 
 import logging
@@ -23,7 +24,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 
-_FIRST_DIAL_ATTEMPT_S = 0.2  # a Service that is being made loses the first packet now and then
+_FIRST_DIAL_ATTEMPT_S = 0.2  # the first packet to a new Service is sometimes lost
 _DIAL_ATTEMPT_S = 1.0
 _DIAL_PAUSE_S = 0.1
 _GREETING_S = 5.0
@@ -35,32 +36,32 @@ _REPORTED_CHARACTERS = 100
 _FINAL_OUTCOMES = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
 )
-"""Outcomes that another attempt would not change; servers punish repeated refused logins."""
+"""Outcomes that another attempt would not change. Servers penalise repeated failed logins."""
 
 OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
-"""Refusals that only say that there are too many connections, which does not prevent the load."""
+"""Refusals that may be caused only by too many connections. They do not prevent the load."""
 
 _FIRST_RETRY_PAUSE_S = 0.2
 _LONGEST_RETRY_PAUSE_S = 2.0
 _LEAST_PATIENCE_S = 3.0
 _ADDRESSES_LIMIT_CHARACTERS = 500
 _LEAST_SHARE = 0.02
-"""The least share of one address's time that each of several has."""
+"""The smallest share of one address's time that each of several addresses gets."""
 
 _LEAST_LIMIT_S = 0.001
-"""The shortest limit that a spec can set: its share is not shorter, because with 0 nothing can succeed."""
+"""The shortest timeout that a spec can set. A share of a timeout is not shorter: nothing succeeds within 0 s."""
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnProblem = Callable[[str], None]
-"""Gets the reason why it does not work yet."""
+"""Is called with the reason why it does not work yet."""
 
 
 def dial_until_accepted(host: str, port: int, on_problem: OnProblem) -> None:
-    """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile.
+    """Return once `host` accepts a TCP connection at `port`, and close it. Report each problem until then.
 
-    The first attempt has 0.2 s, and each that is not answered in time is followed by one with twice as much, up to 1 s.
+    The timeout of the first attempt is 0.2 s. It doubles after each attempt that times out, up to 1 s.
     """
     limit_s = min(_FIRST_DIAL_ATTEMPT_S, _DIAL_ATTEMPT_S)
     while True:
@@ -76,28 +77,27 @@ def dial_until_accepted(host: str, port: int, on_problem: OnProblem) -> None:
 
 
 def dial_until_banner(host: str, port: int, on_problem: OnProblem) -> None:
-    """Return once the server at `port` greets with its SSH version (RFC 4253 section 4.2); tell each problem meanwhile.
+    """Return once the server at `port` sends its SSH version (RFC 4253 section 4.2). Report each problem until then.
 
-    A server that is still full of connections, or that punishes this source for having given some up, closes them with
-    other words or with none (sshd: MaxStartups, PerSourcePenalties).
+    A server that still has too many connections, or penalises this source for abandoned ones, closes new connections
+    without a version, with or without another text (sshd: MaxStartups, PerSourcePenalties).
     """
     while True:
         try:
-            received = _greeting(host, port)
+            received = _read_greeting(host, port)
         except OSError as error:
             on_problem(f"{host}:{port}: {error.strerror or error}")
         else:
             if received.startswith(_VERSION_START) or b"\n" + _VERSION_START in received:
                 return
-            words = received.decode("ascii", "replace").strip()[:_REPORTED_CHARACTERS]
-            on_problem(
-                f"{host}:{port}: no SSH version, but {words!r}" if words else f"{host}:{port}: it closed unasked"
-            )
+            text = received.decode("ascii", "replace").strip()[:_REPORTED_CHARACTERS]
+            sent = f"sent {text!r}, which is not an SSH version" if text else "closed the connection"
+            on_problem(f"{host}:{port}: the server {sent}")
         gevent.sleep(_REFUSED_PAUSE_S)
 
 
-def _greeting(host: str, port: int) -> bytes:
-    """Return the server's bytes up to the begin of its version, to its close, or to the limit."""
+def _read_greeting(host: str, port: int) -> bytes:
+    """Return what the server sends, until its version begins, it closes, or the limit is reached."""
     received = b""
     with socket.create_connection((host, port), timeout=_DIAL_ATTEMPT_S) as connection:
         connection.settimeout(_GREETING_S)
@@ -110,11 +110,11 @@ def _greeting(host: str, port: int) -> bytes:
 
 
 class UnreachableError(Exception):
-    """The server was not reached in time; the message is the last problem that was reported."""
+    """The server was not reached in time. The message is the last problem that was reported."""
 
 
 def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem) -> T:
-    """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
+    """Return the result of `wait`, which reports each problem; raises UnreachableError if it takes longer."""
     last = "no answer"
 
     def on_problem(problem: str) -> None:
@@ -135,17 +135,17 @@ def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem)
 def unreachable_failure(
     worker: int, server: Endpoint | GatewayEndpoint, *, behind: bool, outcome: Outcome | None, why: str
 ) -> LoginFailure:
-    """Return that the first server of the way was not reached; `behind` it is another, which it is the jump host to."""
+    """Return the failure to reach the first server on the way. It is a jump host if the target is `behind` it."""
     message = why[:MESSAGE_LIMIT_CHARACTERS]
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
 
 
 def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: OnProblem) -> LoginFailure | None:
-    """Log in to each server of the way and go again; return why it cannot be done, None where it can.
+    """Log in to each server on the way and disconnect; return why this failed, or None.
 
-    Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
-    refuse. Together they take no longer than one would: each has an equal share of that time, and of what those before
-    it have left of theirs. The failure then says what became of each. Problems that may pass are told meanwhile.
+    If a name has several addresses, one successful login is enough, because the load counts what the other addresses
+    refuse. All addresses together get the time of one: each gets an equal share of the time that is left. The failure
+    then says what happened at each address. Problems that may pass are reported.
     """
     longest_s = _longest_s(login)
     deadline_s = monotonic() + longest_s
@@ -162,8 +162,8 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
 
 
 def _summarize_failures(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
-    """Return the last failure, which says where there are several how each address has failed."""
-    if len(failures) < 2:  # noqa: PLR2004 - one address is the server
+    """Return the last failure. If there are several, its message says how each address failed."""
+    if len(failures) < 2:  # noqa: PLR2004 - a single failure is returned as it is
         return failures[0][1] if failures else None
     alike: dict[Outcome | None, list[str]] = {}
     for address, failure in failures:
@@ -174,14 +174,14 @@ def _summarize_failures(failures: list[tuple[str, LoginFailure]]) -> LoginFailur
 
 
 def _longest_s(login: Login) -> float:
-    """Return the longest time of a login at one address: an attempt may begin when patience is nearly over."""
+    """Return the longest time of a login at one address: the last attempt may begin just before the deadline."""
     timeouts = login.client.timeouts
     attempt_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
     return patience_s(timeouts) + attempt_s * (len(login.via) + 1)
 
 
 def _with_shorter_timeouts(login: Login, share: float) -> Login:
-    """Return the Login whose parts may take only this share of their time, on the way to it too."""
+    """Return the Login with its timeouts, and those of its jump hosts, multiplied by `share`."""
     limits = login.client.timeouts
     names = ("connect_s", "banner_s", "kex_s", "auth_s")
     timeouts = replace(limits, **{name: max(round(getattr(limits, name) * share, 3), _LEAST_LIMIT_S) for name in names})
@@ -203,7 +203,7 @@ def _log_in_at(worker: int, login: Login, tell: OnProblem, share: float) -> Logi
 
 
 def patience_s(timeouts: Timeouts) -> float:
-    """Return the time to retry problems that may pass: a short limit of a measured step does not shorten it."""
+    """Return for how long to retry after problems that may pass: the connect timeout, but at least 3 s."""
     return max(timeouts.connect_s, _LEAST_PATIENCE_S)
 
 
@@ -216,22 +216,22 @@ def pauses_s() -> Iterator[float]:
 
 
 def _first_hop_at(login: Login, address: Address) -> Login:
-    """Return the Login with the first server of its way at this address alone."""
+    """Return the Login with only this address for the first server on the way."""
     if not login.via:
         return replace(login, address=address, turns=None)
     return replace(login, via=(replace(login.via[0], address=address, turns=None), *login.via[1:]))
 
 
 def _attempt(worker: int, login: Login) -> LoginFailure | None:
-    recorder = Recorder("", worker)  # thrown away with all that it counts
+    recorder = Recorder("", worker)  # discarded, with all that it counts
     now_ns = monotonic_ns()
     clock = StepClock(recorder, Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns))
     connector = Connector(login, recorder)
     try:
         connection = connector.connect(clock)
-    except Exception as error:  # whatever it is, the master is to know at once
+    except Exception as error:  # the master must know of any error at once
         if not isinstance(error, StepFailure | OSError):
-            log.exception("the worker met an error of its own")
+            log.exception("internal error of the worker")
         return _failure(worker, login, clock, classify_error(error))
     connector.disconnect(connection)
     return None

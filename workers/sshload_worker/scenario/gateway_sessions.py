@@ -1,7 +1,7 @@
-"""Connections to a gateway, where iterations get theirs, and the look at it before the load.
+"""Connections to a gateway, how iterations get one, and the check of the gateway before the load.
 
-A connection is TCP and, where the URL is https, TLS, each timed and within its limit. `login`, `banner`, `kex` and
-`auth` are the gateway's business, which says how long they took.
+A connection is TCP and, if the URL is https, TLS, each timed and with its own timeout. `login`, `banner`, `kex` and
+`auth` happen in the gateway, which reports how long they took.
 """
 
 import logging
@@ -45,20 +45,20 @@ log = logging.getLogger(__name__)
 
 
 def prepare_gateway(endpoint: GatewayEndpoint, addresses: tuple[Address, ...], client: Client) -> GatewayAccess:
-    """Return how to call a gateway at these addresses; raises GeneratorFaultError where a file is not in order."""
+    """Return how to call a gateway at these addresses; raises GeneratorFaultError if a file cannot be used."""
     prepare_delay(client)
     return prepare_access(endpoint, addresses, client)
 
 
 class GatewayConnector:
-    """Makes connections to one gateway, and ends them; the recorder knows how many there are."""
+    """Makes connections to one gateway, and ends them. The recorder counts them."""
 
     def __init__(self, access: GatewayAccess, recorder: Recorder) -> None:
         self._access = access
         self._recorder = recorder
 
     def connect(self, clock: StepClock, name: str = "") -> GatewayConnection:
-        """Return a new connection that takes requests; raises StepFailure or OSError."""
+        """Return a new connection that is ready for requests; raises StepFailure or OSError."""
         timeouts = self._access.client.timeouts
         self._recorder.connections += 1
         self._recorder.opened += 1
@@ -70,7 +70,7 @@ class GatewayConnector:
             if self._access.tls is not None:
                 with TimeLimit(timeouts.kex_s, Timing.TLS):
                     clock.timed(measured_step(name, Timing.TLS), made.handshake)
-        except BaseException:  # a kill too
+        except BaseException:  # also if the greenlet is killed
             self._recorder.connections -= 1
             if connection is not None:
                 connection.close()
@@ -78,16 +78,16 @@ class GatewayConnector:
         return made
 
     def disconnect(self, connection: Connection) -> None:
-        """End a connection that `connect` has made. Never waits."""
+        """End a connection that `connect` made. Never waits."""
         self._recorder.connections -= 1
         connection.close()
 
 
 class GatewayPool:
-    """At most `size` idle connections, which iterations take and bring back, as HTTP clients do.
+    """At most `size` idle connections, which iterations take and return, as in HTTP clients.
 
-    An iteration that finds none idle opens another. So nobody waits for a connection, and the load stays the one that
-    was asked for.
+    An iteration that finds no idle connection opens a new one. So no iteration waits for a connection, and the load
+    stays as configured.
     """
 
     def __init__(self, connector: GatewayConnector, size: int) -> None:
@@ -97,14 +97,14 @@ class GatewayPool:
         self._opening = Group()
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
-        """Open all connections, evenly within the time, and wait for the last."""
+        """Open all connections, evenly spread over the time, and wait for the last one."""
         for _ in range(self._size):
             self._opening.add(gevent.spawn(self._open, clock.sibling()))
             gevent.sleep(within_s / self._size)
         self._opening.join()
 
-    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
-        """Return an idle connection, the last one that was used first, or a new one."""
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - all users share the pool
+        """Return the idle connection that was used last, or a new one."""
         while self._idle:
             found = self._idle.pop()
             if not found.is_lost():
@@ -113,17 +113,17 @@ class GatewayPool:
         return self._connector.connect(clock)
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:  # noqa: ARG002 - likewise
-        """Keep a usable connection, if there is room, and end any other."""
+        """Keep the connection if it is usable and there is room, otherwise end it."""
         if usable and not connection.is_lost() and len(self._idle) < self._size:
             self._idle.append(connection)
         else:
             self._connector.disconnect(connection)
 
     def leave(self, user: int) -> None:
-        """Keep nothing for users."""
+        """Do nothing: no connection belongs to a user."""
 
     def close(self) -> None:
-        """End all connections that are kept, and those that are on the way."""
+        """End all connections that are kept or being opened."""
         self._opening.kill()
         while self._idle:
             self._connector.disconnect(self._idle.pop())
@@ -137,7 +137,7 @@ class GatewayPool:
 
 
 def make_gateway_sessions(scenario: Scenario, access: GatewayAccess, recorder: Recorder, pool_part: int) -> Sessions:
-    """Return the worker's connections. `pool_part` is how many of the pool's are this worker's, 1 at least."""
+    """Return the worker's connections. `pool_part` is how many of the pool's are this worker's, at least 1."""
     connector = GatewayConnector(access, recorder)
     match scenario.session_reuse:
         case SessionReuse.NONE:
@@ -148,36 +148,37 @@ def make_gateway_sessions(scenario: Scenario, access: GatewayAccess, recorder: R
             return GatewayPool(connector, pool_part)
 
 
-def look_until_served(access: GatewayAccess, tell: OnProblem) -> None:
-    """Return once the gateway serves the caller's credential. Each problem is told meanwhile: it may be starting."""
+def check_until_served(access: GatewayAccess, tell: OnProblem) -> None:
+    """Return once the gateway serves the caller's credential. Report each problem: it may still be starting."""
     for pause_s in pauses_s():
-        failure = _look(access)
+        failure = _check(access)
         if failure is None:
             return
         tell(f"{access.authority}: {failure.message}")
         gevent.sleep(pause_s)
 
 
-def look_once(worker: int, access: GatewayAccess, tell: OnProblem) -> LoginFailure | None:
-    """Ask the gateway for the caller's credentials; return why that, or the one to be used, is not to be had.
+def check_once(worker: int, access: GatewayAccess, tell: OnProblem) -> LoginFailure | None:
+    """Request the caller's credentials from the gateway; return why this failed, or that the configured one is missing.
 
-    Problems that may pass are told, and the gateway is asked again for a while. No command runs.
+    Return None if all is well. Problems that may pass are reported, and the request is repeated for a while. No command
+    runs.
     """
     deadline_s = monotonic() + patience_s(access.client.timeouts)
-    failure = _look(access)
+    failure = _check(access)
     for pause_s in pauses_s():
         if failure is None or failure.outcome not in _MAY_PASS or monotonic() + pause_s >= deadline_s:
             break
         tell(f"{access.authority}: {failure.message}")
         gevent.sleep(pause_s)
-        failure = _look(access)
+        failure = _check(access)
     if failure is None:
         return None
     return LoginFailure(worker, 0, access.endpoint.host, access.endpoint.port, failure.outcome, failure.message)
 
 
-def _look(access: GatewayAccess) -> StepFailure | None:
-    recorder = Recorder("", 0)  # thrown away with all that it counts
+def _check(access: GatewayAccess) -> StepFailure | None:
+    recorder = Recorder("", 0)  # discarded, with all that it counts
     now_ns = monotonic_ns()
     connector, due = GatewayConnector(access, recorder), Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns)
     try:
@@ -187,13 +188,13 @@ def _look(access: GatewayAccess) -> StepFailure | None:
                 names = connection.credentials()
         finally:
             connector.disconnect(connection)
-    except Exception as error:  # whatever it is, the master is to know at once
+    except Exception as error:  # the master must know of any error at once
         if not isinstance(error, StepFailure | OSError):
-            log.exception("the worker met an error of its own")
+            log.exception("internal error of the worker")
         return classify_error(error)
     if access.endpoint.credential not in names:
-        known = "none" if not names else f"others ({len(names)})"
+        others = f"only others ({len(names)})" if names else "and no other"
         return StepFailure(
-            Outcome.REQUEST_REFUSED, f"the caller has no credential {access.endpoint.credential}, but {known}"
+            Outcome.REQUEST_REFUSED, f"the caller has no credential {access.endpoint.credential}, {others}"
         )
     return None

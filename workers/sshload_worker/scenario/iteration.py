@@ -1,4 +1,4 @@
-"""One iteration of the scenario: a session, its steps, and exactly one outcome, whatever happens."""
+"""One iteration of the scenario: a session, its steps, and exactly one outcome in any case."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ _HARMLESS = frozenset(
         Outcome.CONNECTION_LOST,
     )
 )
-"""After these a session has no channel of a step open, and is as good as before."""
+"""Outcomes after which a session has no open channel of a step, and can be used for another iteration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The code of every iteration. TOTAL's latency counts from when it was due, the steps' from their own begin.
+    """Runs iterations. The latency of TOTAL counts from when the iteration was due, that of a step from its own start.
 
-    `numbers` counts this worker's iterations. `task` is what a locustfile does in place of steps; it returns whether
-    its user goes on.
+    `numbers` counts this worker's iterations. `task` runs the task of a locustfile in place of steps, and returns
+    whether its user continues.
     """
 
     worker: int
@@ -57,21 +57,21 @@ class Iteration:
         prepare_steps(self.steps)
 
     def run(self, due: Due, user: int | None = None) -> bool:
-        """Run once and count it; return whether the user goes on.
+        """Run one iteration and count it; return whether the user continues.
 
-        A kill of the greenlet ends the iteration as UNFINISHED, and goes on.
+        If the greenlet is killed, the iteration ends as UNFINISHED, and GreenletExit is raised again.
         """
         clock = StepClock(self.recorder, due)
         clock.begin()
         outcome, message = Outcome.OK, ""
         run = None
-        goes_on = True
+        continues = True
         try:
             connection = self.sessions.acquire(clock, user)
             number = f"{self.worker}-{next(self.numbers)}"
             run = StepRun(connection, clock, self.timeouts, number, self.forward_rule)
             if self.task is not None:
-                goes_on = self.task(run, user)
+                continues = self.task(run, user)
             for step in self.steps:
                 run_step(step, run)
             run.close()
@@ -85,4 +85,4 @@ class Iteration:
             if run is not None:
                 usable = outcome in _HARMLESS and not run.holds_subsystem
                 self.sessions.release(run.connection, user, usable=usable)
-        return goes_on
+        return continues

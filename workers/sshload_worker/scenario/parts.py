@@ -1,4 +1,4 @@
-"""The parts of a login, a command and the reading of a file, which are counted in one go once it has ended."""
+"""The parts of a login, a command or a file that is read. They are counted together, when the operation has ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from sshload_worker.recording.recorder import Spans
 from sshload_worker.scenario.step_clock import StepClock
 
 _INSTANTS_BEFORE = 2
-"""The begin of the whole, and the first byte: they come before the instants of the parts."""
+"""The start of the whole operation, and the first byte: they come before the instants of the parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The names of an operation's timings: its parts, each of which begins where the one before it ended, and its own.
+    """The names of an operation's timings: its parts, each of which begins when the one before it ends, and the whole.
 
-    `silent` and `speaking` are all of them, without and with that of the first byte, which is timed from the begin of
-    the part at `reading`.
+    `silent` are all timings of an operation without output. `speaking` has that of the first byte too, which is timed
+    from the start of the part with the index `reading`.
     """
 
     whole: str
@@ -33,7 +33,7 @@ class Parts:
     @classmethod
     @cache
     def of(cls, name: str, whole: Timing, *parts: Timing) -> Self:
-        """Return the names of the parts of the step `name`."""
+        """Return the names of the timings of the step `name`."""
         first_byte, *all_names = (measured_step(name, timing) for timing in (Timing.FIRST_BYTE, *parts, whole))
         reading = parts.index(Timing.READ) if Timing.READ in parts else 0
         places = range(_INSTANTS_BEFORE, _INSTANTS_BEFORE + len(parts) + 1)
@@ -45,15 +45,16 @@ class Parts:
     def count_success(
         self, clock: StepClock, begin_ns: int, instants_ns: tuple[int, ...], first_byte_ns: int = 0
     ) -> None:
-        """Count that all went well. `instants_ns` are the begin of the first part, and the end of each."""
+        """Count an operation that succeeded. `instants_ns` are the start of the first part, and the end of each."""
         clock.operation(self.speaking if first_byte_ns else self.silent, (begin_ns, first_byte_ns, *instants_ns))
 
     def count_failure(
         self, clock: StepClock, begin_ns: int, instants_ns: Sequence[int], outcome: Outcome, first_byte_ns: int = 0
     ) -> None:
-        """Count the parts that ended well, the one that did not, and the whole.
+        """Count the parts that succeeded, the one that failed, and the whole.
 
-        `instants_ns` are as of a success, as far as it came: shorter, or 0 from where on nothing began or ended.
+        `instants_ns` are as in `count_success`, as far as the operation came: instants after the failure are 0 or
+        missing.
         """
         if first_byte_ns:
             clock.succeeded(self.first_byte, instants_ns[self.reading], first_byte_ns)

@@ -1,7 +1,7 @@
-"""Sessions: logged-in connections, and where iterations get theirs.
+"""Sessions (logged-in connections), and how iterations get one.
 
-A login is connect to auth, on every host of the way, each part timed and within its limit. An iteration has a login of
-its own, its user's session, or one of a pool, whose channels are multiplexed (RFC 4254 section 5).
+A login has the parts from connect to auth, on every host on the way, each timed and with its own timeout. An iteration
+has its own login, its user's session, or one of a pool, whose channels are multiplexed (RFC 4254 section 5).
 """
 
 from collections.abc import Iterator
@@ -30,17 +30,17 @@ _Login: TypeAlias = "AsyncResult[Connection | StepFailure]"
 
 
 class Connecting(Protocol):
-    """Makes connections that take a scenario's steps, and ends them."""
+    """Makes connections that can run a scenario's steps, and ends them."""
 
     def connect(self, clock: StepClock, name: str = "") -> Connection:
-        """Return a new connection, whose parts are timed as those of the step `name`; raises StepFailure or OSError."""
+        """Return a new connection, its parts timed as those of the step `name`; raises StepFailure or OSError."""
 
     def disconnect(self, connection: Connection) -> None:
-        """End a connection that `connect` has made. Never waits."""
+        """End a connection that `connect` made. Never waits."""
 
 
 class Connector:
-    """Makes logged-in connections to one server, and ends them; the recorder knows how many there are."""
+    """Makes logged-in connections to one server, and ends them. The recorder counts them."""
 
     def __init__(self, login: Login, recorder: Recorder, *, shared: bool = False) -> None:
         self._login = login
@@ -63,7 +63,7 @@ class Connector:
             connection = new_connection(self._login.at_next_address(), connection, shared=self._shared)
             _log_in(connection, name, self._login.client.timeouts, clock)
             self._recorder.login(connection.negotiated())
-        except BaseException:  # a kill too
+        except BaseException:  # also if the greenlet is killed
             self._recorder.connections -= 1
             if connection is not None:
                 connection.close()
@@ -71,7 +71,7 @@ class Connector:
         return connection
 
     def disconnect(self, connection: Connection) -> None:
-        """End a connection that `connect` has made. Never waits."""
+        """End a connection that `connect` made. Never waits."""
         self._recorder.connections -= 1
         connection.close()
 
@@ -106,7 +106,7 @@ def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepCl
 
 
 class _Place:
-    """A place of the pool: its session, or the login that is to fill it, or neither after a login that failed."""
+    """A place in the pool: its session, or the login that will fill it, or neither after a login failed."""
 
     __slots__ = ("login", "session")
 
@@ -116,11 +116,11 @@ class _Place:
 
 
 class SessionPool:
-    """`size` sessions, over which iterations are spread in turn. All logins are done beside the iterations.
+    """`size` sessions, which iterations use in turn. All logins run beside the iterations.
 
-    A session that is lost is ended when its turn comes, and a new login begun in its place, whose time and outcome
-    count as any login's. Iterations pass such places over, and wait for a login only where no session is left; if that
-    login fails, they fail with it. A step that fails harms its own channel only, so the session goes on.
+    When the turn of a lost session comes, it is ended, and a new login begins in its place. Its time and outcome count
+    like those of any login. Iterations skip such places, and wait for a login only if no session is left. If that login
+    fails, they fail with it. A failed step damages only its own channel, so the session stays in use.
     """
 
     def __init__(self, connector: Connector, size: int) -> None:
@@ -131,17 +131,17 @@ class SessionPool:
         self._preparing = False
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
-        """Log all sessions in, evenly within the time, and wait for the last."""
+        """Log in all sessions, evenly spread over the time, and wait for the last one."""
         self._preparing = True
         for place in self._places:
-            if place.session is None:  # else an iteration that found no other session has filled it
+            if place.session is None:  # otherwise an iteration that found no other session has filled it
                 self._fill(place, clock)
             gevent.sleep(within_s / len(self._places))
         self._preparing = False
         self._logging_in.join()
 
-    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
-        """Return the session whose turn it is; raises StepFailure where there is none to be had."""
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - all users share the pool
+        """Return the session whose turn it is; raises StepFailure if there is none."""
         found = self._live_in_turn(clock) or self._awaited(clock)
         if isinstance(found, StepFailure):
             clock.mark_failed(str(Timing.LOGIN))
@@ -149,13 +149,13 @@ class SessionPool:
         return found
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
-        """Leave the session to the others that use it."""
+        """Do nothing: other iterations use the session too."""
 
     def leave(self, user: int) -> None:
-        """Keep nothing for users."""
+        """Do nothing: no session belongs to a user."""
 
     def close(self) -> None:
-        """End all sessions, and the logins under way, which counts them."""
+        """End all sessions, and the logins in progress. These are counted as they end."""
         self._logging_in.kill()
         for place in self._places:
             if place.session is not None:
@@ -189,14 +189,14 @@ class SessionPool:
         return ((self._turn + step) % size for step in range(size))
 
     def _fill(self, place: _Place, clock: StepClock) -> _Login:
-        """Begin a login for an empty place, unless one is under way, and return it."""
+        """Begin a login for an empty place, unless one is in progress, and return it."""
         if place.login is None:
             place.login = AsyncResult()
             self._logging_in.add(gevent.spawn(self._log_into, place, place.login, clock.sibling()))
         return place.login
 
     def _log_into(self, place: _Place, login: _Login, clock: StepClock) -> None:
-        """Fill the place, and tell those that wait for it."""
+        """Fill the place, and pass the result to the iterations that wait for it."""
         try:
             place.session = self._connector.connect(clock)
             login.set(place.session)
@@ -214,22 +214,22 @@ class Sessions(Protocol):
     """The source of the iterations' connections."""
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
-        """Log in what is to be there before it is measured, evenly within the time; may take longer."""
+        """Log in what the measurement needs from its start, evenly spread over the time. May take longer."""
 
     def acquire(self, clock: StepClock, user: int | None) -> Connection:
-        """Return a logged-in connection for an iteration, which may be that of a user; raises StepFailure or OSError.
+        """Return a logged-in connection for an iteration, which may belong to a user; raises StepFailure or OSError.
 
-        The time that a login takes within it is the iteration's.
+        The time of a login that this needs counts as the iteration's.
         """
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
-        """Release the connection of an iteration that has ended; after a failure it is not usable. Never waits."""
+        """Release the connection of an ended iteration. After some failures it is not `usable`. Never waits."""
 
     def leave(self, user: int) -> None:
-        """End what is kept for a user, who has gone. Never waits."""
+        """End what is kept for a user who has left. Never waits."""
 
     def close(self) -> None:
-        """End what is kept, and what is on the way to that."""
+        """End all sessions that are kept or being opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +239,10 @@ class SessionPerIteration:
     connector: Connecting
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
-        """Log nothing in."""
+        """Do nothing."""
 
-    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
-        """Return a connection that is logged in just now."""
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - the same for each user
+        """Return a new logged-in connection."""
         return self.connector.connect(clock)
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:  # noqa: ARG002 - likewise
@@ -250,17 +250,17 @@ class SessionPerIteration:
         self.connector.disconnect(connection)
 
     def leave(self, user: int) -> None:
-        """Keep nothing."""
+        """Do nothing: no session is kept."""
 
     def close(self) -> None:
-        """Keep nothing."""
+        """Do nothing: no session is kept."""
 
 
 class SessionPerUser:
-    """One session for each user, from its first iteration until it fails or the user leaves.
+    """One session for each user, from its first iteration until the session fails or the user leaves.
 
     A login counts in the `total` of the iteration that needs it: the first one, and the one after a failure or a loss.
-    An iteration of nobody logs in for itself.
+    An iteration without a user has its own login.
     """
 
     def __init__(self, connector: Connecting) -> None:
@@ -268,10 +268,10 @@ class SessionPerUser:
         self._kept: dict[int, Connection] = {}
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
-        """Log nothing in."""
+        """Do nothing."""
 
     def acquire(self, clock: StepClock, user: int | None) -> Connection:
-        """Return the user's session, or a new one where there is none, or where the server has closed it meanwhile."""
+        """Return the user's session, or a new one if there is none or the server has closed it."""
         kept = self._kept.pop(user, None) if user is not None else None
         if kept is not None:
             if not kept.is_lost():
@@ -280,7 +280,7 @@ class SessionPerUser:
         return self._connector.connect(clock)
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
-        """Keep a usable session for its user's next iteration, and end any other."""
+        """Keep a usable session for its user's next iteration, and end an unusable one."""
         if usable and user is not None:
             self._kept[user] = connection
         else:
@@ -299,8 +299,8 @@ class SessionPerUser:
 
 
 def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool_part: int) -> Sessions:
-    """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, 1 at least."""
-    # rsync reads and writes at once, each in a greenlet of its own.
+    """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, at least 1."""
+    # rsync reads and writes at the same time, in two greenlets.
     shared = any(isinstance(step, RsyncStep) for step in scenario.steps)
     match scenario.session_reuse:
         case SessionReuse.NONE:

@@ -1,8 +1,8 @@
-"""How long steps take, and how long they may: StepClock and TimeLimit.
+"""How long steps take, and how long they may take: StepClock and TimeLimit.
 
-Nearly all limits end long before they are reached, so what counts is what a limit costs that is not. Those of one
-length are reached in the order in which they began: one timer for each length watches them all, and looks only when the
-oldest of those may be reached that there were when it last looked.
+Nearly all limits end long before they are reached, so the cost that matters is that of a limit that is not reached.
+Limits of the same length are reached in the order in which they began. So one timer for each length watches them all.
+It fires when the limit that was the oldest at its last check may be reached.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _WHOLE = Spans((_TOTAL,), ((0, 1),))
 
 
 class TimeLimitReached(Timeout):
-    """Is raised in what takes longer than `limit`: a timeout of gevent's to all but that limit."""
+    """Is raised in code that takes longer than `limit`. Everything but that limit sees it as a gevent Timeout."""
 
     def __init__(self, limit: "TimeLimit") -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class TimeLimitReached(Timeout):
 
 
 class TimeLimit:
-    """A context that raises StepFailure where what is inside takes longer. Limits nest, each ending its own inside."""
+    """A context that raises StepFailure if its body takes longer. Limits may nest; each ends its own body."""
 
     __slots__ = ("_greenlet", "_row", "_seconds", "_step", "end_s")
 
@@ -45,7 +45,7 @@ class TimeLimit:
 
     @property
     def failure(self) -> StepFailure:
-        """How a step ends that this limit cuts off."""
+        """How a step ends if it reaches this limit."""
         return StepFailure(timeout_outcome(self._step), f"{self._step} took longer than {self._seconds:g} s")
 
     def __enter__(self) -> Self:
@@ -61,7 +61,7 @@ class TimeLimit:
             raise self.failure from None
 
     def go_on(self, seconds: float, step: Timing) -> None:
-        """Bound what follows inside by another limit, which begins now, in place of this one."""
+        """Replace this limit by another one, which begins now, for the rest of the body."""
         self._row.limits.pop(self, None)
         self._seconds, self._step = seconds, step
         self._begin()
@@ -74,12 +74,12 @@ class TimeLimit:
             row.watch(row.seconds)
 
     def cut_off(self) -> None:
-        """End what is inside; returns when that waits again, or is over."""
+        """End the body; return when its greenlet waits again, or has ended."""
         self._greenlet.throw(TimeLimitReached(self))
 
 
 class Deadline(TimeLimit):
-    """A limit of what no greenlet waits for: where that takes longer, the loop calls `reached` with how it ends."""
+    """A limit that no greenlet waits in: when it is reached, the loop calls `reached` with the failure."""
 
     __slots__ = ("_reached",)
 
@@ -89,16 +89,16 @@ class Deadline(TimeLimit):
         self._begin()
 
     def cancel(self) -> None:
-        """Watch it no more."""
+        """Stop watching the limit."""
         self._row.limits.pop(self, None)
 
     def cut_off(self) -> None:
-        """Tell that the limit is reached."""
+        """Report that the limit is reached."""
         self._reached(self.failure)
 
 
 class _Row:
-    """The limits of one length that are in force, in their order."""
+    """The limits of one length that are in force, oldest first."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -106,12 +106,12 @@ class _Row:
         self.is_watched = False
 
     def watch(self, for_s: float) -> None:
-        """Look at the limits in so many seconds."""
+        """Check the limits in `for_s` seconds."""
         self.is_watched = True
         timer = get_hub().loop.timer(for_s)
-        timer.start(self._look, timer, update=True)
+        timer.start(self._check, timer, update=True)
 
-    def _look(self, timer: Any) -> None:
+    def _check(self, timer: Any) -> None:
         timer.close()
         now_s = monotonic()
         while self.limits:
@@ -135,8 +135,9 @@ def _new_row(seconds: float) -> _Row:
 class Due:
     """When an iteration is due and when its window ends, as monotonic nanoseconds.
 
-    Never changed, though not frozen: a frozen one takes several times as long to make, and each iteration has one. In a
-    load with several stages, `stage` is the one in which it is due, counted from 1, and ends at `stage_end_ns`.
+    It is never changed, but not frozen, because a frozen one takes several times as long to make, and each iteration
+    has one. In a load with several stages, `stage` is the one in which the iteration is due, counted from 1. It ends at
+    `stage_end_ns`.
     """
 
     at_ns: int
@@ -147,7 +148,7 @@ class Due:
 
 
 class StepClock:
-    """Times steps, nested ones too (a login and its kex), each ending in exactly one outcome."""
+    """Times steps, including nested ones (a login and its kex). Each ends in exactly one outcome."""
 
     __slots__ = ("_due", "_failed_step", "_recorder", "_succeeded_ns", "_window")
 
@@ -160,7 +161,7 @@ class StepClock:
 
     @property
     def failed_step(self) -> str:
-        """The innermost step that failed, empty where none has."""
+        """The innermost step that failed, empty if none has."""
         return self._failed_step
 
     def begin(self) -> None:
@@ -181,23 +182,23 @@ class StepClock:
         return result
 
     def operation(self, spans: Spans, instants_ns: tuple[int, ...]) -> None:
-        """Count the timings of an operation that ended well, the last of whose instants is its end."""
+        """Count the timings of an operation that succeeded. The last of its instants is its end."""
         self._recorder.operation(spans, self._window, instants_ns)
         end_ns = self._succeeded_ns = instants_ns[-1]
-        if end_ns > self._due.window_end_ns or end_ns > self._recorder.closed_ns:  # _is_inside, without a call
+        if end_ns > self._due.window_end_ns or end_ns > self._recorder.closed_ns:  # _is_inside, inlined
             for name, (_, end) in zip(spans.names, spans.between, strict=True):
                 if not self._is_inside(instants_ns[end]):
                     self._recorder.succeeded_late(name, self._window)
 
     def succeeded(self, name: str, begin_ns: int, end_ns: int) -> None:
-        """Count a step that ended well, by its begin and end."""
+        """Count a step that succeeded, from `begin_ns` to `end_ns`."""
         self._succeeded_ns = end_ns
         self._recorder.sample(name, self._window, _OK, (end_ns - begin_ns) // _NS_PER_US)
         if not self._is_inside(end_ns):
             self._recorder.succeeded_late(name, self._window)
 
-    def told(self, name: str, took_ns: int) -> None:
-        """Count how long something took that ended with the step that has just succeeded, as another machine says."""
+    def reported(self, name: str, took_ns: int) -> None:
+        """Count a duration that another machine reported, of something that ended with the step just counted."""
         self._recorder.sample(name, self._window, _OK, took_ns // _NS_PER_US)
         if not self._is_inside(self._succeeded_ns):
             self._recorder.succeeded_late(name, self._window)
@@ -211,25 +212,25 @@ class StepClock:
         self._failed_step = self._failed_step or name
 
     def transferred(self, name: str, count: int) -> None:
-        """Count bytes that the step `name`, which has just succeeded, has moved, at the instant at which it ended."""
+        """Count the bytes that the step `name`, which was just counted as succeeded, transferred by its end."""
         self._recorder.transferred(name, self._window, count)
         if not self._is_inside(self._succeeded_ns):
             self._recorder.transferred_late(name, self._window, count)
 
     def sibling(self) -> "StepClock":
-        """Return a clock for what is done beside the iteration, but counts in the same window."""
+        """Return a clock for work beside the iteration that counts in the same window."""
         return StepClock(self._recorder, self._due)
 
     def mark_failed(self, name: str) -> None:
-        """Remember the step `name` as the one that failed, where it is not one of those timed here."""
+        """Remember the step `name` as the one that failed, unless another one is remembered already."""
         self._failed_step = self._failed_step or name
 
     def failed(self, outcome: Outcome, message: str) -> None:
-        """Count a failure in the step that failed."""
+        """Count a failure, in the step that is remembered as failed."""
         self._recorder.failure(self._failed_step, self._window, outcome, message)
 
     def total(self, outcome: Outcome, message: str) -> None:
-        """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
+        """Count the whole iteration, from when it was due until now, and the step that failed, if one did."""
         due, recorder, now_ns = self._due, self._recorder, monotonic_ns()
         inside = self._is_inside(now_ns)
         if outcome is _OK:
@@ -249,10 +250,10 @@ class StepClock:
 
 
 def classify_error(error: BaseException) -> StepFailure:
-    """Return the outcome of what ended in `error`, and what to say about it.
+    """Return the outcome of a step that raised `error`, and a message.
 
-    It is never `error` itself: who keeps an error in a variable makes a cycle of it, its traceback and its frames. Then
-    the collector of garbage frees a session and its channels in any order, on which libssh2 crashes.
+    The result is never `error` itself: an error in a variable forms a reference cycle with its traceback and frames.
+    Then the garbage collector frees a session and its channels in any order, and libssh2 crashes.
     """
     match error:
         case StepFailure():
@@ -262,5 +263,5 @@ def classify_error(error: BaseException) -> StepFailure:
         case GreenletExit():
             return StepFailure(Outcome.UNFINISHED, "still running at the end of the drain")
         case OSError():
-            return StepFailure(Outcome.GENERATOR_FAULT, f"no socket to be had: {error.strerror}")
-    return StepFailure(Outcome.GENERATOR_FAULT, "the worker met an error of its own: its log has the traceback")
+            return StepFailure(Outcome.GENERATOR_FAULT, f"a system call of the worker failed: {error.strerror}")
+    return StepFailure(Outcome.GENERATOR_FAULT, "internal error of the worker: its log has the traceback")

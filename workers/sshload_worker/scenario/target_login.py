@@ -1,12 +1,12 @@
-"""From a RunConfig to a Login: names resolved, files read, the client checked, once and before the start.
+"""From a RunConfig to a Login: resolves names, reads files and checks the client, once, before the start.
 
-A name with several addresses stands for all of them: connections take them in turn, each worker beginning with another
-one, so that a load test of a round-robin name loads every server behind it alike. Addresses of another family than the
-first one's are left out, because they are other ways to the same servers. What one of the addresses then refuses is
-counted as any refusal is. A jump host is resolved by the one before it, as is the target behind it.
+If a name has several addresses, connections use them in turn. Each worker begins with a different one, so that a load
+test of a round-robin name loads every server behind it equally. Addresses of a family other than the first one's are
+left out, because they are other ways to the same servers. A refusal by one of the addresses is counted like any
+refusal. A jump host is resolved by the one before it, and so is the target behind it.
 
-Where the run has an allow-list, all hosts and the addresses are held against it here, and every connection is to one of
-these addresses: no name is resolved a second time, so none can lead elsewhere later.
+If the run has an allow-list, all hosts and the addresses are checked against it here, and every connection is to one of
+these addresses. No name is resolved a second time, so none can lead elsewhere later.
 """
 
 import socket
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from sshload_worker.clients.gateway.access import GatewayAccess
 
 _RESOLVE_PAUSE_S = 0.2
-_TELL_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
-"""The libraries that can ask for a host certificate; libssh2 fails the key exchange when it is shown one."""
+_CHECK_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
+"""The libraries that can check a host certificate. libssh2 fails the key exchange if the server sends one."""
 
 
 def first_hop(config: RunConfig) -> Endpoint | GatewayEndpoint:
-    """Return the server that the workers connect to: the first jump host, or the target where there is none."""
+    """Return the server that the workers connect to: the first jump host, or the target if there is none."""
     return config.via[0] if config.via else config.target
 
 
 def prepare_target(config: RunConfig, addresses: tuple[Address, ...]) -> "Login | GatewayAccess":
-    """Return the Login of the configured target, whose first hop is at `addresses`; of a gateway how to call it.
+    """Return the Login of the configured target, or how to call it if it is a gateway. Its first hop is at `addresses`.
 
-    Raises GeneratorFaultError where it cannot be made.
+    Raises GeneratorFaultError if this cannot be prepared.
     """
     if isinstance(config.target, GatewayEndpoint):
         from sshload_worker.scenario.gateway_sessions import prepare_gateway  # noqa: PLC0415 - few targets are gateways
@@ -55,7 +55,7 @@ def prepare_target(config: RunConfig, addresses: tuple[Address, ...]) -> "Login 
 def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     """Return the Login of the configured target, whose first hop is at `addresses`.
 
-    Raises GeneratorFaultError where it cannot be made, or the target is a gateway.
+    Raises GeneratorFaultError if it cannot be prepared, or the target is a gateway.
     """
     if isinstance(config.target, GatewayEndpoint):
         raise GeneratorFaultError("the target is a gateway: workers do not log in to it")
@@ -65,7 +65,7 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
 def prepare_login_at(
     target: Endpoint, via: tuple[Endpoint, ...], client: Client, addresses: tuple[Address, ...]
 ) -> Login:
-    """Return the Login of a target behind the jump hosts `via`; raises GeneratorFaultError where it cannot be made."""
+    """Return the Login of a target behind the jump hosts `via`; raises GeneratorFaultError if it cannot be prepared."""
     try:
         prepare_library(client.library)
         check_client(client)
@@ -82,7 +82,7 @@ def prepare_login_at(
 def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], first: int = 0) -> tuple[Address, ...]:
     """Return the addresses of the server that the workers connect to, as `resolve` does, if all of them are allowed.
 
-    Raises TargetNotAllowedError where one is not, or another host on the way to the target.
+    Raises TargetNotAllowedError if one of them, or another host on the way to the target, is not allowed.
     """
     server, allow_list = first_hop(config), config.allow_list
     if allow_list is None:
@@ -101,17 +101,17 @@ def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], firs
 def resolve(
     server: Endpoint | GatewayEndpoint, on_problem: Callable[[str], None], first: int = 0, name: str = ""
 ) -> tuple[Address, ...]:
-    """Return a server's addresses, as soon as its name has one; tell each problem meanwhile.
+    """Return a server's addresses, as soon as its name has one. Report each problem until then.
 
-    They are in the resolver's order, but for that they begin with the one of number `first`. `name` is what to look up
-    in place of the host.
+    They are in the resolver's order, rotated so that they begin with the one at index `first`. If `name` is given, it
+    is looked up in place of the host.
     """
     while True:
         try:
             found = socket.getaddrinfo(
                 name or server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
             )
-        except (OSError, UnicodeError) as error:  # the latter for what can be no name at all
+        except (OSError, UnicodeError) as error:  # UnicodeError if it cannot be a name
             on_problem(f"{server.host}: {getattr(error, 'strerror', None) or error}")
             gevent.sleep(_RESOLVE_PAUSE_S)
         else:
@@ -156,7 +156,7 @@ def _host_keys(server: Endpoint, library: Library, role: str) -> HostKeys:
             f"{role}: known_hosts has no line for {server.host} at port {server.port}. Add the one that `ssh-keyscan -p"
             f" {server.port} {server.host}` prints, once you have compared it with the server's"
         )
-    if not keys.accepted and library not in _TELL_HOST_CERTIFICATES:
+    if not keys.accepted and library not in _CHECK_HOST_CERTIFICATES:
         raise GeneratorFaultError(
             f"{role}: known_hosts has only a @cert-authority line for {server.host}, and {library} cannot check host"
             " certificates: add the host key's own line, or take another client.library"

@@ -1,4 +1,4 @@
-"""The sessions of a run by what its target is: logins at an SSH server, or connections to a gateway."""
+"""The sessions of a run, depending on its target: logins to an SSH server, or connections to a gateway."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def target_connector(login: "Login | GatewayAccess", recorder: Recorder) -> Connecting:
-    """Return what makes connections to the target."""
+    """Return the maker of connections to the target."""
     if isinstance(login, Login):
         return Connector(login, recorder)
     from sshload_worker.scenario.gateway_sessions import GatewayConnector  # noqa: PLC0415 - few targets are gateways
@@ -22,7 +22,7 @@ def target_connector(login: "Login | GatewayAccess", recorder: Recorder) -> Conn
 
 
 def target_sessions(scenario: Scenario, login: "Login | GatewayAccess", recorder: Recorder, pool_part: int) -> Sessions:
-    """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, 1 at least."""
+    """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, at least 1."""
     if isinstance(login, Login):
         return make_sessions(scenario, login, recorder, pool_part)
     from sshload_worker.scenario.gateway_sessions import make_gateway_sessions  # noqa: PLC0415 - likewise

@@ -267,7 +267,7 @@ INVALID = {
     "server-silent-at-the-end": (summary(target_after=None), Reason.COUNTS_DISAGREE),
     "server-silent-at-the-start": (summary(target_before=None), Reason.COUNTS_DISAGREE),
     "the-workers-own-fault": (
-        summary(599, 1, errors=errors(1, Outcome.GENERATOR_FAULT, "no socket to be had")),
+        summary(599, 1, errors=errors(1, Outcome.GENERATOR_FAULT, "a system call of the worker failed")),
         Reason.GENERATOR_FAULT,
     ),
 }

@@ -42,7 +42,7 @@ def run_command(step: ExecStep, run: StepRun) -> None:
         raise
     run.count_success(parts, begin_ns, (begin_ns, opened_ns), course)
     for part, took_ns in course.told_ns.items():
-        run.clock.told(measured_step(step.name, part), took_ns)
+        run.clock.reported(measured_step(step.name, part), took_ns)
     run.clock.transferred(parts.whole, stdout.count)
 
 
