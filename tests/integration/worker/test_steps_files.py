@@ -130,9 +130,9 @@ def test_what_is_written_is_the_same_by_both_and_in_every_run(server: SshServer,
 @pytest.mark.parametrize(
     ("writing", "verify", "message"),
     [
-        (SftpWriteStep, Verify.SIZE, f"0 bytes on the server of {SIZE} that were written"),
-        (ScpWriteStep, Verify.SIZE, f"0 bytes on the server of {SIZE} that were written"),
-        (SftpWriteStep, Verify.CONTENT, f"0 bytes came back of {SIZE} that were written"),
+        (SftpWriteStep, Verify.SIZE, f"0 bytes are on the server, {SIZE} were written"),
+        (ScpWriteStep, Verify.SIZE, f"0 bytes are on the server, {SIZE} were written"),
+        (SftpWriteStep, Verify.CONTENT, f"0 bytes were read back, {SIZE} were written"),
     ],
 )
 def test_what_the_server_loses_is_a_mismatch(server: SshServer, writing: Writing, verify: Verify, message: str) -> None:

@@ -93,10 +93,10 @@ def test_a_repository_that_lost_an_object_is_told_by_exit_code(sshd: SshServer, 
 
 
 ANSWERS = {
-    "a greeting": ("echo Welcome to this server", Outcome.OUTPUT_MISMATCH, "what came is not git's protocol: 'Welc'"),
+    "a greeting": ("echo Welcome to this server", Outcome.OUTPUT_MISMATCH, "the output is not git's protocol: 'Welc'"),
     "an error": ("printf '0016ERR access denied\\n'", Outcome.OUTPUT_MISMATCH, "git: access denied"),
-    "nothing": ("true", Outcome.OUTPUT_MISMATCH, "git's answer ended too early"),
-    "half a line": ("printf 0100abc", Outcome.OUTPUT_MISMATCH, "git's answer ended too early"),
+    "nothing": ("true", Outcome.OUTPUT_MISMATCH, "git's output ended too early"),
+    "half a line": ("printf 0100abc", Outcome.OUTPUT_MISMATCH, "git's output ended too early"),
     "no git": ("no-such-git", Outcome.EXIT_CODE, "exit code 127: "),
     "a killed git": ("kill -9 $$", Outcome.KILLED_BY_SIGNAL, "killed by signal KILL"),
 }

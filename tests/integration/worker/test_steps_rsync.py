@@ -130,12 +130,12 @@ def test_a_directory_above_that_is_not_there_is_told(sshd: SshServer, tmp_path: 
 
 
 ANSWERS = {
-    "a greeting": ("echo Welcome to this server", Outcome.OUTPUT_MISMATCH, "what came is not rsync's: "),
-    "nothing": ("true", Outcome.OUTPUT_MISMATCH, "what came is not rsync's: "),
+    "a greeting": ("echo Welcome to this server", Outcome.OUTPUT_MISMATCH, "the server's output is not rsync's"),
+    "nothing": ("true", Outcome.OUTPUT_MISMATCH, "the server's output is not rsync's"),
     "no rsync": ("no-such-rsync", Outcome.EXIT_CODE, "exit code 127: "),
     "a killed rsync": ("kill -9 $$", Outcome.KILLED_BY_SIGNAL, "killed by signal KILL"),
-    "what it is sent": ("cat", Outcome.OUTPUT_MISMATCH, "what came is not rsync's: "),
-    "random bytes": ("head -c 100000 /dev/urandom", Outcome.OUTPUT_MISMATCH, "what came is not rsync's: "),
+    "what it is sent": ("cat", Outcome.OUTPUT_MISMATCH, "the server's output is not rsync's"),
+    "random bytes": ("head -c 100000 /dev/urandom", Outcome.OUTPUT_MISMATCH, "the server's output is not rsync's"),
 }
 
 

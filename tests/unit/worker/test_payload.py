@@ -47,7 +47,7 @@ def test_a_payload_that_comes_back_is_known_again_in_whatever_pieces(size_bytes:
 def test_a_single_byte_that_differs_is_named(at: int, piece_bytes: int) -> None:
     changed = bytearray(payload(2 * BLOCK_BYTES + 100))
     changed[at] ^= 1
-    assert mismatch(len(changed), bytes(changed), piece_bytes) == f"byte {at} came back different from what was written"
+    assert mismatch(len(changed), bytes(changed), piece_bytes) == f"byte {at} differs from what was written"
 
 
 def test_the_first_of_many_differing_bytes_is_named() -> None:
@@ -57,4 +57,4 @@ def test_the_first_of_many_differing_bytes_is_named() -> None:
 @pytest.mark.parametrize(("written", "came_back"), [(10, 9), (10, 11), (BLOCK_BYTES, 0)])
 def test_more_or_fewer_bytes_are_told_by_both_numbers(written: int, came_back: int) -> None:
     said = mismatch(written, payload(came_back), 4_096)
-    assert said == f"{came_back} bytes came back of {written} that were written"
+    assert said == f"{came_back} bytes were read back, {written} were written"

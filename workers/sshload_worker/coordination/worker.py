@@ -1,4 +1,4 @@
-"""The worker: joins its master, generates its share of each trial's load when it is ordered to, and reports."""
+"""The worker: joins its master, generates its share of each trial's load when ordered to, and reports."""
 
 import gc
 import logging
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from sshload_worker.login.login import Address
 
 Refusal = GeneratorFaultError | TargetNotAllowedError | LoginFailure
-"""Why a worker can take no part in the load."""
+"""Why a worker cannot take part in the load."""
 
 _WATCH_INTERVAL_S = 0.5
 _PROBLEM_INTERVAL_S = 1.0
@@ -52,13 +52,13 @@ _LINGER_MS = 500
 _NS_PER_S = 1_000_000_000
 _LOGIN_SPACE_S = 0.1
 _ALL_LOGINS_BEGIN_WITHIN_S = 2.0
-"""Workers log in one after the other, as far as that takes no longer: sshd takes few at once (MaxStartups)."""
+"""Workers log in one after the other, all within this time, because sshd accepts few at once (MaxStartups)."""
 
 log = logging.getLogger(__name__)
 
 
 class Worker:
-    """One worker process of one run. `index` is its own among all, `ports` the board of its pod's processes."""
+    """One worker process of one run. `index` is its number among all, `ports` the board of its pod's processes."""
 
     def __init__(self, config: RunConfig, index: int, ports: PortBoard) -> None:
         self._config = config
@@ -79,7 +79,7 @@ class Worker:
         self._runner: Any = None
 
     def run(self, master_host: str, master_port: int) -> int:
-        """Join the master and do as it says; return the process's exit code, 0 after an end that it ordered."""
+        """Join the master and follow its orders; return the process's exit code, 0 after an ordered end."""
         joining = gevent.spawn(self._join, master_host, master_port)
         self._wait_for(joining, self._config.workers_timeout_s)
         if not joining.ready() and not self._leave_reason:
@@ -97,17 +97,17 @@ class Worker:
         return 1 if self._leave_reason else 0
 
     def leave(self, reason: str) -> None:
-        """Stop what runs, tell the master why this worker goes, and end `run` with an exit code other than 0."""
+        """Stop the load, tell the master why this worker leaves, and end `run` with an exit code other than 0."""
         self._leave_reason = reason
         if self._runner is not None:
-            # Before the final report, which would else pass for that of a worker that has done all its work.
+            # Sent before the final report, which would otherwise look like that of a worker that has done all its work.
             self._send(messages.LEAVE, worker=self._index, message=reason)
         self._ordered_to_end.set()
         self._stop()
 
     def _join(self, master_host: str, master_port: int) -> None:
         dial_until_accepted(master_host, master_port, lambda problem: log.debug("no master yet: %s", problem))
-        runners.WORKER_LOG_REPORT_INTERVAL = -1  # our logs are the pod's
+        runners.WORKER_LOG_REPORT_INTERVAL = -1  # do not send the logs to the master: they are the pod's logs
         self._environment.events.heartbeat_received.add_listener(self._on_heartbeat)
         self._runner = self._environment.create_worker_runner(master_host, master_port)
         self._runner.register_message(messages.LOG_IN, self._on_log_in)
@@ -120,7 +120,7 @@ class Worker:
         gevent.spawn(self._watch_master)
 
     def _run_trials(self) -> None:
-        """Make ready for one trial after the other and generate it, until the end is ordered."""
+        """Prepare and generate one trial after the other, until the end is ordered."""
         self._send(messages.HELLO, run_id=self._config.run_id, worker=self._index)
         preparation = gevent.spawn(self._prepare)
         if not self._wait_unless_ended(preparation):
@@ -139,7 +139,7 @@ class Worker:
                 return
 
     def _report_refusal(self, why: Refusal) -> None:
-        """Tell the master why this worker can take no part. A login that failed is no fault of its own."""
+        """Tell the master why this worker cannot take part. A failed login is not a fault of the worker."""
         if isinstance(why, LoginFailure) and why.outcome is not Outcome.GENERATOR_FAULT:
             self._send(messages.LOGIN_FAILED, **to_plain(why))
             self._ordered_to_end.wait()
@@ -149,18 +149,18 @@ class Worker:
         self._send(kind, worker=self._index, message=self._leave_reason)
 
     def _wait_unless_ended(self, awaited: "gevent.Greenlet[..., Any] | Event") -> bool:
-        """Wait for it; return False where this worker's end was ordered before."""
+        """Wait for `awaited`; return False if this worker's end was ordered."""
         self._wait_for(awaited)
         return not self._ordered_to_end.is_set()
 
     def _wait_for(self, awaited: Any, timeout_s: float | None = None) -> None:
-        """Wait for it, or for the order to end."""
+        """Wait for `awaited`, or for the order to end."""
         gevent.wait([awaited, self._ordered_to_end], timeout=timeout_s, count=1)
 
     def _prepare(self) -> WorkerContext | Refusal:
-        """Resolve the first hop, and read what logging in takes.
+        """Resolve the first hop, and read what logins need.
 
-        Why that fails is returned, because gevent would print the traceback of what is raised.
+        A failure is returned, because gevent would print the traceback of an exception.
         """
         try:
             trace = read_checked_trace(self._config)
@@ -178,12 +178,12 @@ class Worker:
             return self._not_reached(str(problem), None)
         except (GeneratorFaultError, TargetNotAllowedError) as fault:
             return fault
-        except Exception as error:  # whatever it is, the master is to know at once
-            log.exception("the worker met an error of its own")
-            return GeneratorFaultError(f"the worker met an error of its own: {type(error).__name__}: {error}")
+        except Exception as error:  # the master must know of any error at once
+            log.exception("internal error of the worker")
+            return GeneratorFaultError(f"internal error of the worker: {type(error).__name__}: {error}")
 
     def _resolve(self) -> "tuple[Address, ...]":
-        """Wait for a managed target's name as long as the master does, for any other as long as for a connection."""
+        """Resolve a managed target's name without a limit, as the master limits it, any other for `patience_s`."""
         if first_hop(self._config) is self._config.target and self._config.is_managed:
             return resolve_first_hop(self._config, self._report_problem, self._index)
         patient_s = patience_s(self._config.client.timeouts)
@@ -199,13 +199,13 @@ class Worker:
         path = self._config.scenario.locustfile_path
         if not path:
             return None
-        from sshload_worker.locustfile.locust_users import LocustUsers, load_users  # noqa: PLC0415 - takes all of Locust
+        from sshload_worker.locustfile.locust_users import LocustUsers, load_users  # noqa: PLC0415 - imports all Locust
 
         seed = f"{self._config.run_id}/{self._index}"
         return LocustUsers(path, load_users(path), self._environment, seed)
 
     def _prepare_trial(self, login: "Login | GatewayAccess", opened: int) -> bool:
-        """Get ready for a trial like the last one, which took so many connections; return False where none follows."""
+        """Prepare for a trial like the last one, which took `opened` connections; return False if none follows."""
         room = gevent.spawn(self._await_ports_and_target, login, opened)
         if not self._wait_unless_ended(room):
             room.kill()
@@ -215,7 +215,7 @@ class Worker:
             self._report_refusal(failure)
             return False
         gc.collect()
-        gc.freeze()  # what is left need never be walked again: that would stop the loop for tens of ms
+        gc.freeze()  # what is left need not be walked again, which would stop the loop for tens of ms
         self._ordered_to_start.clear()
         self._send(messages.READY, worker=self._index)
         return True
@@ -223,18 +223,19 @@ class Worker:
     def _await_ports_and_target(self, login: "Login | GatewayAccess", opened: int) -> LoginFailure | None:
         """Wait for ports for as many connections as before, as long as closed ones keep them, and for the target.
 
-        At first somebody has to find an external target to take connections (the master asks a managed one), unless all
-        log in before the load. After a trial, each worker has to find it greeting: it may be full of what the trial has
-        left, or punish who left it. A gateway of the run's own is asked until it serves.
+        Before the first trial, one worker checks that an external target accepts connections, unless all workers log in
+        before the load. (The master checks a managed target.) After a trial, each worker waits for the target's SSH
+        version: the target may still have too many connections of the trial, or penalise their sources. A managed
+        gateway is checked until it serves the credential.
         """
         deadline_s = monotonic() + TIME_WAIT_S
         while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod):
             gevent.sleep(_PORTS_POLL_S)
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
         if not isinstance(login, Login) and self._config.is_managed:
-            from sshload_worker.scenario.gateway_sessions import look_until_served  # noqa: PLC0415 - as below
+            from sshload_worker.scenario.gateway_sessions import check_until_served  # noqa: PLC0415 - as below
 
-            look_until_served(login, self._report_problem)
+            check_until_served(login, self._report_problem)
         elif opened and not isinstance(login, Login):
             dial_until_accepted(host, port, self._report_problem)
         elif opened:
@@ -248,7 +249,7 @@ class Worker:
         return None
 
     def _log_in_first(self, login: "Login | GatewayAccess") -> bool:
-        """Log in once, when the master says so, if the run does; return False where no trial follows."""
+        """Log in once when the master orders it, if the run is configured so; return False if no trial follows."""
         if not self._config.log_in_first:
             return True
         logging_in = gevent.spawn(self._log_in_when_ordered, login)
@@ -267,12 +268,12 @@ class Worker:
         gevent.sleep(self._index * min(_LOGIN_SPACE_S, _ALL_LOGINS_BEGIN_WITHIN_S / self._config.workers))
         if isinstance(login, Login):
             return log_in_once(self._index, login, self._addresses, self._report_problem)
-        from sshload_worker.scenario.gateway_sessions import look_once  # noqa: PLC0415 - few targets are gateways
+        from sshload_worker.scenario.gateway_sessions import check_once  # noqa: PLC0415 - few targets are gateways
 
-        return look_once(self._index, login, self._report_problem)
+        return check_once(self._index, login, self._report_problem)
 
     def _generate(self, equipment: WorkerContext) -> int:
-        """Generate the share of the trial that was ordered, and return how many connections it took."""
+        """Generate this worker's share of the ordered trial; return how many connections it took."""
         order = self._order
         trial = TrialOrder(number=order["trial"], amount=order["amount"])
         share = Share(index=self._index, of=order["of"])
@@ -285,7 +286,7 @@ class Worker:
         self._send(messages.REPORT, report=to_json(report))
 
     def _report_problem(self, problem: str) -> None:
-        """Tell the master why the target cannot be reached yet, once a second at most."""
+        """Tell the master why the target cannot be reached yet, at most once a second."""
         if monotonic() - self._problem_s >= _PROBLEM_INTERVAL_S:
             self._problem_s = monotonic()
             self._send(messages.TARGET_PROBLEM, worker=self._index, message=problem)
@@ -325,7 +326,7 @@ class Worker:
         self._heartbeat_s = monotonic()
 
     def _watch_master(self) -> None:
-        """Leave when the master is silent for too long; a time in which this process itself stood still counts not."""
+        """Leave when the master is silent for too long. Time in which this process did not run does not count."""
         while True:
             before_s = monotonic()
             gevent.sleep(_WATCH_INTERVAL_S)

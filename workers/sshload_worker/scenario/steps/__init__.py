@@ -1,1 +1,1 @@
-"""The kinds of steps a scenario is made of: each is timed in its parts, and ends in one outcome."""
+"""The kinds of steps of a scenario. Each is timed, with its parts, and ends in one outcome."""

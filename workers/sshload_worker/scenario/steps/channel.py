@@ -1,4 +1,4 @@
-"""The steps that talk on a channel: an interactive shell, and a forward (direct-tcpip, as `ssh -L`)."""
+"""The steps that exchange text on a channel: an interactive shell, and a forward (direct-tcpip, as `ssh -L`)."""
 
 from functools import lru_cache, partial
 
@@ -13,11 +13,11 @@ from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 from sshload_worker.scenario.steps.transfer import await_text
 
 _REMEMBERED_DESTINATIONS = 1_024
-"""Of how many destinations the answer is kept: an iteration must not wait for a long allow-list."""
+"""For how many destinations the result is cached, so that iterations do not wait for a long allow-list."""
 
 
 def run_shell(step: ShellStep, run: StepRun) -> None:
-    """Work in the shell; raises StepFailure where it does not start, or ends before what is waited for comes."""
+    """Run the shell; raises StepFailure if it does not start, or ends before the expected text arrives."""
     run.clock.timed(measured_step(step.name, Timing.SHELL), partial(_run_shell, step, run))
 
 
@@ -47,7 +47,7 @@ def _echo(channel: Channel, text: bytes, expect: str) -> None:
 
 
 def forward_rule(config: RunConfig) -> ForwardRule:
-    """Return the rule of a run, which allows everything where the run has no allow-list."""
+    """Return the rule of a run, which allows everything if the run has no allow-list."""
     if config.allow_list is None:
         return unrestricted
     return lru_cache(_REMEMBERED_DESTINATIONS)(partial(forward_refusal, config.allow_list, managed=config.is_managed))
@@ -59,7 +59,7 @@ def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule
 
 
 def run_forward(step: ForwardStep, run: StepRun) -> None:
-    """Connect through the server; raises StepFailure where it refuses, or the answer ends before `expect` comes."""
+    """Connect through the server; raises StepFailure if it refuses, or the answer ends before `expect` arrives."""
     run.clock.timed(measured_step(step.name, Timing.FORWARD), partial(_run_forward, step, run))
 
 

@@ -1,4 +1,4 @@
-"""The step that runs a command, whose parts are counted in one go once it has ended."""
+"""The step that runs a command. Its parts are counted together, when it has ended."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch
 
 _STDOUT_LIMIT_BYTES = 1_048_576
-"""How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
+"""How much of a command's output is searched for `expect_stdout`. The rest is read and dropped."""
 
 
 @cache
@@ -24,7 +24,7 @@ def _parts(name: str) -> Parts:
 
 
 def run_command(step: ExecStep, run: StepRun) -> None:
-    """Run the command; raises StepFailure where it does not end as expected."""
+    """Run the command; raises StepFailure if it does not end as expected."""
     stdout, course = Stdout(keep=bool(step.expect_stdout)), Course()
     parts, opened_ns = _parts(step.name), 0
     begin_ns = monotonic_ns()
@@ -47,7 +47,7 @@ def run_command(step: ExecStep, run: StepRun) -> None:
 
 
 class Stdout:
-    """A command's output: how many bytes it has, and the first of it, if that is to be kept at all."""
+    """A command's output: its length in bytes and, if `keep` is set, its beginning."""
 
     __slots__ = ("_keep", "_kept", "count")
 
@@ -63,16 +63,16 @@ class Stdout:
             self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]
 
     def text(self) -> str:
-        """Return the output that was kept."""
+        """Return the kept output."""
         return self._kept.decode("utf-8", "replace")
 
     def matches(self, expression: str) -> bool:
-        """Return whether a regular expression is found in the output that was kept."""
+        """Return whether a regular expression is found in the kept output."""
         return re.search(expression, self.text()) is not None
 
 
 def check_end(end: CommandEnd, expect_exit_code: int) -> None:
-    """Raise StepFailure where a command did not end with the expected exit code."""
+    """Raise StepFailure if a command did not end with the expected exit code."""
     if not end.signal and end.exit_code == expect_exit_code:
         return
     stderr = end.stderr.decode("utf-8", "replace").strip()

@@ -1,4 +1,4 @@
-"""The code that runs each kind of step."""
+"""Calls the function that runs each kind of step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,14 +45,14 @@ from sshload_worker.scenario.steps.step_run import StepRun
 
 
 def _run_sleep(step: SleepStep, run: StepRun) -> None:
-    """Sleep; raises StepFailure where the server has closed the connection meanwhile."""
+    """Sleep; raises StepFailure if the server closes the connection during the sleep."""
     sleep(step.duration_s)
     if run.connection.is_lost():
         raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection during a sleep")
 
 
 def _run_rsync(step: RsyncStep, run: StepRun) -> None:
-    from sshload_worker.scenario.steps.rsync import run_rsync  # noqa: PLC0415 - takes the client of OpenSSH too
+    from sshload_worker.scenario.steps.rsync import run_rsync  # noqa: PLC0415 - imports the OpenSSH client too
 
     run_rsync(step, run)
 
@@ -78,7 +78,7 @@ _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
 
 
 def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
-    """Make what the steps need of this worker, before anything is measured."""
+    """Prepare what the steps need on this worker, before anything is measured."""
     for step in steps:
         if isinstance(step, RsyncStep):
             from sshload_worker.scenario.steps.rsync import prepare_rsync  # noqa: PLC0415 - likewise
@@ -87,5 +87,5 @@ def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
 
 
 def run_step(step: ScenarioStep, run: StepRun) -> None:
-    """Run one step of the scenario; raises StepFailure where it does not end as expected."""
+    """Run one step of the scenario; raises StepFailure if it does not end as expected."""
     _RUNNERS[type(step)](step, run)

@@ -1,4 +1,4 @@
-"""The steps that work on files: read and write by SFTP and scp, and requests about names over SFTP."""
+"""The steps that work on files: reading and writing by SFTP and scp, and other SFTP requests."""
 
 from collections.abc import Callable
 from functools import partial
@@ -28,16 +28,16 @@ from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import Expectation, raise_mismatch, verify_file, write_file
 
 _Read: TypeAlias = Callable[[Callable[[bytes], object], Course], None]
-"""What hands each piece of a file to a function, and tells the course."""
+"""Reads a file: passes each piece to a function, and records the course."""
 
 
 def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
-    """Read the file; raises StepFailure where that fails or it is not as expected."""
+    """Read the file; raises StepFailure if this fails or the file is not as expected."""
     _read(step, run, Timing.SFTP_READ, lambda: partial(run.sftp(step.name).read_file, run.fill_in(step.path)))
 
 
 def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
-    """Write the file; raises StepFailure where that fails or it is not on the server as it should be."""
+    """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
     measured = measured_step(step.name, Timing.SFTP_WRITE)
     run.clock.timed(measured, partial(_sftp_write, step, run))
     run.clock.transferred(measured, step.size_bytes)
@@ -53,13 +53,13 @@ def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
 
 
 def run_scp_read(step: ScpReadStep, run: StepRun) -> None:
-    """Read the file; raises StepFailure where that fails or it is not as expected."""
+    """Read the file; raises StepFailure if this fails or the file is not as expected."""
     begin = partial(run.connection.scp_read, run.fill_in(step.path))
     _read(step, run, Timing.SCP_READ, lambda: partial(read_by_parts, begin))
 
 
 def _read(step: SftpReadStep | ScpReadStep, run: StepRun, whole: Timing, prepare: Callable[[], _Read]) -> None:
-    """Read the file by what `prepare` returns; only what `prepare` does is no part of the reading."""
+    """Read the file with the function that `prepare` returns. The time of `prepare` counts only in the whole step."""
     parts, course = Parts.of(step.name, whole, Timing.OPEN, Timing.READ, Timing.CLOSE), Course()
     expectation, opening_ns = Expectation(step.expect_bytes, step.expect_sha256), 0
     begin_ns = monotonic_ns()
@@ -77,7 +77,7 @@ def _read(step: SftpReadStep | ScpReadStep, run: StepRun, whole: Timing, prepare
 
 
 def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:
-    """Write the file; raises StepFailure where that fails or it is not on the server as it should be."""
+    """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
     measured = measured_step(step.name, Timing.SCP_WRITE)
     run.clock.timed(measured, partial(_scp_write, step, run))
     run.clock.transferred(measured, step.size_bytes)
@@ -98,7 +98,7 @@ def _size_by_sftp(run: StepRun, name: str, path: str) -> int:
 
 
 def run_sftp_list(step: SftpListStep, run: StepRun) -> None:
-    """Read the directory; raises StepFailure where that fails or there are not as many entries as expected."""
+    """List the directory; raises StepFailure if this fails or the number of entries is not as expected."""
     _timed(run, step.name, Timing.SFTP_LIST, partial(_list, step, run.fill_in(step.path)))
 
 
@@ -109,31 +109,31 @@ def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
 
 
 def run_sftp_stat(step: SftpStatStep, run: StepRun) -> None:
-    """Ask for the attributes; raises StepFailure where there are none."""
+    """Request the attributes; raises StepFailure if this fails."""
     path = run.fill_in(step.path)
     _timed(run, step.name, Timing.SFTP_STAT, lambda sftp: sftp.stat(path))
 
 
 def run_sftp_mkdir(step: SftpMkdirStep, run: StepRun) -> None:
-    """Make the directory; raises StepFailure where the server does not."""
+    """Make the directory; raises StepFailure if the server does not."""
     path = run.fill_in(step.path)
     _timed(run, step.name, Timing.SFTP_MKDIR, lambda sftp: sftp.mkdir(path))
 
 
 def run_sftp_rmdir(step: SftpRmdirStep, run: StepRun) -> None:
-    """Remove the directory; raises StepFailure where the server does not."""
+    """Remove the directory; raises StepFailure if the server does not."""
     path = run.fill_in(step.path)
     _timed(run, step.name, Timing.SFTP_RMDIR, lambda sftp: sftp.rmdir(path))
 
 
 def run_sftp_rename(step: SftpRenameStep, run: StepRun) -> None:
-    """Rename the file; raises StepFailure where the server does not."""
+    """Rename the file; raises StepFailure if the server does not."""
     path, to = run.fill_in(step.path), run.fill_in(step.to)
     _timed(run, step.name, Timing.SFTP_RENAME, lambda sftp: sftp.rename(path, to))
 
 
 def run_sftp_remove(step: SftpRemoveStep, run: StepRun) -> None:
-    """Remove the file; raises StepFailure where the server does not."""
+    """Remove the file; raises StepFailure if the server does not."""
     path = run.fill_in(step.path)
     _timed(run, step.name, Timing.SFTP_REMOVE, lambda sftp: sftp.remove(path))
 

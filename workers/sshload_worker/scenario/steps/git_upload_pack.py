@@ -1,6 +1,6 @@
 """The step that fetches a repository as `git clone` would, and the protocol of git-upload-pack.
 
-The protocol is version 0 (gitprotocol-pack(5)), its framing pkt-line.
+The protocol is version 0 (gitprotocol-pack(5)), framed as pkt-lines.
 """
 
 import hashlib
@@ -28,11 +28,11 @@ _BRANCH = b"refs/heads/"
 
 
 class TruncatedError(Exception):
-    """The other side's output ended, perhaps in the middle of a line."""
+    """The server's output ended, possibly in the middle of a line."""
 
 
 class PktLineReader:
-    """Reads lines from a source that yields pieces of any length, empty at its end. Holds no more than a line."""
+    """Reads lines from a source that returns pieces of any length, empty at its end. Buffers a line and a piece."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self._read = read
@@ -41,7 +41,7 @@ class PktLineReader:
     def read_line(self) -> bytes | None:
         """Return the next line's data, without a newline at its end, or None for a flush packet.
 
-        Raises TruncatedError, and StepFailure where the next is no pkt-line, or an error (`ERR `), in git's words.
+        Raises TruncatedError, and StepFailure if there is no pkt-line, or it is an error (`ERR `), with git's message.
         """
         length = _length(self._take(_PKT_LENGTH_BYTES))
         if length == 0:
@@ -52,7 +52,7 @@ class PktLineReader:
         return data
 
     def read_rest(self) -> bytes:
-        """Return the next piece of what comes after the lines, empty at the end."""
+        """Return the next piece of the data after the lines, empty at the end."""
         if not self._unread:
             return self._read()
         piece = bytes(self._unread)
@@ -71,14 +71,14 @@ class PktLineReader:
 
 
 def pkt_line(data: bytes) -> bytes:
-    """Return a line's data in its frame."""
+    """Return the pkt-line of this data."""
     return b"%04x" % (len(data) + _PKT_LENGTH_BYTES) + data
 
 
 def _length(digits: bytes) -> int:
     length = int(digits, 16) if _HEXADECIMAL.issuperset(digits) else -1
     if length in range(1, _PKT_LENGTH_BYTES) or not 0 <= length <= _LONGEST_PKT_BYTES:
-        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"what came is not git's protocol: {_shown(digits)!r}")
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"the output is not git's protocol: {_shown(digits)!r}")
     return length
 
 
@@ -88,7 +88,7 @@ def _shown(text: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """A repository's HEAD, and the capabilities of its server. `object_format` is the digest's name (sha1)."""
+    """A repository's HEAD, and the server's capabilities. `object_format` is the name of the hash (sha1)."""
 
     head: bytes
     capabilities: tuple[bytes, ...]
@@ -96,13 +96,13 @@ class Advertisement:
 
 
 def upload_pack_command(repository: str) -> str:
-    """Return the command that git's own clients send, with the path quoted as they do (sq_quote in git's quote.c)."""
+    """Return the command that git's own client sends, with the path quoted in the same way (sq_quote in quote.c)."""
     quoted = "".join(f"'\\{character}'" if character in "'!" else character for character in repository)
     return f"git-upload-pack '{quoted}'"
 
 
 def read_advertisement(lines: PktLineReader) -> Advertisement:
-    """Read the refs to their end; raises StepFailure where there is no HEAD, and TruncatedError as `lines` does."""
+    """Read all refs; raises StepFailure if there is no HEAD, and TruncatedError as `lines` does."""
     head, capabilities, first = b"", b"", True
     branches = 0
     while (line := lines.read_line()) is not None:
@@ -116,7 +116,7 @@ def read_advertisement(lines: PktLineReader) -> Advertisement:
     if not head:
         why = "the repository is empty: it has no HEAD"
         if branches:
-            why = f"the repository has no HEAD: it names none of the {branches} branches (git symbolic-ref HEAD)"
+            why = f"the repository's HEAD names none of the {branches} branches (git symbolic-ref HEAD)"
         raise StepFailure(Outcome.OUTPUT_MISMATCH, why)
     words = tuple(capabilities.split())
     formats = [word.removeprefix(_OBJECT_FORMAT).decode("ascii", "replace") for word in words if _is_format(word)]
@@ -128,20 +128,20 @@ def _is_format(capability: bytes) -> bool:
 
 
 def fetch_request(advertised: Advertisement) -> bytes:
-    """Return the request for all that HEAD reaches, of a client that has nothing yet."""
+    """Return the request for everything that HEAD reaches, from a client that has no objects."""
     able = [word for word in advertised.capabilities if word in _WANTED_CAPABILITIES or _is_format(word)]
     want = b" ".join([b"want", advertised.head, *able]) + b"\n"
     return pkt_line(want) + FLUSH + pkt_line(b"done\n")
 
 
 class PackCheck:
-    """Checks that a pack (gitformat-pack(5)) came whole: it ends with the digest of all that is before."""
+    """Checks that a pack (gitformat-pack(5)) is complete: it ends with the digest of everything before it."""
 
     __slots__ = ("_digest", "_start", "_tail")
 
     def __init__(self, object_format: str) -> None:
         if object_format not in ("sha1", "sha256"):
-            raise StepFailure(Outcome.OUTPUT_MISMATCH, f"git object format {object_format!r} is not known")
+            raise StepFailure(Outcome.OUTPUT_MISMATCH, f"unknown git object format {object_format!r}")
         self._digest = hashlib.new(object_format, usedforsecurity=False)
         self._start = b""
         self._tail = b""
@@ -155,16 +155,16 @@ class PackCheck:
         self._tail = seen[-self._digest.digest_size :]
 
     def mismatch(self) -> str:
-        """Return the defect of the pack, once all of it was seen; "" where there is none."""
+        """Return the defect of the pack, after its last piece; "" if there is none."""
         if self._start != _PACK_START:
-            return "what came is not a git pack"
+            return "the output is not a git pack"
         if self._tail != self._digest.digest():
             return f"the pack ends with {self._tail.hex()}, its digest is {self._digest.hexdigest()}"
         return ""
 
 
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
-    """Fetch the repository; raises StepFailure where git refuses, or the pack that comes is not whole."""
+    """Fetch the repository; raises StepFailure if git refuses, or the pack is not complete."""
     measured = measured_step(step.name, Timing.GIT_UPLOAD_PACK)
     run.clock.transferred(measured, run.clock.timed(measured, partial(_fetch, step, run)))
 
@@ -187,14 +187,14 @@ def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
 
 
 class _UploadPackReader:
-    """The answers of git-upload-pack on a channel. Where it ends early, its exit code and stderr are the failure."""
+    """Reads the output of git-upload-pack on a channel. If it ends early, its exit code and stderr are the failure."""
 
-    __slots__ = ("_channel", "_lines", "_pack_comes")
+    __slots__ = ("_channel", "_lines", "_pack_begins")
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._lines = PktLineReader(channel.read)
-        self._pack_comes = False
+        self._pack_begins = False
 
     def advertisement(self) -> Advertisement:
         """Return the server's advertisement of the repository."""
@@ -205,12 +205,12 @@ class _UploadPackReader:
 
     def read_pack(self) -> bytes:
         """Return the next piece of the pack, empty at its end."""
-        if not self._pack_comes:
+        if not self._pack_begins:
             try:
-                self._lines.read_line()  # NAK: we have nothing in common
+                self._lines.read_line()  # NAK: no common objects
             except TruncatedError:
                 raise self._ended_early() from None
-            self._pack_comes = True
+            self._pack_begins = True
         return self._lines.read_rest()
 
     def _ended_early(self) -> StepFailure:
@@ -218,4 +218,4 @@ class _UploadPackReader:
             check_end(self._channel.close(), 0)
         except StepFailure as failure:
             return failure
-        return StepFailure(Outcome.OUTPUT_MISMATCH, "git's answer ended too early")
+        return StepFailure(Outcome.OUTPUT_MISMATCH, "git's output ended too early")

@@ -1,11 +1,12 @@
-"""The step that runs rsync: the worker's own program, whose remote shell is a channel of the session.
+"""The step that runs rsync: the worker's own program, with a channel of the session as its remote shell.
 
-rsync starts a remote shell (`-e`) and speaks through its stdin and stdout with the rsync that this runs on the server.
-Here it is a small script that hands us the command line and then what rsync says, and takes what we hand it from the
-server. So every client library can carry it, and no credentials are near it.
+rsync starts a remote shell (`-e`), and exchanges data through the shell's stdin and stdout with the rsync that the
+shell runs on the server. Here the shell is a small script, which passes the command line and then rsync's data to the
+worker, and the server's data from the worker to rsync. So it works with every client library, and rsync has no
+credentials.
 
-The server may send anything. What it sends as files rsync writes to a batch, and that is /dev/null: nothing comes onto
-the worker's disk, which is memory. rsync's own memory is bounded, and all of it by the step's time.
+The server may send anything. rsync writes the files that it receives to a batch file, which is /dev/null, so nothing is
+stored on the worker's disk, which is memory. rsync's own memory is limited, and the step's timeout limits its time.
 """
 
 import atexit
@@ -30,8 +31,8 @@ from sshload_worker.scenario.steps.command import check_end
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import pieces, raise_mismatch
 
-# The shell of rsync: it says the command line and a zero byte, and then what rsync says, to descriptor 4; what comes
-# from descriptor 3 it gives to rsync. Each `cat` has only the descriptors that it uses, so that its end is seen.
+# rsync's remote shell: it writes the command line and a zero byte, and then rsync's data, to descriptor 4, and passes
+# the data from descriptor 3 to rsync. Each `cat` has only the descriptors that it uses, so that its end is noticed.
 _SHELL = """/bin/sh -c 'shift; printf "%s\\0" "$*" >&4; exec 5<&0; cat <&5 >&4 3<&- & exec cat <&3 4>&- 5<&-' sh"""
 _SERVER = "server"
 _COMMAND_LIMIT_BYTES = 65_536
@@ -42,22 +43,22 @@ _FILE_TIME_S = 1_500_000_000
 _FILES = re.compile(r"^Number of regular files transferred: ([0-9]{1,19})$", re.MULTILINE)
 _SIZE = re.compile(r"^Total transferred file size: ([0-9]{1,19}) bytes$", re.MULTILINE)
 _OF_THE_STREAM = frozenset((2, 5, 10, 12))
-"""Exit codes of rsync: what the other side says is no rsync protocol, or breaks off."""
+"""Exit codes of rsync: the server's output is not the rsync protocol, or ends early."""
 
 _OUT_OF_MEMORY = 22
 
-_OF_OUR_OWN = frozenset((1, 13, 14, 21))
-"""Likewise: of what only our own side can be the cause, before the server said anything."""
+_OF_THE_WORKER = frozenset((1, 13, 14, 21))
+"""Exit codes of rsync that only the worker can have caused, if the server has not sent anything."""
 
 
 def prepare_rsync(step: RsyncStep) -> None:
-    """Make the files that the step sends, which takes longer than a step should."""
+    """Make the files that the step sends, because this takes too long for a step."""
     if isinstance(step.transfer, RsyncUpload):
         _made_files(step.transfer.files, step.transfer.size_bytes)
 
 
 def run_rsync(step: RsyncStep, run: StepRun) -> None:
-    """Run rsync; raises StepFailure where either side's fails, or what came is not as expected."""
+    """Run rsync; raises StepFailure if the rsync of either side fails, or the result is not as expected."""
     measured, arguments = measured_step(step.name, Timing.RSYNC), _arguments(step, run)
     run.clock.transferred(measured, run.clock.timed(measured, partial(_rsync, step, run, arguments)))
 
@@ -71,7 +72,7 @@ def _rsync(step: RsyncStep, run: StepRun, arguments: list[str]) -> int:
         end = run.time_part(step.name, Timing.CLOSE, channel.close)
     _check(rsync, end)
     if isinstance(step.transfer, RsyncDownload):
-        raise_mismatch(_mismatch(step.transfer, rsync.said.decode("utf-8", "replace")))
+        raise_mismatch(_mismatch(step.transfer, rsync.output.decode("utf-8", "replace")))
     return count
 
 
@@ -79,7 +80,7 @@ def _arguments(step: RsyncStep, run: StepRun) -> list[str]:
     transfer = step.transfer
     shared = ["--recursive", "--times", "-s", "--blocking-io", "--stats", "--no-human-readable", f"--rsh={_SHELL}"]
     path = run.fill_in(transfer.path)
-    # Another colon after the first would ask for a module of an rsync daemon.
+    # A second colon after the first would mean a module of an rsync daemon.
     remote = f"{_SERVER}:{'./' if path.startswith(':') else ''}{path}"
     compressed = ["--compress"] if step.compress else []
     if isinstance(transfer, RsyncDownload):
@@ -90,13 +91,13 @@ def _arguments(step: RsyncStep, run: StepRun) -> list[str]:
 
 
 class _Rsync:
-    """A running rsync. `said` is the end of its output, `has_heard` whether it was given a byte of the server's."""
+    """A running rsync. `output` is the end of its stdout, `has_received` whether it was passed data of the server."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self.said = b""
+        self.output = b""
         self._first = b""
         self._server_ended = False
-        self.has_heard = False
+        self.has_received = False
         self._pipes = Pipes()
         self._to_shell = PipeEnd(reading=False)
         self._from_shell = PipeEnd(reading=True)
@@ -115,7 +116,7 @@ class _Rsync:
 
     @property
     def exit_code(self) -> int:
-        """Its exit code, once it has been carried to its end."""
+        """Its exit code, after `carry` has returned."""
         return self._process.exit_code
 
     @property
@@ -125,23 +126,23 @@ class _Rsync:
 
     @property
     def stderr(self) -> bytes:
-        """The first of what it said on stderr."""
+        """The beginning of its stderr."""
         return self._pipes.stderr
 
     def command(self) -> str:
-        """Return what it wants to run on the server; raises StepFailure where it does not come so far."""
-        said = b""
-        while b"\0" not in said:
+        """Return the command that it wants to run on the server; raises StepFailure if it ends before."""
+        data = b""
+        while b"\0" not in data:
             piece = self._from_shell.read()
-            if not piece or len(said) > _COMMAND_LIMIT_BYTES:
+            if not piece or len(data) > _COMMAND_LIMIT_BYTES:
                 self._await_end()
                 raise StepFailure(Outcome.GENERATOR_FAULT, f"rsync did not start: {_first_line(self.stderr)}")
-            said += piece
-        command, _, self._first = said.partition(b"\0")
+            data += piece
+        command, _, self._first = data.partition(b"\0")
         return command.decode()
 
     def carry(self, channel: Channel) -> int:
-        """Carry between rsync and the server until both have ended; return how many bytes that were, both ways."""
+        """Carry data between rsync and the server until both have ended; return the number of bytes, both ways."""
         sender = gevent.spawn(self._send, channel)
         try:
             received = self._receive(channel)
@@ -165,10 +166,10 @@ class _Rsync:
         count = 0
         while piece := channel.read():
             count += len(piece)
-            self.has_heard = True
+            self.has_received = True
             try:
                 self._to_shell.write(piece)
-            except BrokenPipeError:  # rsync has ended; what the server still says is of no use
+            except BrokenPipeError:  # rsync has ended; the rest of the server's data is dropped
                 continue
         self._server_ended = True
         return count
@@ -176,7 +177,7 @@ class _Rsync:
     def _listen(self) -> None:
         with suppress(gevent.GreenletExit):  # kept by a greenlet, it would keep all of this
             while piece := self._pipes.stdout.read():
-                self.said = (self.said + piece)[-_STATISTICS_BYTES:]
+                self.output = (self.output + piece)[-_STATISTICS_BYTES:]
 
     def _await_end(self) -> None:
         self._process.ended.wait()
@@ -184,7 +185,7 @@ class _Rsync:
         self._pipes.await_stderr()
 
     def end(self) -> None:
-        """End it with its shell now, if it has not ended; never waits."""
+        """Kill it and its shell, if it has not ended. Never waits."""
         self._process.kill()
         self._listener.kill(block=False)
         self._close()
@@ -204,31 +205,33 @@ def _program(arguments: list[str]) -> Iterator[_Rsync]:
 
 
 def _check(rsync: _Rsync, end: CommandEnd) -> None:
-    """Raise StepFailure where either side did not end well, with the outcome of the side that is to blame."""
-    code, words = rsync.exit_code, _first_line(rsync.stderr)
+    """Raise StepFailure if either side failed, with the outcome of the side that caused it."""
+    code, message = rsync.exit_code, _first_line(rsync.stderr)
     if code == 0 or end.signal or end.exit_code is None:
         check_end(end, 0)
         return
-    # A server that was heard can tell rsync with what code to end, and crash it.
-    if rsync.signal == SIGKILL or (code in _OF_OUR_OWN and not rsync.has_heard):
-        raise StepFailure(Outcome.GENERATOR_FAULT, f"the worker's rsync ended with {code}: {words}")
+    # A server can tell rsync with which code to exit, and can crash it, as soon as rsync has received data.
+    if rsync.signal == SIGKILL or (code in _OF_THE_WORKER and not rsync.has_received):
+        raise StepFailure(Outcome.GENERATOR_FAULT, f"the worker's rsync ended with {code}: {message}")
     if code == _OUT_OF_MEMORY:
         limit = f"{_MEMORY_LIMIT_BYTES // 2**20} MiB"
-        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"rsync takes more than {limit} of memory for what came: {words}")
+        raise StepFailure(
+            Outcome.OUTPUT_MISMATCH, f"rsync needs more than {limit} of memory for the server's output: {message}"
+        )
     if end.exit_code == 0 and code in _OF_THE_STREAM:
-        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"what came is not rsync's: {words}")
-    said = _first_line(end.stderr) or words
-    raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code or code}: {said}")
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"the server's output is not rsync's protocol: {message}")
+    reason = _first_line(end.stderr) or message
+    raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code or code}: {reason}")
 
 
 def _first_line(stderr: bytes) -> str:
     return stderr.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
-def _mismatch(expected: RsyncDownload, said: str) -> str:
-    """Return the difference from what is expected, "" where there is none."""
+def _mismatch(expected: RsyncDownload, output: str) -> str:
+    """Return the difference from the expected result, "" if there is none."""
     for what, pattern, wanted in (("files", _FILES, expected.expect_files), ("bytes", _SIZE, expected.expect_bytes)):
-        found = pattern.search(said)
+        found = pattern.search(output)
         count = int(found[1]) if found is not None else None
         if wanted is not None and count != wanted:
             return f"{count} {what}, expected {wanted}"
@@ -237,7 +240,7 @@ def _mismatch(expected: RsyncDownload, said: str) -> str:
 
 @cache
 def _folder() -> Path:
-    """Return this process's folder of files for rsync, which is made at its first use."""
+    """Return this process's directory of files for rsync, which is made when it is first used."""
     folder = Path(mkdtemp(prefix="sshload-rsync-"))
     atexit.register(rmtree, folder, ignore_errors=True)
     (folder / "batch").symlink_to(os.devnull)
@@ -247,9 +250,9 @@ def _folder() -> Path:
 
 @cache
 def _made_files(files: int, size_bytes: int) -> Path:
-    """Return a directory with so many files of this size: names of one file, which takes its size once.
+    """Return a directory with `files` files of this size: hard links to one file, so that they take its size once.
 
-    Their time is always the same, so that the files of all workers are.
+    Their modification time is always the same, so that the files of all workers are identical.
     """
     made = _folder() / f"{files}-{size_bytes}"
     made.mkdir()

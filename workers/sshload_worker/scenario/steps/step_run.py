@@ -1,4 +1,4 @@
-"""StepRun: what a step of a scenario works with."""
+"""StepRun: what the steps of an iteration use."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,15 +13,15 @@ from sshload_worker.scenario.step_clock import StepClock, TimeLimit
 T = TypeVar("T")
 
 ForwardRule = Callable[[str, int], str]
-"""Why no server may be asked to connect to a host and port, as a sentence about these; empty where it may."""
+"""Returns why a server must not be asked to connect to a host and port ("is not among ..."), empty if it may be."""
 
 ITERATION_MARK = "{iteration}"
 
 
 class StepRun:
-    """One iteration's connection and clock. `iteration` is a number that no other iteration of the run has.
+    """One iteration's connection and clock. `iteration` is unique among the iterations of the run.
 
-    The steps of an iteration share one SFTP subsystem, which the first of them that needs it opens.
+    The steps of an iteration share one SFTP subsystem, which the first step that needs it opens.
     """
 
     __slots__ = ("_sftp", "clock", "connection", "forward_rule", "iteration", "timeouts")
@@ -42,17 +42,17 @@ class StepRun:
         self._sftp: Sftp | None = None
 
     def fill_in(self, text: str) -> str:
-        """Return a path, command or text of the scenario with the iteration's number in it."""
+        """Return a path, command or text of the scenario with the iteration's number filled in."""
         return text.replace(ITERATION_MARK, self.iteration)
 
     def time_part(self, name: str, step: Timing, call: Callable[[], T]) -> T:
-        """Time a part of the step `name`, where the client library can tell parts apart."""
+        """Call `call`, and time it as a part of the step `name` if the client library can time parts."""
         return self.clock.timed(measured_step(name, step), call) if self.connection.times_parts else call()
 
     def count_success(self, parts: Parts, begin_ns: int, before_ns: tuple[int, ...], course: Course) -> None:
-        """Count an operation that went well since `begin_ns`; `before_ns` are the instants before those of its course.
+        """Count an operation that succeeded, and its parts if the client library can time them.
 
-        Of the parts, where the client library can tell them apart.
+        It began at `begin_ns`. `before_ns` are the instants of its parts that come before those in `course`.
         """
         if self.connection.times_parts:
             instants_ns = (*before_ns, course.started_ns, course.output_end_ns, course.closed_ns)
@@ -63,7 +63,7 @@ class StepRun:
     def count_failure(
         self, parts: Parts, begin_ns: int, before_ns: tuple[int, ...], course: Course, outcome: Outcome
     ) -> None:
-        """Count an operation that did not, likewise; what has not begun is at 0."""
+        """Count an operation that failed, likewise. Instants that were not reached are 0."""
         if self.connection.times_parts:
             instants_ns = (*before_ns, course.started_ns, course.output_end_ns, course.closed_ns)
             parts.count_failure(self.clock, begin_ns, instants_ns, outcome, course.first_byte_ns)
@@ -71,7 +71,7 @@ class StepRun:
             self.clock.record(parts.whole, begin_ns, outcome)
 
     def sftp(self, name: str) -> Sftp:
-        """Return the iteration's SFTP subsystem; that it is opened first, if need be, is timed with the step `name`."""
+        """Return the iteration's SFTP subsystem. If it must be opened first, this is timed as a part of step `name`."""
         if self._sftp is None:
             with self.channel_limit(Timing.SUBSYSTEM):
                 self._sftp = self.time_part(name, Timing.SUBSYSTEM, self.connection.open_sftp)
@@ -83,16 +83,16 @@ class StepRun:
         return self._sftp is not None
 
     def close(self) -> None:
-        """End what the steps shared, once all of them have gone well; raises StepFailure where that fails."""
+        """Close what the steps shared, after all have succeeded; raises StepFailure if this fails."""
         if self._sftp is not None:
             with self.step_limit(Timing.CLOSE):
                 self._sftp.close()
             self._sftp = None
 
     def channel_limit(self, step: Timing = Timing.CHANNEL_OPEN) -> TimeLimit:
-        """Bound what opens a channel."""
+        """Return the limit for opening a channel."""
         return TimeLimit(self.timeouts.channel_s, step)
 
     def step_limit(self, step: Timing) -> TimeLimit:
-        """Bound all of a step after its channel is open; `step` is what its timeout is called by."""
+        """Return the limit for a step after its channel is open. `step` names it in the timeout's message."""
         return TimeLimit(self.timeouts.step_s, step)

@@ -1,6 +1,7 @@
-"""Data that steps move, in bounded memory: read to the end or written, and compared with what is expected.
+"""Data that steps transfer, in bounded memory: read to the end or written, and compared with what is expected.
 
-Expectations are a text in output, and the size, digest or payload of a file. The parts are the same by each protocol.
+Steps can expect a text in the output, and the size, digest or payload of a file. The parts are the same for each
+protocol.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ _SEED = 20_261_121
 
 @dataclass(slots=True)
 class AwaitedText:
-    """A plain text that has to come; an empty one is there from the beginning."""
+    """A plain text that is expected in the output. An empty text is found at once."""
 
     text: str
     _sought: bytes = field(init=False)
@@ -33,7 +34,7 @@ class AwaitedText:
         self._sought = self.text.encode()
 
     def found_in(self, piece: bytes) -> bool:
-        """Search the next piece, and return whether the text has come by its end."""
+        """Search the next piece; return whether the text is complete at its end."""
         seen = self._tail + piece
         if self._sought in seen:
             return True
@@ -43,7 +44,7 @@ class AwaitedText:
 
 
 def await_text(read: Callable[[], bytes], text: str, field_name: str) -> None:
-    """Read until `text` has come; raises StepFailure, which names the field, where the output ends before."""
+    """Read until `text` has arrived; raises StepFailure, which names the field, if the output ends before."""
     awaited = AwaitedText(text)
     if not text:
         return
@@ -54,9 +55,9 @@ def await_text(read: Callable[[], bytes], text: str, field_name: str) -> None:
 
 
 class Expectation:
-    """Checks a file by its size and its SHA-256 (hexadecimal), each where given, while it is read.
+    """Checks a file by its size and its SHA-256 (hexadecimal), each if given, while it is read.
 
-    `count` is how many bytes of it came.
+    `count` is the number of bytes read.
     """
 
     __slots__ = ("_bytes", "_digest", "_sha256", "count")
@@ -74,7 +75,7 @@ class Expectation:
             self._digest.update(piece)
 
     def mismatch(self) -> str:
-        """Return the difference from what is expected, once the whole file was seen; "" where there is none."""
+        """Return the difference from what is expected, after the last piece; "" if there is none."""
         if self._bytes is not None and self.count != self._bytes:
             return f"{self.count} bytes, expected {self._bytes}"
         if self._digest is not None and self._digest.hexdigest() != self._sha256:
@@ -85,7 +86,7 @@ class Expectation:
 @cache
 def block() -> bytes:
     """Return the block that every payload repeats."""
-    return random.Random(_SEED).randbytes(BLOCK_BYTES)  # noqa: S311 - it is to be the same in every run
+    return random.Random(_SEED).randbytes(BLOCK_BYTES)  # noqa: S311 - must be the same in every run
 
 
 def pieces(size_bytes: int) -> Iterator[bytes]:
@@ -116,25 +117,25 @@ class PayloadCheck:
         self._count += len(piece)
 
     def mismatch(self) -> str:
-        """Return the difference from what was written, once the whole file was seen; "" where there is none."""
+        """Return the difference from what was written, after the last piece; "" if there is none."""
         if self._count != self._size_bytes:
-            return f"{self._count} bytes came back of {self._size_bytes} that were written"
+            return f"{self._count} bytes were read back, {self._size_bytes} were written"
         if self._differs_at is not None:
-            return f"byte {self._differs_at} came back different from what was written"
+            return f"byte {self._differs_at} differs from what was written"
         return ""
 
 
 def _same_bytes(piece: bytes, offset: int) -> int:
-    """Return the number of bytes of `piece` that match a payload from `offset` on, which is within its first block."""
+    """Return how many bytes of `piece` match a payload from `offset` on, which is within the payload's first block."""
     done = 0
     while done < len(piece):
-        time_part = piece[done : done + BLOCK_BYTES - offset]
-        if not block().startswith(time_part, offset):
-            expected = block()[offset : offset + len(time_part)]
+        within_block = piece[done : done + BLOCK_BYTES - offset]
+        if not block().startswith(within_block, offset):
+            expected = block()[offset : offset + len(within_block)]
             return done + next(
-                at for at, (mine, its) in enumerate(zip(expected, time_part, strict=True)) if mine != its
+                at for at, (mine, its) in enumerate(zip(expected, within_block, strict=True)) if mine != its
             )
-        done += len(time_part)
+        done += len(within_block)
         offset = 0
     return done
 
@@ -154,10 +155,10 @@ def _write_payload(file: RemoteFile, size_bytes: int) -> None:
 def verify_file(
     verify: Verify, size_bytes: int, size_on_server: Callable[[], int], begin: Callable[[], RemoteFile]
 ) -> None:
-    """Check a payload that was written, as `verify` says; raises StepFailure where it is not there as it should."""
+    """Check a payload that was written, as `verify` says; raises StepFailure if the file on the server differs."""
     if verify is Verify.SIZE:
         size = size_on_server()
-        raise_mismatch("" if size == size_bytes else f"{size} bytes on the server of {size_bytes} that were written")
+        raise_mismatch("" if size == size_bytes else f"{size} bytes are on the server, {size_bytes} were written")
     elif verify is Verify.CONTENT:
         raise_mismatch(_read_back(begin(), size_bytes))
 
@@ -171,15 +172,15 @@ def _read_back(file: RemoteFile, size_bytes: int) -> str:
 
 
 def raise_mismatch(mismatch: str) -> None:
-    """Raise StepFailure where something that came back is not as it should be."""
+    """Raise StepFailure if there is a mismatch."""
     if mismatch:
         raise StepFailure(Outcome.OUTPUT_MISMATCH, mismatch)
 
 
 def read_to_end(run: StepRun, name: str, read: Callable[[], bytes], update: Callable[[bytes], object]) -> int:
-    """Hand each piece to `update`, and return how many bytes came.
+    """Pass each piece to `update`, and return the number of bytes read.
 
-    FIRST_BYTE of the step `name` is timed only where there is one.
+    FIRST_BYTE of the step `name` is timed if there is one and the client library can time parts.
     """
     begin_ns = monotonic_ns()
     piece = read()
