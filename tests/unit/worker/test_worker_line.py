@@ -67,7 +67,7 @@ def test_a_report_is_counted() -> None:
 def test_a_message_that_cannot_be_read_ends_the_run_as_the_generators_fault(reader: str, fields: Any) -> None:
     ((end, message),) = hear(reader, fields).ends
     assert end is RunEnd.GENERATOR_FAULT
-    assert message.startswith("what a worker says cannot be read: ")
+    assert message.startswith("a worker's message cannot be read: ")
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""The two processes of a run, the master and the worker, and what they say to each other and to the outside."""
+"""The two kinds of processes of a run, master and worker: their messages to each other, and their outputs."""

@@ -1,6 +1,6 @@
-"""The workers, seen from the master: WorkerRegistry knows which are connected, ready or lost; WorkerLine talks to them.
+"""The workers as the master sees them. WorkerRegistry has who is connected, ready or lost, WorkerLine the messages.
 
-Both last for all trials of a run. The registry has no clock: instants are given.
+Both last for all trials of a run. The registry has no clock: it gets the time as an argument.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from sshload_contract.wire.report import LoginFailure, Report
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close
 
-_LOOKED_AT_EVERY_S = 2.0
-"""A master that looks less often than this was itself delayed, and has messages yet to read."""
+_CHECKED_EVERY_S = 2.0
+"""A master that checks less often than this was delayed itself, and has unread messages."""
 
 _LINGER_MS = 1_000
 
@@ -43,11 +43,11 @@ class WorkerRegistry:
         self._expected = expected
         self._members: dict[int, _Member] = {}
         self._started = False
-        self._looked_s = 0.0
+        self._checked_s = 0.0
         self._accepted = 0
 
     def register(self, index: int, client_id: str, now_s: float) -> None:
-        """Register a worker. A newcomer replaces the worker of its index; after the start, that one is lost."""
+        """Register a worker. It replaces an earlier worker of this index. After the start, that one is lost."""
         known = self._members.get(index)
         if known is not None and self._started:
             known.lost = known.lost or f"worker {index} was replaced during the run"
@@ -55,47 +55,47 @@ class WorkerRegistry:
             self._members[index] = _Member(client_id=client_id, seen_s=now_s)
 
     def check_expected(self, index: int) -> None:
-        """Raise ValueError for the index of a worker that the run has none of."""
+        """Raise ValueError if the run has no worker of this index."""
         if index not in range(self._expected):
-            raise ValueError(f"it is from worker {index}, and there are {self._expected}")
+            raise ValueError(f"it is from worker {index}, but the run has {self._expected}, counted from 0")
 
     def note_ready(self, index: int) -> None:
-        """Note that a worker can be started, for the first time or again."""
+        """Note that a worker is ready to start, for the first time or again."""
         if index in self._members:
             self._members[index].ready = True
 
     def note_login(self, index: int, *, accepted: bool) -> None:
-        """Note that a worker's login before the load is over, and whether the servers accepted it."""
+        """Note that a worker's login before the load has ended, and whether the servers accepted it."""
         if index in self._members:
             self._members[index].logged_in = True
             self._accepted += accepted
 
     def note_start(self, now_s: float) -> None:
-        """Note that the start of a trial was ordered: from now on silence is a loss."""
+        """Note that the start of a trial was ordered. From now on, a silent worker is lost."""
         self._started = True
-        self._looked_s = now_s
+        self._checked_s = now_s
         for member in self._members.values():
             member.seen_s, member.ready = now_s, False
 
     def expect_next_trial(self) -> None:
-        """Note that a trial is to follow: a final report is no excuse any more, and a worker that has gone is lost."""
+        """Note that another trial follows. A worker that has left is lost, even if its final report has arrived."""
         for member in self._members.values():
             member.final = False
             member.lost = member.lost or member.gone
 
     def note_message(self, client_id: str, now_s: float) -> None:
-        """Note a message, from a client that is alive."""
+        """Note that a client sent a message, so it is alive."""
         for member in self._members.values():
             if member.client_id == client_id:
                 member.seen_s = now_s
 
     def note_final_report(self, index: int) -> None:
-        """Note a worker's final report of the trial under way."""
+        """Note a worker's final report of the trial in progress."""
         if index in self._members:
             self._members[index].final = True
 
     def note_leave(self, index: int, reason: str) -> None:
-        """Note that a worker went by itself, which after its final report is no loss, unless another trial follows."""
+        """Note that a worker left. After its final report it is not lost, unless another trial follows."""
         member = self._members.get(index)
         if member is not None and not self._started:
             del self._members[index]
@@ -104,12 +104,12 @@ class WorkerRegistry:
             member.lost = member.lost or ("" if member.final else member.gone)
 
     def note_silence(self, now_s: float) -> None:
-        """Count as lost each worker that was silent for too long and has not sent its final report.
+        """Count each worker as lost that was silent for too long and has not sent its final report.
 
-        To be called each second or so: a time in which nobody looked is no silence.
+        Call this about once a second. A time in which the master did not check does not count as silence.
         """
-        unheard_s = max(now_s - self._looked_s - _LOOKED_AT_EVERY_S, 0.0)
-        self._looked_s = now_s
+        unheard_s = max(now_s - self._checked_s - _CHECKED_EVERY_S, 0.0)
+        self._checked_s = now_s
         for index, member in self._members.items():
             member.seen_s = min(member.seen_s + unheard_s, now_s)
             silent_s = now_s - member.seen_s
@@ -118,32 +118,32 @@ class WorkerRegistry:
 
     @property
     def connected(self) -> int:
-        """How many workers are there, or have been there when the start was ordered."""
+        """How many workers are connected, or were connected when the start was ordered."""
         return len(self._members)
 
     @property
     def all_connected(self) -> bool:
-        """Whether every worker has come."""
+        """Whether every worker has connected."""
         return len(self._members) == self._expected
 
     @property
     def all_ready(self) -> bool:
-        """Whether every worker has come and can be started."""
+        """Whether every worker has connected and is ready to start."""
         return self.all_connected and all(member.ready for member in self._members.values())
 
     @property
     def all_logged_in(self) -> bool:
-        """Whether every worker has come, and its login before the load is over."""
+        """Whether every worker has connected, and its login before the load has ended."""
         return self.all_connected and all(member.logged_in for member in self._members.values())
 
     @property
     def accepted(self) -> int:
-        """How many logins before the load were accepted, those of workers that have been replaced since included."""
+        """How many logins before the load were accepted, including those of workers that were replaced later."""
         return self._accepted
 
     @property
     def all_done(self) -> bool:
-        """Whether no final report can still be waited for."""
+        """Whether each worker has sent its final report or is lost."""
         return all(member.final or member.lost for member in self._members.values())
 
     @property
@@ -153,7 +153,7 @@ class WorkerRegistry:
 
     @property
     def absent(self) -> tuple[int, ...]:
-        """The indexes that have not come."""
+        """The indexes of the workers that have not connected."""
         return tuple(index for index in range(self._expected) if index not in self._members)
 
 
@@ -161,10 +161,10 @@ class MessageHandler(Protocol):
     """The receiver of what workers report."""
 
     def take_report(self, report: Report) -> bool:
-        """Handle a report; return False for one that changes nothing. Raises EncodingError where it cannot be read."""
+        """Handle a report; return False for one that changes nothing. Raises EncodingError if it cannot be read."""
 
     def note_load_end(self, worker: int, after_s: float) -> None:
-        """Handle the duration of a worker's load that was ended before its time."""
+        """Handle the duration of a worker's load that was ended early."""
 
     def note_target_problem(self, problem: str) -> None:
         """Handle the reason why the target is not ready yet."""
@@ -173,10 +173,10 @@ class MessageHandler(Protocol):
         """Handle a change of the registry."""
 
     def end_early(self, end: RunEnd, message: str) -> None:
-        """Handle that the run cannot go on."""
+        """Handle that the run cannot continue."""
 
     def note_login_failure(self, failure: LoginFailure) -> None:
-        """Handle that the run cannot go on, because a worker cannot log in."""
+        """Handle that the run cannot continue, because a worker cannot log in."""
 
 
 class WorkerLine:
@@ -212,7 +212,7 @@ class WorkerLine:
         self._runner.send_message(kind, fields)
 
     def close(self) -> None:
-        """Stop listening, once what was sent is on its way, after a second at most."""
+        """Stop listening when all messages have been sent, after at most one second."""
         self._runner.greenlet.kill()
         flush_and_close(self._runner.server, _LINGER_MS)
 
@@ -245,7 +245,7 @@ class WorkerLine:
             self._handler.note_login_failure(failure)
 
     def _on_report(self, msg: Any, **_: object) -> None:
-        gevent.sleep(0)  # Locust's listener waits only where no message has come: many would keep all else from running
+        gevent.sleep(0)  # Locust's listener never waits while messages arrive, and others must run too
         self._worker_registry.note_message(msg.node_id, monotonic())
         sent = self._read(messages.SentReport, msg.data)
         if sent is None:
@@ -287,7 +287,7 @@ class WorkerLine:
             self._handler.end_early(end, f"worker {said.worker}: {said.message}")
 
     def _read(self, kind: type[M], data: object) -> M | None:
-        """Return a message's fields. Where they cannot be read the run ends: Locust would only log what is raised."""
+        """Return a message's fields. If they cannot be read, end the run: Locust would only log an exception."""
         try:
             return from_plain(kind, data)
         except ContractError as error:
@@ -295,4 +295,4 @@ class WorkerLine:
             return None
 
     def _end_on_unreadable(self, error: ValueError) -> None:
-        self._handler.end_early(RunEnd.GENERATOR_FAULT, f"what a worker says cannot be read: {error}")
+        self._handler.end_early(RunEnd.GENERATOR_FAULT, f"a worker's message cannot be read: {error}")

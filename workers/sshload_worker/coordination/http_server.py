@@ -1,4 +1,4 @@
-"""The master's HTTP port: /healthz, /readyz (all workers are there and started) and /metrics, read from the totals."""
+"""The master's HTTP port: /healthz, /readyz (all workers were connected and started) and /metrics from the totals."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,7 +11,7 @@ _TEXT = "text/plain; charset=utf-8"
 
 
 def serve(master: Master, host: str, port: int) -> WSGIServer:
-    """Answer from now on, beside the run; return the server, whose port is `server_port`."""
+    """Answer from now on, while the run continues; return the server, whose port is `server_port`."""
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         status, kind, body = _answer(environ["PATH_INFO"], master)
@@ -32,7 +32,7 @@ def _answer(path: str, master: Master) -> tuple[str, str, bytes]:
         case "/readyz":
             return "503 Service Unavailable", _TEXT, b"waiting for workers\n"
         case "/metrics":
-            from sshload_worker.coordination import run_metrics  # noqa: PLC0415 - few runs are asked for them
+            from sshload_worker.coordination import run_metrics  # noqa: PLC0415 - the metrics of few runs are requested
 
             return "200 OK", run_metrics.CONTENT_TYPE, run_metrics.metrics(master)
         case _:

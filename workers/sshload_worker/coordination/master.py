@@ -1,4 +1,4 @@
-"""The master: waits for its workers and the target, orders one trial or more, and prints snapshots and the summary."""
+"""The master: waits for the workers and the target, orders one or more trials, and prints snapshots and the summary."""
 
 import logging
 import time
@@ -28,11 +28,11 @@ from sshload_worker.summary.trial_course import TrialCourse
 
 SNAPSHOT_INTERVAL_S = 1.0
 _STOP_TIMEOUT_S = 5.0
-"""So long workers that were told to stop may take for their final reports: a pod that ends has 30 s for all it does."""
+"""How long workers have for their final reports after STOP: a terminating pod has 30 s for everything."""
 
 _PORTS_TIMEOUT_S = TIME_WAIT_S + 15.0
 _PROBLEM_LASTS_S = 10.0
-"""How long a problem of the target may go without being told again before it is over: longer than an attempt takes."""
+"""A problem of the target counts as solved if it is not reported again for so long, which is longer than an attempt."""
 
 _HELD_STATS_LEAD_S = 2.0
 
@@ -41,14 +41,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Why the run ends before its time."""
+    """Why the run ends early."""
 
     end: RunEnd
     message: str
 
 
 class Master:
-    """One run, from waiting for the workers to the printed summary. `trial` is the one under way, or else the last."""
+    """One run, from waiting for the workers to the printed summary. `trial` is the one in progress, or the last one."""
 
     def __init__(self, config: RunConfig, token: str) -> None:
         self.config = config
@@ -65,18 +65,18 @@ class Master:
         self._is_settling = False
         self._target_problem = ""
         self._target_problem_s = -_PROBLEM_LASTS_S
-        # What a gateway keeps open between trials is a part of how it works, and its logins are nobody's here.
+        # A gateway keeps connections open between trials as part of its work, and logs in on its own.
         has_gateway = isinstance(config.target, GatewayEndpoint)
         self._target = Settling(config.stats_url, self.note_target_problem, awaits_idle=not has_gateway)
 
     @property
     def started(self) -> bool:
-        """Whether all workers were there and were ordered to start."""
+        """Whether all workers were connected and were ordered to start."""
         return self._first_start_s is not None
 
     @property
     def totals(self) -> tuple[Totals, Totals]:
-        """The totals of all trials before this one together, and those of this one."""
+        """The totals of all earlier trials together, and those of this trial."""
         return self._totals_before, self.trial.totals
 
     def listen(self, host: str, port: int) -> None:
@@ -84,38 +84,38 @@ class Master:
         self._line.listen(host, port)
 
     def run(self) -> None:
-        """Follow the run to its end, whatever that is, and print the summary."""
+        """Follow the run to its end, however it ends, and print the summary."""
         printer = gevent.spawn(self._print_snapshots)
         target_activity = self._settle_and_log_in()
         while target_activity is not None and self._run_trial(target_activity):
             target_activity = self._prepare_next()
         printer.kill()
-        told = replace(self._summary(), run_json=to_json(self.config))
-        print("\n".join(summary_lines(told, self._token)), flush=True)  # noqa: T201 - stdout is the master's wire
+        summary = replace(self._summary(), run_json=to_json(self.config))
+        print("\n".join(summary_lines(summary, self._token)), flush=True)  # noqa: T201 - the operator reads stdout
         self._line.send(messages.END)
         self._line.close()
 
     def stop(self, reason: str) -> None:
-        """End the run now; its summary says STOPPED."""
+        """End the run now. Its summary has the end STOPPED."""
         self.end_early(RunEnd.STOPPED, reason)
 
     def take_report(self, report: Report) -> bool:
-        """Count a report; return False for one that was counted before, or that is of no trial under way.
+        """Count a report; return False for one that was counted before, or is not of the trial in progress.
 
-        Raises EncodingError where a histogram of it cannot be read.
+        Raises EncodingError if one of its histograms cannot be read.
         """
         return self.trial.add(report)
 
     def note_load_end(self, worker: int, after_s: float) -> None:
-        """Remember how long the load of a worker was that was ended before its time."""
+        """Remember how long a worker's load lasted that was ended early."""
         self.trial.note_load_end(worker, after_s)
 
     def note_target_problem(self, problem: str) -> None:
-        """Remember why the target is not ready yet; empty, that it is."""
+        """Remember why the target is not ready yet, or with an empty text that it is ready."""
         self._target_problem, self._target_problem_s = problem, monotonic() if problem else -_PROBLEM_LASTS_S
 
     def note_change(self) -> None:
-        """Look at the workers again."""
+        """Check the workers again."""
         self._changed.set()
 
     def end_early(self, end: RunEnd, message: str) -> None:
@@ -132,7 +132,7 @@ class Master:
         self.end_early(RunEnd.LOGIN_FAILED, f"worker {failure.worker}: {failure.message}")
 
     def _settle_and_log_in(self) -> str | None:
-        """Do as `_settle` for the first trial; let each worker log in once before it, where the run is to."""
+        """Settle before the first trial, and have each worker log in once before it, if the run is configured so."""
         order = self.trial.order
         target_activity = self._settle(order)
         while self.config.log_in_first and target_activity is not None and not self.worker_registry.all_logged_in:
@@ -142,7 +142,7 @@ class Master:
         return target_activity
 
     def _await_logins(self) -> None:
-        """Have all workers log in. The order is sent again meanwhile, for one that replaces another."""
+        """Have all workers log in. The order is repeated, for workers that replace others."""
         begin_s = monotonic()
         while self._early is None and not self.worker_registry.all_logged_in:
             if monotonic() - begin_s >= self.config.workers_timeout_s:
@@ -151,7 +151,7 @@ class Master:
             self._wait(SNAPSHOT_INTERVAL_S)
 
     def _prepare_next(self) -> str | None:
-        """Make ready for the next trial; return what it begins beside, None where there is none to come."""
+        """Prepare the next trial; return the target's remaining activity, None if no trial follows."""
         order = self._search.next_order() if self._early is None else None
         if order is None or not self._has_time_for(order, monotonic()):
             return None
@@ -169,9 +169,10 @@ class Master:
         return not self.started or self._search.has_time_for(order, self._since_first_start_s(now_s))
 
     def _settle(self, order: TrialOrder) -> str | None:
-        """Wait until all workers and the target are ready; return what goes on there, None where no trial is to come.
+        """Wait until all workers and the target are ready; return the target's remaining activity.
 
-        A target that is gone is the reason for that, also where it is the search's budget that ends the wait for it.
+        Return None if no trial follows. If the target is gone, that is the reason, even if the search's budget ends the
+        wait.
         """
         self._target_problem = ""
         settling = gevent.spawn(self._target.settle)
@@ -190,7 +191,7 @@ class Master:
         return settling.get() if self._early is None and self._has_time_for(order, monotonic()) else None
 
     def _patience_s(self) -> float:
-        """Return the longest time to get ready: ports may take it between trials, a target that is gone may not."""
+        """Return how long to wait. Between trials it is long enough for ports, unless the target is gone."""
         patience_s = self.config.workers_timeout_s
         return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not self._is_target_gone else patience_s
 
@@ -209,9 +210,9 @@ class Master:
             self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not connect {waited}")
 
     def _run_trial(self, target_activity: str) -> bool:
-        """Order the start, follow the trial to its end, and judge it; return False where there is no more time for it.
+        """Order the start, follow the trial to its end, and judge it; return False if there is not enough time for it.
 
-        That is looked at once more, because the target may take its time to tell its counts.
+        This is checked once more here, because the target may take long to report its counts.
         """
         trial = self.trial
         trial.target_activity = target_activity
@@ -222,12 +223,12 @@ class Master:
             return False
         start_s = now_s + self.config.start_lead_s
         self._start(trial, start_s)
-        asking = Group()
-        asking.spawn(self._ask_while_held, trial, start_s)
-        asking.spawn(self._ask_over_time, trial, start_s)
+        fetching = Group()
+        fetching.spawn(self._fetch_while_held, trial, start_s)
+        fetching.spawn(self._fetch_over_time, trial, start_s)
         self._await_end(trial)
         trial.end(monotonic(), time.time())
-        asking.kill()
+        fetching.kill()
         trial.target_after = self._target.stats()
         trial.in_path_after = stats_in_path(self.config.in_path)
         early = self._early or _End(RunEnd.COMPLETED, "")
@@ -235,9 +236,9 @@ class Master:
         return True
 
     def _start(self, trial: TrialCourse, start_s: float) -> None:
-        """Order the start, agreed for an instant that no worker begins before, however long the order is on its way.
+        """Order the start, for an instant before which no worker begins, however long the order takes to arrive.
 
-        Were it a later one, the load would seem to have been made in less time than it was.
+        If the instant were later, the load would seem to have taken less time than it did.
         """
         lead_s, order = self.config.start_lead_s, trial.order
         trial.start(start_s, time.time() + start_s - monotonic())
@@ -246,10 +247,10 @@ class Master:
             self._first_start_s = start_s
         self.worker_registry.note_start(monotonic())
         self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
-        self._print_snapshot()  # who waits for the load need not wait for the next second
+        self._print_snapshot()  # readers that wait for the load need not wait for the next snapshot
 
-    def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
-        """Fetch the target's counts shortly before held sessions end; later ones say nothing of them."""
+    def _fetch_while_held(self, trial: TrialCourse, start_s: float) -> None:
+        """Fetch the target's counts shortly before held sessions end. Later counts say nothing about them."""
         load = trial.config.load
         if not load.held_sessions:
             return
@@ -260,8 +261,8 @@ class Master:
         if monotonic() < end_s:
             trial.target_held = stats
 
-    def _ask_over_time(self, trial: TrialCourse, start_s: float) -> None:
-        """Fetch the target's counts from the start of the load to its end, for what the target used over time."""
+    def _fetch_over_time(self, trial: TrialCourse, start_s: float) -> None:
+        """Fetch the target's counts from the start of the load to its end, for the target's usage over time."""
         interval_s = trial.server_series.interval_s
         if not self.config.stats_url or trial.planned_s < interval_s:
             return
@@ -274,7 +275,7 @@ class Master:
             due_s = max(due_s + interval_s, monotonic())
 
     def _await_end(self, trial: TrialCourse) -> None:
-        """Wait for all final reports; after an early end, or when they are overdue, only for a short while."""
+        """Wait for all final reports. After an early end, or when they are overdue, wait only briefly."""
         overdue_s = monotonic() + self.config.start_lead_s + trial.planned_s + self.config.drain_s
         deadline_s = overdue_s + messages.LOST_AFTER_S
         stopping = False
@@ -301,7 +302,7 @@ class Master:
         self._changed.clear()
 
     def _since_first_start_s(self, instant_s: float) -> float:
-        """Return the time from the start of the first trial to an instant, 0 before it."""
+        """Return the time from the start of the first trial to an instant, 0 before that start."""
         return max(instant_s - self._first_start_s, 0.0) if self._first_start_s is not None else 0.0
 
     def _summary(self) -> RunSummary:

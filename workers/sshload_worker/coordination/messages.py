@@ -1,12 +1,13 @@
-"""The line between master and workers: Locust's, encrypted by the run's token, and the messages that it carries.
+"""The connection of master and workers: Locust's, encrypted with the run's token, and the messages that it carries.
 
-The token is a secret that only the pods of the run have, and the operator that made it. The master accepts workers over
-a line that is encrypted by it (CurveZMQ, RFC 26 of ZeroMQ), so whoever has no token can neither join nor speak; and a
-proof of it stands below the summary, by which the operator knows who printed that.
+Only the pods of the run, and the operator that made it, have the token. The master accepts workers over a connection
+that is encrypted with it (CurveZMQ, RFC 26 of ZeroMQ), so nobody without the token can join or send messages. The
+summary is followed by a proof of the token, by which the operator verifies who printed it.
 
-These messages are beside Locust's own. A run has one trial or, where a capacity is searched, several. Each is READY
-from all workers, START, and REPORTs of which the last is final; then AGAIN, after which workers are READY again, or
-END. Before the first START there may be a LOG_IN, which each worker answers with LOGGED_IN or LOGIN_FAILED.
+These messages are sent in addition to Locust's own. A run has one trial, or several if it searches the capacity. A
+trial is READY from all workers, START, and REPORTs, the last of which is final. Then comes AGAIN, after which workers
+are READY again, or END. Before the first START there may be a LOG_IN, which each worker answers with LOGGED_IN or
+LOGIN_FAILED.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from zmq.utils import z85
 
 _PLAIN_SOCKET: Any = zmqrpc.BaseSocket.__init__
 LOST_AFTER_S = 10.0
-"""How long a worker or the master may be silent. Where three runs shared half a core, one waited 5.6 s for a CPU."""
+"""How long a worker or the master may be silent. When three runs shared half a core, one waited 5.6 s for a CPU."""
 
 _TOKEN = re.compile(r"[0-9a-f]{64}")
 
@@ -30,17 +31,17 @@ HELLO = "sshloadHello"
 """Worker: {run_id, worker}. It is connected."""
 
 READY = "sshloadReady"
-"""Worker: {worker}. It has resolved the target, read its files, has ports to use, and can be started."""
+"""Worker: {worker}. It has resolved the target, read its files, has free ports, and is ready to start."""
 
 TARGET_PROBLEM = "sshloadTargetProblem"
 """Worker: {worker, message}. Why the target cannot be reached yet; it tries again."""
 
 LOG_IN = "sshloadLogIn"
-"""Master: {}. Log in once to each server of the way. It is sent again and again, for who comes later, and is one order.
+"""Master: {}. Log in once to each server on the way. It is repeated, for workers that connect later, and is one order.
 """
 
 LOGGED_IN = "sshloadLoggedIn"
-"""Worker: {worker, accepted}. The login is over. `accepted` is false where a server said that too many come."""
+"""Worker: {worker, accepted}. The login has ended. `accepted` is false if a server refused it as one too many."""
 
 LOGIN_FAILED = "sshloadLoginFailed"
 """Worker: the fields of LoginFailure. It cannot log in, and exits."""
@@ -49,7 +50,7 @@ START = "sshloadStart"
 """Master: {trial, amount, lead_s, of}. Begin the trial of this number, with `amount` of load, `lead_s` after this
 arrives, as one of `of` workers.
 
-A lead, not an instant of the wall clock: clocks of nodes differ by more than messages take.
+It is a duration, not an instant of the wall clock, because clocks of nodes differ by more than messages take.
 """
 
 REPORT = "sshloadReport"
@@ -59,16 +60,16 @@ FINISH = "sshloadFinish"
 """Master: {}. The load ends now. Begin nothing more, and send the final report when the last iterations have ended."""
 
 FINISHED = "sshloadFinished"
-"""Worker: {worker, after_s}. The load of this worker has ended, as FINISH says, so long after its start."""
+"""Worker: {worker, after_s}. The load of this worker has ended because of FINISH, `after_s` after its start."""
 
 STOP = "sshloadStop"
-"""Master: {}. End what runs as unfinished, and send the final report now."""
+"""Master: {}. End running iterations as unfinished, and send the final report now."""
 
 AGAIN = "sshloadAgain"
-"""Master: {}. Another trial follows: get ready for it."""
+"""Master: {}. Another trial follows: prepare for it."""
 
 END = "sshloadEnd"
-"""Master: {}. Nothing more is wanted: exit with 0."""
+"""Master: {}. The run is over: exit with 0."""
 
 FAULT = "sshloadFault"
 """Worker: {worker, message}. It cannot generate the load, and exits."""
@@ -81,7 +82,7 @@ LEAVE = "sshloadLeave"
 
 
 def read_token(path: Path) -> str:
-    """Return the token in a file; raises OSError where there is none, ValueError where it holds something else."""
+    """Return the token in a file; raises OSError if it cannot be read, ValueError if it has something else."""
     token = path.read_text(encoding="ascii").strip()
     if _TOKEN.fullmatch(token) is None:
         raise ValueError(f"{path} does not hold 64 hexadecimal digits")
@@ -89,10 +90,10 @@ def read_token(path: Path) -> str:
 
 
 def encrypt_lines(token: str) -> None:
-    """Encrypt all lines of Locust's that this process opens from now on.
+    """Encrypt all connections of Locust that this process opens from now on.
 
-    Both ends make the server's key pair from the token. The public key, which a client has to have beforehand, is then
-    as secret as the token itself.
+    Both ends derive the server's key pair from the token. So the public key, which a client needs beforehand, is as
+    secret as the token itself.
     """
     encode: Any = z85.encode
     secret = encode(hashlib.sha256(f"sshload line {token}".encode("ascii")).digest())
@@ -111,10 +112,10 @@ def encrypt_lines(token: str) -> None:
 
 
 def flush_and_close(line: Any, linger_ms: int) -> None:
-    """Close a line of Locust's (rpc.Client or rpc.Server) once all that was sent is on its way, or the time is over.
+    """Close a connection of Locust (rpc.Client or rpc.Server) when all messages are sent, or after `linger_ms`.
 
-    Closing alone does not wait, and an exit ends ZeroMQ's thread with what it has not sent yet: ending the context is
-    what waits (zmq_ctx_term(3)). Each of Locust's lines has a context of its own.
+    Closing alone does not wait, and an exit ends ZeroMQ's thread with its unsent messages. Terminating the context
+    waits (zmq_ctx_term(3)). Each of Locust's connections has its own context.
     """
     context = line.socket.context
     line.close(linger=linger_ms)

@@ -1,4 +1,4 @@
-"""The two roles of a process: everything that they need is imported here, after gevent's patch."""
+"""The two roles of a process. Everything that they need is imported here, after gevent has patched the process."""
 
 import argparse
 import gc
@@ -52,14 +52,14 @@ def run_worker(config: RunConfig, token: str, options: argparse.Namespace) -> in
 
 
 def _watch_parent(worker: "Worker") -> None:
-    """Leave when the pipe from the parent closes, which nobody writes to."""
+    """Leave when the pipe from the parent closes. Nobody writes to it."""
     wait_read(sys.stdin.fileno())
     worker.leave("the pod's parent process is gone")
 
 
 def _set_up_process(token: str) -> None:
     compiled_methods.forget()
-    gc.freeze()  # the first collection would otherwise walk all that was imported: a fifth of the start's CPU
+    gc.freeze()  # otherwise the first collection would walk everything that was imported: a fifth of the start's CPU
     gc.enable()
     encrypt_lines(token)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")

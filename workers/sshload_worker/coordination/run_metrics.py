@@ -1,4 +1,4 @@
-"""The metrics of a run, as Prometheus reads them, from the master's totals."""
+"""The metrics of a run in Prometheus' format, from the master's totals."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,21 +22,21 @@ _TEST_LABELS = ("namespace", "test")
 
 
 def metrics(master: Master) -> bytes:
-    """Return all metrics of the master's run as they stand, in Prometheus' text format."""
+    """Return all present metrics of the master's run, in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(_RunCollector(master))
     return generate_latest(registry)
 
 
 class _RunCollector(Collector):
-    """One run's metrics. Windows and trials are added up: a counter must not jump back when one of them ends."""
+    """One run's metrics. Windows and trials are added up, because a counter must not decrease when one of them ends."""
 
     def __init__(self, master: Master) -> None:
         self._master = master
         self._test = (master.config.namespace, master.config.test)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all metric families as they stand."""
+        """Yield all present metric families."""
         yield from self._iterations()
         yield from self._steps()
         yield self._moved()
@@ -50,7 +50,7 @@ class _RunCollector(Collector):
             ("succeeded", "Iterations succeeded", counts.succeeded),
             ("failed", "Failed iterations", counts.failed),
             ("late", "Iterations begun more than 20 ms after they were due", counts.late),
-            ("dropped", "Iterations not begun, because too many were under way", counts.dropped),
+            ("dropped", "Iterations not begun, because too many were in progress", counts.dropped),
         ):
             family = CounterMetricFamily(f"sshload_iterations_{name}", f"{text}.", labels=_TEST_LABELS)
             family.add_metric(self._test, value)
@@ -77,7 +77,7 @@ class _RunCollector(Collector):
 
     def _moved(self) -> Metric:
         moved = CounterMetricFamily(
-            "sshload_step_bytes", "Content that the steps that succeeded have moved.", labels=(*_TEST_LABELS, "step")
+            "sshload_step_bytes", "Bytes of content that successful steps transferred.", labels=(*_TEST_LABELS, "step")
         )
         counts: Counter[str] = Counter()
         for totals in self._master.totals:
@@ -91,7 +91,7 @@ class _RunCollector(Collector):
         reports = [state.latest for state in self._master.trial.totals.workers.values()]
         worker_registry = self._master.worker_registry
         for name, text, value in (
-            ("sshload_iterations_in_flight", "Iterations under way", sum(report.in_flight for report in reports)),
+            ("sshload_iterations_in_flight", "Iterations in progress", sum(report.in_flight for report in reports)),
             ("sshload_users", "Users of a closed load", sum(report.users for report in reports)),
             ("sshload_held_sessions", "Sessions held", sum(report.held for report in reports)),
             ("sshload_workers_connected", "Workers that have connected", worker_registry.connected),
@@ -99,21 +99,21 @@ class _RunCollector(Collector):
             ("sshload_workers_lost", "Workers lost during the run", len(worker_registry.losses)),
             *(_health(worst_health(report.health for report in reports)) if reports else ()),
         ):
-            if value is not None:  # what no worker can tell
+            if value is not None:  # None is a figure that no worker has
                 family = GaugeMetricFamily(name, f"{text}.", labels=_TEST_LABELS)
                 family.add_metric(self._test, value)
                 yield family
 
 
 def _health(health: Health) -> tuple[tuple[str, str, float | None], ...]:
-    """Return the name, the help text and the value of each figure of the worst worker."""
+    """Return the name, the help text and the value of each figure, of the worker where it is worst."""
     return (
         ("sshload_generator_cpu_ratio", "CPU share of the busiest worker's busiest second", health.cpu_share),
         ("sshload_generator_run_delay_ratio", "Share of time a worker waited for a CPU", health.run_delay_share),
         ("sshload_generator_stolen_ratio", "Share of a machine's CPU time that its host took", health.stolen_share),
         ("sshload_generator_loop_lag_p99_seconds", "p99 of the event loop's lag", health.loop_lag_p99_us / _US_PER_S),
         ("sshload_generator_ports_used", "Source ports in use or in TIME_WAIT", health.ports_used),
-        ("sshload_generator_ports_available", "Source ports there are", health.ports_available),
+        ("sshload_generator_ports_available", "Source ports available", health.ports_available),
     )
 
 

@@ -1,8 +1,8 @@
 """Settling: before each trial, wait until a managed target is ready and, after another trial, idle again.
 
-Idle is who has no session left and no more processes than before the first trial: of connections that were given up
-before their login sshd tells nothing but by the processes that serve them. Logins before the load must have been told,
-so that they are not taken for the load's.
+A target is idle if it has no session left, and no more processes than before the first trial: only its processes show
+which connections sshd still serves that were abandoned before their login. It must also have reported all logins before
+the load, so that they are not counted as the load's.
 """
 
 import logging
@@ -14,7 +14,7 @@ from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.coordination.stats import UnresponsiveError, check_ready, fetch_stats
 
-_FIRST_READY_TIMEOUT_S = 0.2  # a Service that is being made loses the first packet now and then
+_FIRST_READY_TIMEOUT_S = 0.2  # the first packet to a new Service is sometimes lost
 _LONGEST_READY_TIMEOUT_S = 1.0
 _READY_POLL_S = 0.1
 _FIRST_IDLE_POLL_S = 0.05
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class Settling:
-    """One target over all trials of a run. `stats_url` is empty for an external one, which nobody can ask.
+    """One target during all trials of a run. `stats_url` is empty for an external target, which has no stats.
 
-    `idle_timeout_s` is how long it may take to get idle; the trial is then begun, and says so. With `awaits_idle` false
-    a target that is ready is enough.
+    `idle_timeout_s` is how long the target may take to become idle. Then the trial begins nevertheless, and reports it.
+    With `awaits_idle` false it is enough that the target is ready.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Settling:
         self._logins = 0
 
     def settle(self) -> str:
-        """Wait until the target is ready, and idle or overdue; report each problem meanwhile, and "" once it is ready.
+        """Wait until the target is ready, and idle or overdue; report each problem, and "" when it is ready.
 
-        What still goes on there is returned, empty where nothing does.
+        Return its remaining activity, empty if there is none.
         """
         if not self._stats_url:
             return ""
@@ -58,7 +58,7 @@ class Settling:
         if not self._awaits_idle:
             return ""
         deadline_s = monotonic() + self._idle_timeout_s
-        pause_s = _FIRST_IDLE_POLL_S  # what logins before the load leave is mostly gone in less
+        pause_s = _FIRST_IDLE_POLL_S  # usually the logins before the load have ended completely by then
         while True:
             stats = self.stats()
             target_activity = self._target_activity(stats) if stats is not None else ""
@@ -68,11 +68,11 @@ class Settling:
             pause_s = min(2 * pause_s, _LONGEST_IDLE_POLL_S)
 
     def expect(self, logins: int) -> None:
-        """Count a target as idle only once it has counted so many logins since it was idle for the first time."""
+        """Count the target as idle only when it has counted `logins` logins since it was first seen."""
         self._logins = logins
 
     def stats(self) -> TargetStats | None:
-        """Return the target's counts now, None where it has or tells none."""
+        """Return the target's present counts, None if it has or reports none."""
         if not self._stats_url:
             return None
         try:
@@ -100,8 +100,8 @@ class Settling:
             self._processes_before, self._accepted_before = stats.processes, stats.accepted
         more = max(stats.processes - self._processes_before, 0)
         if not stats.sessions and not more:
-            untold = max(self._accepted_before + self._logins - stats.accepted, 0)
-            return f"when the trial began, the target had not yet reported {untold} earlier logins" if untold else ""
+            missing = max(self._accepted_before + self._logins - stats.accepted, 0)
+            return f"when the trial began, the target had not yet reported {missing} earlier logins" if missing else ""
         return (
             f"when the trial began, the target still had {stats.sessions} sessions open and {more} processes more than "
             f"before the first trial"

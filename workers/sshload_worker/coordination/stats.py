@@ -1,4 +1,4 @@
-"""What the servers of a run answer to the master over HTTP: whether they are ready, and their counts."""
+"""What the master requests from the servers of a run over HTTP: whether they are ready, and their counts."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -13,23 +13,23 @@ from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.program import ProgramStats
 
-_STATS_TIMEOUT_S = 10.0  # patient, because the server is at its limit when it is asked
+_STATS_TIMEOUT_S = 10.0  # long, because the server is at its limit when this is requested
 _LARGEST_ANSWER_BYTES = 65_536
 _Stats = TypeVar("_Stats")
 log = logging.getLogger(__name__)
 
 
 class UnresponsiveError(Exception):
-    """The HTTP port of a server does not answer as it should; the message says how."""
+    """The HTTP port of a server does not answer as expected. The message says what is wrong."""
 
 
 def check_ready(stats_url: str, timeout_s: float) -> None:
-    """Return if the server at `stats_url` says that it is ready; raises UnresponsiveError where it does not."""
+    """Return if the server at `stats_url` reports that it is ready; raises UnresponsiveError if it does not."""
     _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), timeout_s)
 
 
 def fetch_stats(kind: type[_Stats], stats_url: str) -> _Stats:
-    """Return a server's counts; raises UnresponsiveError where they cannot be had."""
+    """Return a server's counts; raises UnresponsiveError if it does not report them."""
     text = _get(stats_url, _STATS_TIMEOUT_S)
     try:
         return from_json(kind, text)
@@ -38,11 +38,11 @@ def fetch_stats(kind: type[_Stats], stats_url: str) -> _Stats:
 
 
 def stats_in_path(urls: Mapping[InPath, str]) -> Mapping[InPath, ProgramStats]:
-    """Return what the programs in the path have used by now, without those that do not tell."""
-    return dict(_told(urls))
+    """Return what the programs in the path have used so far, without those that do not report it."""
+    return dict(_reported(urls))
 
 
-def _told(urls: Mapping[InPath, str]) -> Iterator[tuple[InPath, ProgramStats]]:
+def _reported(urls: Mapping[InPath, str]) -> Iterator[tuple[InPath, ProgramStats]]:
     for part, url in urls.items():
         try:
             yield part, fetch_stats(ProgramStats, url)
@@ -51,9 +51,9 @@ def _told(urls: Mapping[InPath, str]) -> Iterator[tuple[InPath, ProgramStats]]:
 
 
 def _get(url: str, timeout_s: float) -> str:
-    """Return what is at an http URL, within so much time in all. A limit of each read would bound nothing.
+    """Return the content at an http URL. `timeout_s` limits the whole request: a timeout of each read limits nothing.
 
-    No proxy is asked, and no redirection followed: only the server is to answer.
+    It uses no proxy and follows no redirect, because only the server itself must answer.
     """
     place = urlsplit(url)
     connection = HTTPConnection(place.hostname or "", place.port)

@@ -1,4 +1,4 @@
-"""TrialPart: one worker's part of one trial, with a recorder and a health monitor of its own."""
+"""TrialPart: one worker's part of one trial, with its own recorder and health monitor."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """The state that a worker keeps from trial to trial. `numbers` counts its iterations of all trials."""
+    """What a worker keeps from trial to trial. `numbers` counts its iterations over all trials."""
 
     run: RunConfig
     login: "Login | GatewayAccess"
@@ -42,7 +42,7 @@ class WorkerContext:
 
 
 class TrialPart:
-    """The share of one trial's load that one worker makes, from `start_ns` on; each report is handed to `send`."""
+    """Generates one worker's share of one trial's load, from `start_ns` on, and passes each report to `send`."""
 
     def __init__(
         self, equipment: WorkerContext, order: TrialOrder, share: Share, start_ns: int, send: Callable[[Report], None]
@@ -64,7 +64,7 @@ class TrialPart:
         return self._recorder.opened
 
     def run(self) -> None:
-        """Generate the load, report, and report finally once nothing is in flight any more."""
+        """Generate the load and report regularly. Send the final report when no iteration is in progress any more."""
         self._health.start()
         reporter = gevent.spawn(self._report_regularly)
         self._generator.run()
@@ -73,11 +73,11 @@ class TrialPart:
         self._health.stop()
 
     def finish(self) -> float:
-        """End the load now, and `run` with the last iterations; return the load's duration."""
+        """End the load now; `run` ends with the last iterations. Return the load's duration."""
         return self._generator.finish()
 
     def stop(self) -> None:
-        """End `run` now, with what is under way as unfinished."""
+        """End `run` now, with the iterations in progress as unfinished."""
         self._generator.stop()
 
     def _report_regularly(self) -> None:
