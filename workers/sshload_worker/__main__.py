@@ -2,7 +2,7 @@
 
 import gc
 
-gc.disable()  # until all is imported: nothing turns to garbage before, and the walks are a tenth of the start's CPU
+gc.disable()  # until all is imported: there is no garbage before, and the collections take a tenth of the start's CPU
 
 from sshload_contract import compiled_methods  # noqa: E402 - likewise
 
@@ -26,7 +26,7 @@ _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 
 def main(arguments: list[str]) -> int:
     """Run one process of a run, or all processes of a pod, and return the exit code."""
-    signal.signal(signal.SIGTERM, _terminate)  # as PID 1, a process without a handler is deaf to it
+    signal.signal(signal.SIGTERM, _terminate)  # a process without a handler ignores it if it is PID 1
     options = _parse(arguments)
     try:
         name_own_user()
@@ -61,7 +61,7 @@ def _import_locust(role: str, config: RunConfig) -> None:
 
 
 def _terminate(number: int, _: FrameType | None) -> None:
-    """End while nothing has begun yet; the roles take the signal over once they have something to end."""
+    """Exit, while nothing has begun. The roles replace this handler as soon as they have something to end."""
     sys.exit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""From what went wrong to its Outcome: one table per kind of evidence, and StepFailure, which carries the verdict."""
+"""From a failure to its Outcome: one table for each kind of evidence, and StepFailure, which has the outcome."""
 
 import errno
 
@@ -29,7 +29,7 @@ TIMEOUTS = {
 
 
 class StepFailure(Exception):  # noqa: N818 - a refused login is a finding, not an error
-    """A step ended in an outcome other than OK. `message` has no credentials and at most 200 characters."""
+    """A step ended with an outcome other than OK. `message` has no credentials and at most 200 characters."""
 
     def __init__(self, outcome: Outcome, message: str) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class StepFailure(Exception):  # noqa: N818 - a refused login is a finding, not 
 
 
 class UnsupportedSettingError(Exception):
-    """A client library cannot do what a setting asks for; the message begins with the setting's path in the spec."""
+    """A client library does not support a setting. The message begins with the setting's path in the spec."""
 
 
 def connect_outcome(number: int) -> Outcome:
@@ -47,18 +47,18 @@ def connect_outcome(number: int) -> Outcome:
 
 
 def timeout_outcome(step: Timing) -> Outcome:
-    """Return the outcome of a step that took longer than it may."""
+    """Return the outcome of a step that exceeded its timeout."""
     return TIMEOUTS.get(step, Outcome.STEP_TIMEOUT)
 
 
 def pre_banner_outcome(line: str) -> Outcome | None:
-    """Return the outcome that a server's line before its banner announces, None where it announces none."""
+    """Return the outcome that a server's line before its banner states, None if it states none."""
     return next((outcome for text, outcome in PRE_BANNER_TEXTS.items() if text in line), None)
 
 
 class GeneratorFaultError(Exception):
-    """The worker cannot generate this load; the message says what to change, and holds no credentials."""
+    """The worker cannot generate this load. The message says what to change, and has no credentials."""
 
 
 class TargetNotAllowedError(Exception):
-    """The installation does not allow the server that the worker is to connect to; the message says why."""
+    """The installation does not allow the server that the worker would connect to. The message says why."""

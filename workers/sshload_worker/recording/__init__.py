@@ -1,1 +1,1 @@
-"""The counters of a worker: histograms, outcomes, and its own health."""
+"""The counters of a worker: histograms, outcomes, and the worker's own health."""

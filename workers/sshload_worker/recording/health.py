@@ -1,8 +1,9 @@
 """HealthMonitor: how far this worker's numbers can be trusted, by its own lag and shortages.
 
-A generator that is starved of CPU measures itself. The kernel tells it exactly (schedstat: how long the process was
-runnable and not run), the event loop by how late it wakes, and the source ports by what the kernel holds. Not every
-kernel tells: gVisor, for one, has no schedstat. What it does not tell is left out, and the event loop's lag remains.
+A generator without enough CPU measures itself. The kernel reports this exactly (schedstat: how long the process was
+runnable and not running), and the event loop shows it by how late it wakes. The kernel also reports the source ports in
+use. Some kernels report less: gVisor, for example, has no schedstat. Figures that are not reported are left out, and
+the event loop's lag remains.
 """
 
 import os
@@ -36,14 +37,14 @@ _SOCKSTAT = Path("/proc/net/sockstat")
 _STATUS = Path("/proc/self/status")
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _USUAL_PORT_RANGE = "32768 60999"
-"""Linux's own, where the kernel does not tell."""
+"""Linux's default, for a kernel that does not report it."""
 
 TIME_WAIT_S = 60.0
 """How long Linux keeps a closed connection's port (TCP_TIMEWAIT_LEN in include/net/tcp.h)."""
 
 
 class HealthMonitor:
-    """Watches the thread that it is started in, from `start` to `stop`."""
+    """Monitors the thread that it is started in, from `start` to `stop`."""
 
     def __init__(self) -> None:
         self._lag = LatencyHistogram()
@@ -61,7 +62,7 @@ class HealthMonitor:
         self._probe_due_ns = 0
 
     def start(self) -> None:
-        """Begin to watch; what was before does not count."""
+        """Begin to monitor. Nothing from before counts."""
         self._begin_ns = monotonic_ns()
         self._delay_before_ns, self._companions_before_ns = run_delay_ns(), companions_delay_ns()
         self._machine_before = machine_cpu(_read_proc_file(_STAT))
@@ -72,19 +73,19 @@ class HealthMonitor:
         self._watching.spawn(self._watch_cpu)
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Stop monitoring."""
         self._probe.close()
         self._watching.kill()
 
     def health(self, *, connections: int, overflows: int) -> Health:
-        """Return the figures since the start. `connections` are those open now."""
+        """Return the figures since the start. `connections` is the number of connections that are open now."""
         for lag_us in _companion_lags_us():
             self._companions_lag.record(lag_us)
             self._companions_lag_max_us = max(self._companions_lag_max_us, lag_us)
         self._ports_used = max(self._ports_used, connections + waiting_ports())
         machine_now = machine_cpu(_read_proc_file(_STAT))
         delay_ns, companions_ns = run_delay_ns(), companions_delay_ns()
-        elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)  # read last, so that no wait is longer than what passed
+        elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)  # read last, so that no wait is longer than this
         run_delay_share = None
         if delay_ns is not None and self._delay_before_ns is not None:
             waited_ns = [now - self._companions_before_ns.get(pid, now) for pid, now in companions_ns.items()]
@@ -107,7 +108,7 @@ class HealthMonitor:
         )
 
     def _lag_percentile_us(self, percentile: float) -> int:
-        """Return a percentile, or the maximum while there are too few samples for it: the worker's or a companion's."""
+        """Return the higher percentile, the worker's or the companions'. With too few samples, the maximum counts."""
         own_us, companions_us = self._lag.percentile_us(percentile), self._companions_lag.percentile_us(percentile)
         return max(
             self._lag_max_us if own_us is None else own_us,
@@ -115,14 +116,14 @@ class HealthMonitor:
         )
 
     def _await_probe(self) -> None:
-        """Have the loop call `_on_probe` in one interval: a greenlet that waits would double what a probe costs."""
+        """Have the loop call `_on_probe` after one interval. A waiting greenlet would double the cost of a probe."""
         self._probe_due_ns = monotonic_ns() + int(_PROBE_INTERVAL_S * _NS_PER_S)
         self._probe.again(self._on_probe)
 
     def _on_probe(self) -> None:
         lag_us = max(monotonic_ns() - self._probe_due_ns, 0) // _NS_PER_US
         self._lag_max_us = max(self._lag_max_us, lag_us)
-        # The probes that a long lag kept from being sent would have waited too, each one interval less.
+        # The probes that could not run during a long lag would have waited too, each for one interval less.
         for missed_us in range(lag_us, -1, -int(_PROBE_INTERVAL_S * _US_PER_S)):
             self._lag.record(missed_us)
         self._await_probe()
@@ -149,77 +150,77 @@ _programs: set[int] = set()
 
 
 def add_program(pid: int) -> None:
-    """Count a program that runs as long as the worker, and may use several CPUs, with the worker's programs."""
+    """Count a running program, which may use several CPUs, with the worker's ended programs."""
     _programs.add(pid)
 
 
 def remove_program(pid: int) -> None:
-    """Count it no more beside those that have ended."""
+    """Stop counting a program by its pid."""
     _programs.discard(pid)
 
 
 def watch_companion(pid: int, lags: int) -> None:
-    """Hold a process of one thread, without which the worker measures nothing, to what holds for the worker itself.
+    """Monitor a process of one thread that the measurement depends on, with the same limits as the worker itself.
 
-    `lags` is the descriptor from which its lags can be read, in microseconds as numbers of four bytes each.
+    `lags` is the descriptor from which its lags can be read, in microseconds, as numbers of four bytes each.
     """
     os.set_blocking(lags, False)
     _companions[pid] = lags
 
 
 def _companion_lags_us() -> Iterator[int]:
-    """Yield the lags that companions have told since the last call."""
+    """Yield the lags that companions have reported since the last call."""
     for lags in _companions.values():
         with suppress(BlockingIOError):
-            while said := os.read(lags, _LAGS_BYTES):
-                yield from array("I", said)
+            while data := os.read(lags, _LAGS_BYTES):
+                yield from array("I", data)
 
 
 def forget_companion(pid: int) -> None:
-    """Hold it to nothing any more."""
+    """Stop monitoring a companion."""
     _companions.pop(pid, None)
 
 
 def companions_cpu_s() -> dict[int, float]:
-    """Return the CPU time of each companion that runs, by its pid; none of those of which the kernel does not tell."""
+    """Return the CPU time of each running companion, by its pid, if the kernel reports it."""
     return {pid: ran_ns / _NS_PER_S for pid, (ran_ns, _) in _companions_ns().items()}
 
 
 def companions_delay_ns() -> dict[int, int]:
-    """Return for how long each of these was runnable and did not run, by its pid."""
+    """Return for how long each of them was runnable and not running, by its pid."""
     return {pid: waited_ns for pid, (_, waited_ns) in _companions_ns().items()}
 
 
 def _companions_ns() -> dict[int, tuple[int, int]]:
-    said = {pid: _read_proc_file(_PROC / str(pid) / "schedstat").split() for pid in _companions}
-    return {pid: (int(words[0]), int(words[1])) for pid, words in said.items() if len(words) > 1}
+    fields = {pid: _read_proc_file(_PROC / str(pid) / "schedstat").split() for pid in _companions}
+    return {pid: (int(words[0]), int(words[1])) for pid, words in fields.items() if len(words) > 1}
 
 
 def run_delay_ns() -> int | None:
-    """Return the time for which this thread was runnable and did not run, since it began; None where it is unknown."""
+    """Return for how long this thread was runnable and not running since it began; None if this is unknown."""
     words = _read_proc_file(_SCHEDSTAT).split()
     return int(words[1]) if len(words) > 1 else None
 
 
 def programs_cpu_s() -> float:
-    """Return the CPU time of the programs that this process has started and that have ended, or that are counted."""
+    """Return the CPU time of the ended programs that this process started, and of the running ones that it counts."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime + sum(_running_cpu_s(pid) for pid in _programs)
 
 
 def _running_cpu_s(pid: int) -> float:
-    """Return the user and system time of a program (proc(5)), 0 where it is unknown."""
+    """Return the user and system time of a program (proc(5)), 0 if it is unknown."""
     words = _read_proc_file(_PROC / str(pid) / "stat").rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0.0
 
 
 def used_cpu_s() -> float:
-    """Return the CPU time of this process, and of the programs that it has started and that have ended."""
+    """Return the CPU time of this process and of its programs, ended or counted."""
     return process_time() + programs_cpu_s()
 
 
 def memory_peak_bytes() -> int | None:
-    """Return the most resident memory that this process and its counted programs have had, None where it is unknown."""
+    """Return the sum of the peak resident memory of this process and its counted programs, None if unknown."""
     peaks = [_peak_bytes(file) for file in (_STATUS, *(_PROC / str(pid) / "status" for pid in _programs))]
     return None if None in peaks else sum(peak for peak in peaks if peak is not None)
 
@@ -234,7 +235,7 @@ def _peak_bytes(status: Path) -> int | None:
 
 
 def waiting_ports() -> int:
-    """Return the number of this network namespace's connections in TIME_WAIT, 0 where it is unknown."""
+    """Return the number of this network namespace's connections in TIME_WAIT, 0 if it is unknown."""
     for line in _read_proc_file(_SOCKSTAT).splitlines():
         words = line.split()
         if words[0] == "TCP:":
@@ -249,7 +250,7 @@ def available_ports() -> int:
 
 
 def _read_proc_file(file: Path) -> str:
-    """Return the text of a file of /proc, "" where the kernel has no such file or denies reading it."""
+    """Return the text of a file of /proc, "" if the kernel has no such file or denies reading it."""
     try:
         return file.read_text(encoding="ascii")
     except OSError:
@@ -257,5 +258,5 @@ def _read_proc_file(file: Path) -> str:
 
 
 def has_port_room(needed: int) -> bool:
-    """Return whether so many connections may be opened by all processes of the pod, with none of their ports reused."""
+    """Return whether all processes of the pod together can open `needed` connections without reusing a port."""
     return waiting_ports() + needed <= PORTS_SHARE_LIMIT * available_ports()

@@ -27,9 +27,10 @@ _Z_95: Final = 1.96
 
 
 class LatencyHistogram:
-    """How many latencies fell into each bucket. A bucket is at most 1/1,024 of its values wide.
+    """The number of latencies in each bucket. The width of a bucket is at most 1/1,024 of its values.
 
-    `counts` is keyed by the lowest value of each bucket. A latency above HIGHEST_US counts as that, and in `overflows`.
+    `counts` is keyed by the lowest value of each bucket. A latency above HIGHEST_US counts as HIGHEST_US, and in
+    `overflows`.
     """
 
     __slots__ = ("counts", "overflows")
@@ -43,7 +44,7 @@ class LatencyHistogram:
 
     @classmethod
     def decode(cls, data: str) -> "LatencyHistogram":
-        """Return the histogram that `data` encodes; raises EncodingError where it does not."""
+        """Return the histogram that `data` encodes; raises EncodingError if it encodes none."""
         histogram = cls()
         histogram.counts = Counter(decode(data))
         return histogram
@@ -55,7 +56,7 @@ class LatencyHistogram:
 
     @property
     def count(self) -> int:
-        """How many latencies there are: added up when asked for, because `record` is called far more often."""
+        """How many latencies there are. It is added up here, because `record` is called far more often."""
         return sum(self.counts.values())
 
     def encode(self) -> str:
@@ -69,7 +70,7 @@ class LatencyHistogram:
             if latency_us > HIGHEST_US:
                 self.overflows += 1
                 latency_us = HIGHEST_US
-            shift = latency_us.bit_length() - SUB_BUCKET_BITS  # the bits that its bucket does not tell apart
+            shift = latency_us.bit_length() - SUB_BUCKET_BITS  # the low bits, which its bucket does not distinguish
             floor = latency_us >> shift << shift
         elif latency_us < LOWEST_US:
             floor = LOWEST_US
@@ -77,7 +78,7 @@ class LatencyHistogram:
         counts[floor] = counts.get(floor, 0) + 1
 
     def record_all(self, latencies_us: Sequence[int]) -> None:
-        """Count several latencies, one at least: as `record` does, but without a call for each."""
+        """Count several latencies, at least one, as `record` does, but without a call for each."""
         most_us = max(latencies_us)
         if most_us > HIGHEST_US:
             self.overflows += sum(latency_us > HIGHEST_US for latency_us in latencies_us)
@@ -117,16 +118,16 @@ class LatencyHistogram:
         return bucket_ceiling(self._bucket_at(ceil(Fraction(str(percentile)) * count / 100)))
 
     def percentile_below_more_us(self, percentile: float, more: int) -> int | None:
-        """Return the percentile with so many more latencies below all of these, None where it would be one of those."""
+        """Return the percentile with `more` further latencies below all others, None if it would be one of these."""
         rank = ceil(Fraction(str(percentile)) * (self.count + more) / 100) - more
         return bucket_ceiling(self._bucket_at(rank)) if rank >= 1 else None
 
     def percentile_interval_us(self, percentile: float, spread: float = 1.0) -> tuple[int | None, int | None]:
-        """Return the 95 % confidence interval of a percentile, each end None where the samples do not bound it there.
+        """Return the 95 % confidence interval of a percentile. An end is None if the samples do not bound it.
 
-        By order statistics: the number of samples below the true percentile is binomial, so that two ranks enclose it
-        whatever the distribution is (Hahn and Meeker, Statistical Intervals, section 5.2; normal approximation). That
-        holds for independent samples; of others, by their `spread` (`Slices.spread`), the ranks lie further apart.
+        It is computed by order statistics: the number of samples below the true percentile is binomial, so two ranks
+        enclose it for any distribution (Hahn and Meeker, Statistical Intervals, section 5.2; normal approximation).
+        This holds for independent samples. For others, `spread` (`Slices.spread`) moves the ranks further apart.
         """
         count, share = self.count, percentile / 100
         if count < samples_needed(percentile):
@@ -134,13 +135,13 @@ class LatencyHistogram:
         middle, deviation = count * share, _Z_95 * sqrt(count * share * (1 - share))
         width = percentile_width(count, share, spread)
         low_rank, high_rank = round_down(middle - width * deviation), ceil(middle + width * deviation) + 1
-        if round_down(middle - spread * deviation) >= 1:  # what is added for a spread that is known badly
+        if round_down(middle - spread * deviation) >= 1:  # below 1 only because the spread is uncertain
             low_rank = max(low_rank, 1)
         low_us = self._bucket_at(low_rank) if low_rank >= 1 else None
         return low_us, bucket_ceiling(self._bucket_at(high_rank)) if high_rank <= count else None
 
     def _bucket_at(self, rank: int) -> int:
-        """Return the lowest value of the bucket that the sample of this rank, counted from 1, lies in."""
+        """Return the lowest value of the bucket of the sample with this rank, counted from 1."""
         floors = sorted(self.counts)
         passed = list(accumulate(map(self.counts.__getitem__, floors)))
         return floors[bisect_left(passed, rank)]
@@ -161,6 +162,6 @@ class LatencyHistogram:
         return total / 2 / self.count
 
     def count_up_to(self, limits_us: tuple[int, ...]) -> tuple[int, ...]:
-        """Return for each limit how many latencies lie in buckets that end at or below it."""
+        """Return for each limit the number of latencies in buckets that end at or below it."""
         ends = [(bucket_ceiling(floor), count) for floor, count in self.counts.items()]
         return tuple(sum(count for end, count in ends if end <= limit) for limit in limits_us)

@@ -1,4 +1,4 @@
-"""Recorder: where a worker counts what happened, until its next report takes the counts away."""
+"""Recorder: counts what happens on a worker, until the next report takes the counts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sized
@@ -27,7 +27,7 @@ from sshload_worker.recording.histogram import LatencyHistogram
 _NEVER_NS = 2**63
 _NS_PER_US = 1_000
 LATE_AFTER_NS = 20_000_000
-"""An iteration that began later than this after it was due is counted as late: 20 ms, two turns of a busy loop."""
+"""An iteration that begins more than this after it was due is counted as late: 20 ms, two turns of a busy loop."""
 
 
 @dataclass(slots=True)
@@ -63,17 +63,17 @@ class _Counts:
 
 
 class Listener(Protocol):
-    """Gets every sample twice: at once, and in a sum with the others of its name and outcome since a report."""
+    """Gets every sample twice: at once, and in a sum with all samples of its name and outcome since the last report."""
 
     @property
     def at_once(self) -> Sized:
-        """The listeners that want each sample; while there are none, `on_sample` is not called."""
+        """The listeners that want each sample. While there are none, `on_sample` is not called."""
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
-        """Handle one sample, which has just been counted."""
+        """Handle a sample that has just been counted."""
 
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
-        """Handle the samples of a report: their number by the lowest latency of their bucket, in microseconds."""
+        """Handle the samples of a report: the number in each bucket, by the lowest latency of the bucket in us."""
 
 
 class _NoListener:
@@ -89,14 +89,14 @@ class _NoListener:
 _NO_LISTENER = _NoListener()
 
 _COUNTED_AT_ONCE = 64
-"""How many operations of a kind are kept before their timings are counted, which takes less than 0.1 ms then."""
+"""How many operations of a kind are kept before their timings are counted together, which takes less than 0.1 ms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The timings of one kind of operation, which are counted together, and what each of them lies between.
+    """The timings of one kind of operation, which are counted together.
 
-    Of each name, `between` has the places of its begin and its end among the instants of an operation.
+    For each name, `between` has the indexes of its start and its end in the instants of an operation.
     """
 
     names: tuple[str, ...]
@@ -104,9 +104,9 @@ class Spans:
 
 
 class _Row:
-    """The operations of one kind that are yet to be counted, each by its instants.
+    """The operations of one kind that are not counted yet, each as its instants.
 
-    `histograms` are those of its timings, and `heard` the places of the timings that the listener is told of.
+    `histograms` are those of its timings, and `heard` the indexes of the timings that the listener gets.
     """
 
     __slots__ = ("_between", "heard", "histograms", "instants_ns")
@@ -118,7 +118,7 @@ class _Row:
         self.instants_ns: list[tuple[int, ...]] = []
 
     def count(self) -> None:
-        """Count those that are not counted yet, timing by timing: for short ones this costs a third."""
+        """Count the operations, timing by timing, which costs a third of counting each short one by itself."""
         if not self.instants_ns:
             return
         columns = tuple(zip(*self.instants_ns, strict=True))
@@ -135,11 +135,11 @@ class _Failures:
 
 
 class Recorder:
-    """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
+    """The counts since the last report, and the present state: iterations in flight, users, held sessions, connections.
 
-    `opened` counts all connections that were ever begun. `closed_ns` is when the window was closed before its time.
-    `trial` is the trial of a search that it is all about, 0 in any other run.
-    `listener` also gets the samples whose name ends in one of the steps `listened_to`.
+    `opened` counts all connections that were ever begun. `closed_ns` is when the window was closed early.
+    `trial` is the number of the search's trial that all this belongs to, 0 in any other run.
+    `listener` gets the samples whose name ends in one of the steps `listened_to`.
     """
 
     def __init__(
@@ -180,12 +180,12 @@ class Recorder:
 
     @property
     def overflows(self) -> int:
-        """How many latencies have been too long for their histogram, those since the last report included."""
+        """How many latencies were too long for their histogram, including those since the last report."""
         self._count_rows()
         return self._overflows + sum(histogram.overflows for histogram in self._histograms.values())
 
     def dropped(self, window: Window, stage: int = 0) -> None:
-        """Count an iteration that was due and not begun because there was no room."""
+        """Count an iteration that was due, but was not begun because too many were in progress."""
         counts = self._stage_counts[stage] if stage else self._counts[window]
         counts.scheduled += 1
         counts.dropped += 1
@@ -201,7 +201,7 @@ class Recorder:
     def ended(
         self, window: Window, outcome: Outcome, *, inside: bool, stage: int = 0, inside_stage: bool = False
     ) -> None:
-        """Count the end of an iteration; `inside` tells whether its window was still open, and its stage."""
+        """Count the end of an iteration, and whether its window (`inside`) and its stage were still open."""
         counts = self._stage_counts[stage] if stage else self._counts[window]
         if outcome is Outcome.OK:
             counts.succeeded += 1
@@ -212,7 +212,7 @@ class Recorder:
         self.in_flight -= 1
 
     def sample(self, step: str, window: Window, outcome: Outcome, latency_us: int, stage: int = 0) -> None:
-        """Count one timed step; of a whole iteration in a load with several stages, with the number of its stage."""
+        """Count one timed step. `stage` is set for a whole iteration in a load with several stages."""
         histogram = self._histograms.get((step, window, outcome, stage))
         if histogram is None:
             histogram = self._begin_histogram(step, window, outcome, stage)
@@ -221,7 +221,7 @@ class Recorder:
             self._listener.on_sample(step, outcome, latency_us)
 
     def operation(self, spans: Spans, window: Window, instants_ns: tuple[int, ...], stage: int = 0) -> None:
-        """Count the timings of an operation that ended well, by its instants; `stage` as of a sample."""
+        """Count the timings of an operation that succeeded, by its instants. `stage` is as in `sample`."""
         row = self._rows.get((spans, window, stage))
         if row is None:
             row = self._begin_row(spans, window, stage)
@@ -253,21 +253,21 @@ class Recorder:
         return histogram
 
     def failure(self, step: str, window: Window, outcome: Outcome, message: str) -> None:
-        """Count the step in which an iteration failed; the first message of its kind is kept."""
+        """Count the step in which an iteration failed. The first message of each kind is kept."""
         failures = self._failures.setdefault((step, outcome, window), _Failures(count=0, first_message=message))
         failures.count += 1
 
     def transferred(self, step: str, window: Window, count: int) -> None:
-        """Count bytes of payload that a step has moved."""
+        """Count bytes of payload that a step transferred."""
         key = (step, window)
         self._transferred[key] = self._transferred.get(key, 0) + count
 
     def succeeded_late(self, step: str, window: Window) -> None:
-        """Count a success, which is also a sample, as one that came after the end of its window."""
+        """Count a success, which is also counted as a sample, as one after the end of its window."""
         self._late[step, window] += 1
 
     def transferred_late(self, step: str, window: Window, count: int) -> None:
-        """Count bytes that were moved, and are counted as that too, by a success after the end of its window."""
+        """Count transferred bytes, which are also counted by `transferred`, as moved after the end of their window."""
         self._late_bytes[step, window] += count
 
     def login(self, negotiated: Negotiated) -> None:
@@ -275,7 +275,7 @@ class Recorder:
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
 
     def take_report(self, health: Health, *, until_s: float = 0.0, final: bool) -> Report:
-        """Return the report since the last one, up to `until_s` after the load's start, and begin the next."""
+        """Return the report from the last one up to `until_s` after the load's start, and begin the next one."""
         self._sequence += 1
         self._count_rows()
         report = Report(

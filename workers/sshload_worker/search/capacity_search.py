@@ -1,10 +1,10 @@
 """The search for the capacity: the highest load at which every threshold holds, from trials that may contradict.
 
-From the least upwards by growing factors until a trial fails. Then always at the load that, by all trials so far, is
-as likely below the limit as above it, until the limit is known well enough. The bounds are loads that were tried, and
-each is what most of its trials say, as in MLRsearch (draft-ietf-bmwg-mlrsearch) with a goal exceed ratio of one half.
-Loads from one that the generator cannot make upwards are left out. The reasons and the figures:
-docs/design/20261121-the-search.md.
+It goes up from the least load by growing factors until a trial fails. Then it always tries the load that, by all trials
+so far, is as likely below the limit as above it, until the limit is known well enough. The bounds are loads that were
+tried, and the majority of a load's trials decides, as in MLRsearch (draft-ietf-bmwg-mlrsearch) with a goal exceed ratio
+of one half. If the generator cannot make a load, this load and all above it are left out. The reasons and the figures
+are in docs/design/20261121-the-search.md.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ _GROWTH = 8.0
 _OVERLOADED_BELOW = 0.95
 _FIRST_STEP_FROM_HINT = 3
 _RUNGS_FAR_APART = 8
-"""So far apart, the bounds are brought together by what an overloaded server completed."""
+"""If the bounds are further apart, the next load follows from the rate that an overloaded server completed."""
 
 _FAR = 3
-"""A limit so many times the precision away from the reported one is missed by far."""
+"""If the limit is more than so many times the precision away from the reported one, it is missed by far."""
 
 _DOUBT = 0.5
 _CHANCE_FAIL = 0.17
@@ -37,7 +37,7 @@ class Goal:
     """The goal of a search: a load from `least` to `most`, both included, within `precision` of the limit (0.05: 5 %).
 
     Each bound is confirmed by `confirm` further trials. `whole` loads are users, sessions or connections. Raises
-    ValueError where there is nothing to search, or `precision` is below FINEST_PRECISION.
+    ValueError if there is nothing to search, or `precision` is below FINEST_PRECISION.
     """
 
     least: float
@@ -59,9 +59,9 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class PastTrial:
-    """One trial. `passed` is None where it was invalid: the generator gave out, if `stolen` because of steal.
+    """One trial. `passed` is None if it was invalid because of the generator. `stolen` says that steal caused this.
 
-    `completed` is the rate that it completed, in the unit of `load`, None where that says nothing of the limit.
+    `completed` is the rate that it completed, in the unit of `load`, None if this says nothing about the limit.
     """
 
     load: float
@@ -79,11 +79,12 @@ class NextTrial:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The bounds at the search's end: `lower` passed and is the capacity, `upper` failed; None where there is none.
+    """The bounds at the search's end: `lower` passed and is the capacity, `upper` failed. None if there is none.
 
-    At either, most of its trials say so. By FOUND, MOST_HELD and LEAST_BROKEN they are confirmed, by GENERATOR_LIMIT
-    `lower` is: `confirm` + 1 trials or more agree, at the bound or beyond. By FOUND and LEAST_BROKEN the limit is near
-    `lower` with a probability that grows with `confirm`, and no load below `lower` failed in most of its trials.
+    The majority of a bound's trials passed or failed. With FOUND, MOST_HELD and LEAST_BROKEN the bounds are confirmed,
+    with GENERATOR_LIMIT `lower` is: at least `confirm` + 1 trials agree, at the bound or beyond. With FOUND and
+    LEAST_BROKEN the limit is near `lower` with a probability that grows with `confirm`, and no load below `lower`
+    failed in the majority of its trials.
     """
 
     lower: float | None
@@ -92,7 +93,7 @@ class SearchResult:
 
 
 def next_step(goal: Goal, seen: Sequence[PastTrial]) -> NextTrial | SearchResult:
-    """Return the load to try next, or what was found. The same past has the same answer, and every past has one."""
+    """Return the load to try next, or the result. It depends only on the trials so far, and there always is one."""
     step = _Evidence(goal, seen).next_step()
     if isinstance(step, NextTrial) and len(seen) >= TRIALS_LIMIT:
         return partial_result(goal, seen, SearchEnd.TOO_MANY_TRIALS)
@@ -100,7 +101,7 @@ def next_step(goal: Goal, seen: Sequence[PastTrial]) -> NextTrial | SearchResult
 
 
 def partial_result(goal: Goal, seen: Sequence[PastTrial], end: SearchEnd) -> SearchResult:
-    """Return the result of the trials so far, for a search that ends before its time. The bounds may be unconfirmed."""
+    """Return the result of the trials so far, for a search that ends early. The bounds may be unconfirmed."""
     standing = _Evidence(goal, seen)
     return standing.found(standing.lower, standing.upper, end)
 
@@ -108,9 +109,10 @@ def partial_result(goal: Goal, seen: Sequence[PastTrial], end: SearchEnd) -> Sea
 class _Evidence:
     """The evidence of the trials so far, by the rungs of the ladder.
 
-    `likely` is the highest rung that is more likely below the limit than above it, -1 where even the least is not.
-    `lower` is the highest that passes, up to `likely`, and `upper` the lowest above it that fails, by most trials of
-    each. `generator_limit` is the lowest rung that the generator cannot make, else the one above the top.
+    `likely` is the highest rung that is more likely below the limit than above it, -1 if not even the lowest is.
+    `lower` is the highest rung up to `likely` that passes, and `upper` the lowest above it that fails, each by the
+    majority of its trials. `generator_limit` is the lowest rung that the generator cannot make, or the one above the
+    top.
     """
 
     def __init__(self, goal: Goal, seen: Sequence[PastTrial]) -> None:
@@ -137,12 +139,12 @@ class _Evidence:
         lowest_failing = self.ballot.lowest_failing(above=_NO_RUNG, below=self.generator_limit)
         if lowest_failing is None:
             return self.search_upwards()
-        if self.likely + 1 == self.generator_limit:  # then that it failed is what is least likely
+        if self.likely + 1 == self.generator_limit:  # then the failure is the least likely of the results
             return self.try_rung(lowest_failing)
         return self.narrow_bounds(self.likely, self.likely + 1)
 
     def search_upwards(self) -> NextTrial | SearchResult:
-        """Look for a load that fails, where none is known below the wall."""
+        """Search for a load that fails, while none is known below the generator's limit."""
         undecided = self.ballot.undecided(self.generator_limit)
         if undecided is not None:
             return self.try_rung(undecided)
@@ -156,7 +158,7 @@ class _Evidence:
         return self.end_at_generator_limit(lower)
 
     def next_higher_rung(self, lower: int) -> int:
-        """Return the rung to try next above one that passed: by a growing factor, or halfway to the wall."""
+        """Return the rung to try after one that passed: by a growing factor, at most halfway to `generator_limit`."""
         factor = _GROWTH ** len(self.ballot.by_rung)
         grown = max(self.ladder.at_or_below(self.ladder.loads[lower] * factor), lower + 1)
         return grown if self.generator_limit > self.ladder.top else min(grown, (lower + self.generator_limit) // 2)
@@ -169,7 +171,7 @@ class _Evidence:
         return self.try_rung(self.generator_limit)
 
     def narrow_bounds(self, lower: int, upper: int) -> NextTrial | SearchResult:
-        """Bring the bounds together, around the likely limit, and confirm them. `lower` is -1 where none is likely."""
+        """Bring the bounds together around the likely limit, and confirm them. `lower` is -1 if no load is likely."""
         hinted = self.between_bounds()
         if hinted is not None:
             return self.try_rung(hinted)
@@ -186,29 +188,30 @@ class _Evidence:
         return self.try_rung(upper if self.is_lower(lower) else lower)
 
     def is_sure(self, lower: int) -> bool:
-        """Return whether the limit is likely enough as near to a rung as asked, and all but surely not far from it.
+        """Return whether the limit is near the rung with enough probability, and almost certainly not far from it.
 
-        The doubt that is left is a share of `confirm` + 1 trials, and that as many fail by chance, one of six.
+        The allowed doubt is half a trial of `confirm` + 1 for the first, and for the second the probability that as
+        many trials fail by chance, at about one in six each.
         """
         near, not_far = 1 - _DOUBT / self.agreeing, 1 - _CHANCE_FAIL**self.agreeing
         return self.nearness(lower, 1) >= near and self.nearness(lower, _FAR) >= not_far
 
     def nearness(self, lower: int, times: float) -> float:
-        """Return the probability that the limit is near a rung: within so many times the precision, or the next one."""
+        """Return the probability that the limit is within `times` the precision of a rung, or below the next rung."""
         loads, ratio = self.ladder.loads, (1 + self.goal.precision) ** times
         if lower == _NO_RUNG:
             return self.belief.between(0, loads[0])
         return self.belief.between(loads[lower] / ratio, max(loads[lower] * ratio, loads[lower + 1]))
 
     def is_lower(self, rung: int) -> bool:
-        """Return whether a rung is a lower bound: it passes, and enough trials say so."""
+        """Return whether a rung is a confirmed lower bound: it passes, and enough trials agree."""
         return self.ballot.lead(rung) > 0 and self.ballot.passes_at_or_above(rung) >= self.agreeing
 
     def is_upper(self, rung: int) -> bool:
         return self.ballot.lead(rung) < 0 and self.ballot.fails_at_or_below(rung) >= self.agreeing
 
     def between_bounds(self) -> int | None:
-        """Return the rung to try that follows from what an overloaded server completed, None where nothing does."""
+        """Return the rung to try by the rate that an overloaded server completed, None if this gives none."""
         lower, upper = self.lower, self.upper
         if lower is None or upper is None or upper - lower <= _RUNGS_FAR_APART:
             return None
@@ -223,7 +226,7 @@ class _Evidence:
         return max(upper - _FIRST_STEP_FROM_HINT - (hint - upper) // 2, halfway)
 
     def hint(self, upper: int) -> int | None:
-        """Return the rung of what a server completed that was overloaded, of several the least overloaded one's."""
+        """Return the rung of the rate that an overloaded server completed, in the least overloaded of such trials."""
         for rung, votes in sorted(self.ballot.by_rung.items()):
             overloaded_below = self.ladder.loads[rung] * _OVERLOADED_BELOW
             if rung >= upper and votes.completed is not None and votes.completed < overloaded_below:

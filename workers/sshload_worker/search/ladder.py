@@ -1,7 +1,7 @@
 """The loads that a search may try, and the votes that trials give for each.
 
-The loads are a ladder from the least to the most, half the precision from rung to rung. As the loads are few, a trial
-that is repeated is repeated at the very same load, and counted with those before.
+The loads are a ladder from the least to the greatest, with half the precision between rungs. Because the loads are few,
+a trial is repeated at exactly the same load, and counted with the earlier ones.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,18 +22,18 @@ _NEVER_JUDGED_AFTER = 3
 class Ladder:
     """Ascending loads, at least one; a rung is an index into `loads`.
 
-    A ladder equals only itself: it is a key of what is kept, and hashing all of its loads each time takes longer.
+    A ladder equals only itself: it is a key of caches, and hashing all its loads each time would take longer.
     """
 
     loads: tuple[float, ...]
 
     @property
     def top(self) -> int:
-        """Return the rung of the most."""
+        """The rung of the greatest load."""
         return len(self.loads) - 1
 
     def at_or_below(self, load: float) -> int:
-        """Return the highest rung that is not above the load; the lowest where all are."""
+        """Return the highest rung that is not above the load, or the lowest if all are above it."""
         return max(bisect_right(self.loads, load) - 1, 0)
 
     def nearest(self, load: float) -> int:
@@ -45,16 +45,16 @@ class Ladder:
 
 @lru_cache(maxsize=16)
 def ladder(least: float, most: float, precision: float, *, whole: bool) -> Ladder:
-    """Return the rungs from `least` to `most`, both of them included.
+    """Return the rungs from `least` to `most`, both included.
 
-    Neighbours are apart by about half of `precision`, in ratio, or less; whole loads by that, or by 1 where it is less.
+    The ratio of neighbours is about half of `precision` or less. Whole loads are at least 1 apart.
     """
     ratio = (1 + precision) ** (1 / _RUNGS_PER_PRECISION)
     return Ladder(tuple(_whole_loads(least, most, ratio) if whole else _loads(least, most, ratio)))
 
 
 def _loads(least: float, most: float, ratio: float) -> Iterator[float]:
-    """Yield evenly spaced ratios, in as few digits as tell the rungs well apart."""
+    """Yield loads at equal ratios, with as few digits as distinguish the rungs well."""
     steps = ceil(log(most / least) / log(ratio))
     yield least
     for step in range(1, steps):
@@ -74,9 +74,9 @@ def _whole_loads(least: float, most: float, ratio: float) -> Iterator[float]:
 
 @dataclass(slots=True)
 class _Votes:
-    """The trials of one rung. `completed` is the lowest rate that a failed one completed, None where none is known.
+    """The trials of one rung. `completed` is the lowest rate that a failed trial completed, None if unknown.
 
-    Trials that are invalid because of steal are `stolen`, the others `invalid`.
+    Trials that are invalid because of steal count as `stolen`, other invalid ones as `invalid`.
     """
 
     passes: int = 0
@@ -87,23 +87,23 @@ class _Votes:
 
     @property
     def lead(self) -> int:
-        """Return by how many the passes outnumber the fails."""
+        """By how many the passes outnumber the fails."""
         return self.passes - self.fails
 
     @property
     def unjudged(self) -> float:
-        """Return by how many the invalid trials outnumber those that were judged."""
+        """By how many the invalid trials outnumber those that were judged."""
         return unjudged(self.invalid, self.stolen, self.passes + self.fails)
 
 
 @dataclass(slots=True)
 class VotesByRung:
-    """The votes by rung. More load is no easier: a pass speaks for the rungs below too, a fail for those above."""
+    """The votes by rung. More load is never easier: a pass counts for the rungs below too, a fail for those above."""
 
     by_rung: dict[int, _Votes] = field(default_factory=dict)
 
     def count(self, rung: int, *, passed: bool | None, stolen: bool, completed: float | None) -> None:
-        """Count one trial; `passed` is None where it was invalid, and `stolen` tells whether because of steal."""
+        """Count one trial. `passed` is None if it was invalid, and `stolen` is true if steal caused this."""
         votes = self.by_rung.setdefault(rung, _Votes())
         if passed is None and stolen:
             votes.stolen += 1
@@ -116,11 +116,11 @@ class VotesByRung:
             votes.completed = min((rate for rate in (votes.completed, completed) if rate), default=None)
 
     def first_given_up(self) -> int | None:
-        """Return the lowest rung that was given up, as the generator could not make it again and again."""
+        """Return the lowest rung that was given up, because the generator repeatedly could not make its load."""
         return min((rung for rung, votes in self.by_rung.items() if votes.unjudged >= GIVEN_UP_AFTER), default=None)
 
     def is_given_up(self, rung: int) -> bool:
-        """Return whether there is no more use in trying this rung."""
+        """Return whether it is no use to try this rung again."""
         return self.by_rung[rung].unjudged >= _NEVER_JUDGED_AFTER
 
     def lead(self, rung: int) -> int:
@@ -133,16 +133,16 @@ class VotesByRung:
         return votes.passes + votes.fails
 
     def lowest_failing(self, *, above: int, below: int) -> int | None:
-        """Return the lowest rung between the two at which most trials failed."""
+        """Return the lowest rung between the two at which the majority of trials failed, None if there is none."""
         failing = (rung for rung, votes in self.by_rung.items() if above < rung < below and votes.lead < 0)
         return min(failing, default=None)
 
     def highest_passing(self, below: int) -> int | None:
-        """Return the highest rung under `below` at which most trials passed."""
+        """Return the highest rung under `below` at which the majority of trials passed, None if there is none."""
         return max((rung for rung, votes in self.by_rung.items() if rung < below and votes.lead > 0), default=None)
 
     def undecided(self, below: int) -> int | None:
-        """Return the lowest rung under `below` that was tried and is neither judged nor given up: it is tried again."""
+        """Return the lowest rung under `below` that was tried, but is neither decided nor given up, None if none is."""
         return min(
             (
                 rung
@@ -153,9 +153,9 @@ class VotesByRung:
         )
 
     def passes_at_or_above(self, rung: int) -> int:
-        """Return the number of trials by which the rung passes."""
+        """Return the number of passed trials at the rung and above."""
         return sum(votes.passes for other, votes in self.by_rung.items() if other >= rung)
 
     def fails_at_or_below(self, rung: int) -> int:
-        """Return the number of trials by which the rung fails."""
+        """Return the number of failed trials at the rung and below."""
         return sum(votes.fails for other, votes in self.by_rung.items() if other <= rung)
