@@ -69,7 +69,7 @@ def test_a_hosts_certificate_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_certificate_is_told(data: bytes) -> None:
-    assert "is no certificate" in refusal(data, b"")
+    assert "is not a certificate" in refusal(data, b"")
 
 
 def test_a_public_key_is_no_certificate(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Locust's runner, which connects master and workers: how it is imported, and the statistics that it keeps."""
+"""Locust's runner, which connects master and workers: its import, and its statistics."""

@@ -1,7 +1,7 @@
-"""Import Locust: its runner alone for a run of our own steps, all of it for a run of a locustfile.
+"""Import Locust: only its runner for a run of the spec's steps, all of it for a run of a locustfile.
 
-Locust's package imports its web UI and two HTTP clients, which are most of what it costs in CPU and memory. A run of
-our own steps never uses them. It needs `locust.env` and what that uses: runners, events, statistics and messages.
+Locust's package imports its web UI and two HTTP clients, which take most of its CPU and memory. A run of the spec's
+steps never uses them. It needs `locust.env` and what that imports: runners, events, statistics and messages.
 """
 
 import gc
@@ -17,14 +17,14 @@ _WEB_UI = "locust.web"
 def import_runner() -> None:
     """Patch this process with gevent, and import `locust.env` without Locust's users, HTTP clients and web UI.
 
-    The packages `locust` and `locust.user` get stand-ins, so that only the modules that somebody asks for are imported.
-    `locust.argument_parser`, `locust.web` and `configargparse` get stand-ins that are empty but for a class that
+    The packages `locust` and `locust.user` get stand-ins, so that only modules that are used are imported.
+    `locust.argument_parser`, `locust.web` and `configargparse` get stand-ins that are empty except for a class that
     `locust.env` names.
-    They remain: a locustfile cannot be loaded in this process. A process that has Locust keeps what it has.
+    They remain, so a locustfile cannot be loaded in this process. A process that has imported Locust keeps it.
 
-    Raises ImportError where Locust's modules no longer fit together in this way.
+    Raises ImportError if Locust's modules no longer fit together in this way.
     """
-    _patch(ssl=False)  # nobody opens a TLS connection here
+    _patch(ssl=False)  # no TLS connection is opened here
     if _LOCUST in sys.modules:
         return
     package = _stand_in_for_package(_LOCUST, None)
@@ -38,9 +38,9 @@ def import_runner() -> None:
 
 
 def import_whole() -> None:
-    """Patch this process with gevent, and import all of Locust but its web UI, which is imported when one is made.
+    """Patch this process with gevent, and import all of Locust except its web UI, which is imported when one is made.
 
-    Whoever imports `locust.web` afterwards gets the real module.
+    Later imports of `locust.web` get the real module.
     """
 
     def make_web_ui(*arguments: object, **named: object) -> object:
@@ -55,19 +55,19 @@ def import_whole() -> None:
 
 
 def _patch(*, ssl: bool) -> None:
-    """Patch this process, without asking the installed packages whether one has a plug-in for gevent.
+    """Patch this process, without searching the installed packages for plug-ins for gevent.
 
-    gevent asks at each of 25 steps, and each answer reads the metadata of all packages.
+    gevent searches at each of 25 steps, and each search reads the metadata of all packages.
     """
     from gevent import events, monkey  # noqa: PLC0415 - the parent of several processes has no gevent
 
-    gc.freeze()  # gevent looks at every object for a lock that is held now: none is
+    gc.freeze()  # gevent searches all objects for locks that are held now, and none is
     vars(events)["notify_and_call_entry_points"] = vars(events)["notify"]
     monkey.patch_all(ssl=ssl)
 
 
 def _stand_in(name: str, *classes: str) -> ModuleType:
-    """Return a new module that stands in for another, with classes of these names that nobody makes an object of."""
+    """Return a new module that stands in for another, with classes of these names that are never instantiated."""
     module = sys.modules[name] = ModuleType(name)
     vars(module).update({of_class: type(of_class, (), {}) for of_class in classes})
     parent, _, child = name.rpartition(".")
@@ -77,7 +77,7 @@ def _stand_in(name: str, *classes: str) -> ModuleType:
 
 
 def _stand_in_for_package(name: str, path: list[str] | None, *classes: str) -> ModuleType:
-    """Do as `_stand_in` for a package, whose modules are found as ever, but whose own code does not run."""
+    """Do as `_stand_in` for a package: its modules are found as usual, but the code of the package does not run."""
     spec = PathFinder.find_spec(name, path)
     if spec is None or spec.submodule_search_locations is None:
         raise ImportError(f"{name} is not a package any more", name=name)

@@ -22,20 +22,20 @@ class RequestPerSample:
         self.at_once = (self._fire,)
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
-        """Fire the event, but of nothing that Locust itself has cut off at its end, as its own users do not either."""
+        """Fire the event, except for steps that Locust cut off at its end. Locust's own users fire none for them."""
         if outcome is not Outcome.UNFINISHED:
             self._fire(**_event(step, outcome, latency_us))
 
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
-        """Leave it: each was told."""
+        """Do nothing: each sample has been reported."""
 
 
 class SummedRequests:
-    """Fills Locust's own statistics in sums, and fires its request event if anybody else listens (recorder.Listener).
+    """Adds sums to Locust's own statistics, and fires its request event for other listeners (recorder.Listener).
 
-    Each event takes Locust's statistics 7 us, and there are two to an iteration that takes 80. What the statistics come
-    to is the same, but that the times are those of a report's end, and that latencies above 2 ms are rounded down by
-    1/1,024 at most. To be made before Locust's runner.
+    Locust's statistics take 7 us for each event, and an iteration, which takes 80 us, has two. The resulting statistics
+    are the same, except that their times are those of a report's end, and that latencies above 2 ms are rounded down by
+    at most 1/1,024. It must be made before Locust's runner.
     """
 
     def __init__(self, environment: Any) -> None:
@@ -46,7 +46,7 @@ class SummedRequests:
         self.at_once = self._hook.others
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
-        """Fire the event for those who listen, but for Locust's own statistics."""
+        """Fire the event for all listeners except Locust's own statistics."""
         self._hook.fire_to_others(**_event(step, outcome, latency_us))
 
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
@@ -64,7 +64,7 @@ class SummedRequests:
 
 
 class _RequestHook(EventHook):
-    """Locust's request event, which knows the runner's own listener, that fills the statistics, from all `others`."""
+    """Locust's request event, which distinguishes the runner's listener, for the statistics, from all `others`."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Locust has no types here
@@ -78,7 +78,7 @@ class _RequestHook(EventHook):
         return handler
 
     def fire(self, *, reverse: bool = False, **event: Any) -> None:
-        """Fire an event of another source."""
+        """Fire an event from another source."""
         for handler in self._statistics:
             handler(**event)
         super().fire(reverse=reverse, **event)  # type: ignore[no-untyped-call]  # likewise

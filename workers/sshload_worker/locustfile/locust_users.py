@@ -1,9 +1,9 @@
 """LocustUsers: the users of a locustfile in one worker. Each iteration runs one task.
 
-A locustfile that cannot be run is refused before the start, with the line to be changed. Classes are dealt out by their
-weights. A numbered user of a closed load keeps its class and its instance while it is there; iterations of an open load
-take an idle instance, or make one. Tasks are picked at random by their weights, by a generator of random numbers that
-is seeded with the run, so that a run can be repeated.
+A locustfile that cannot be run is refused before the start, with the line to change. Classes are assigned by their
+weights. A numbered user of a closed load keeps its class and its instance until it leaves. Iterations of an open load
+take an idle instance, or make one. Tasks are picked at random by their weights, with a random number generator that is
+seeded with the run, so that a run can be repeated.
 """
 
 import inspect
@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 
 
 def load_users(path: str) -> tuple[type[SSHUser], ...]:
-    """Return the user classes of a locustfile; raises GeneratorFaultError, naming the line that is to be changed."""
+    """Return the user classes of a locustfile; raises GeneratorFaultError, which names the line to change."""
     name = f"locustfile {Path(path).name}"
     try:
         found, shapes = load_locustfile(path)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code may raise anything
         raise GeneratorFaultError(f"{name}{_locustfile_line(error, path)}: {_describe_error(error)}") from None
     if shapes:
         raise GeneratorFaultError(
@@ -58,7 +58,7 @@ def load_users(path: str) -> tuple[type[SSHUser], ...]:
 
 
 def _locustfile_line(error: BaseException, path: str) -> str:
-    """Return " line N" of the locustfile where an error came up in it, empty where it did not."""
+    """Return " line N" of the locustfile if an error was raised in it, otherwise an empty text."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return f" line {error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
@@ -66,7 +66,7 @@ def _locustfile_line(error: BaseException, path: str) -> str:
 
 
 def _describe_error(error: BaseException) -> str:
-    """Return an error's type and message, within bounds."""
+    """Return an error's type and message, of limited length."""
     return f"{type(error).__name__}: {error}".rstrip(": ")[:_MESSAGE_LIMIT_CHARACTERS]
 
 
@@ -76,7 +76,7 @@ def _problem(user_class: type[User]) -> str:
     if not user_class.tasks:
         return "has no task: mark a method with @task"
     if any(inspect.isclass(task) and issubclass(task, TaskSet) for task in user_class.tasks):
-        return "has a TaskSet for a task: an iteration is one task, so make it a method"
+        return "has a TaskSet as a task: an iteration is one task, so make it a method"
     if user_class.fixed_count:
         return "has a fixed_count: the test's load sets the number of users, and weight sets their shares"
     if user_class.weight <= 0:
@@ -86,7 +86,7 @@ def _problem(user_class: type[User]) -> str:
 
 @dataclass(slots=True)
 class _Member:
-    """A user, whose `on_start` may still be to come, and what its tasks are picked by."""
+    """A user, the generator that picks its tasks, and whether its `on_start` has run."""
 
     user: SSHUser
     random: Random
@@ -94,42 +94,42 @@ class _Member:
 
 
 class LocustUsers:
-    """The users of a locustfile at `path`. `seed` is the run's and this worker's."""
+    """The users of the locustfile at `path`. `seed` is unique to the run and this worker."""
 
     def __init__(self, path: str, classes: tuple[type[SSHUser], ...], environment: Any, seed: str) -> None:
         self._path = path
         self._classes = classes
         self._environment = environment
         self._seed = seed
-        self._random = Random(seed)  # noqa: S311 - choices that can be repeated, no secrets
+        self._random = Random(seed)  # noqa: S311 - repeatable choices, not secrets
         self._numbered: dict[int, _Member] = {}
         self._idle: dict[type[SSHUser], list[_Member]] = {user_class: [] for user_class in classes}
         self._dealt: list[type[SSHUser]] = []
         self._credits = dict.fromkeys(classes, 0.0)
 
     def run_task(self, run: StepRun, number: int | None) -> bool:
-        """Run one task of the user `number`, or of any; raises StepFailure where it or a step of it fails.
+        """Run one task of the user `number`, or of any; raises StepFailure if the task or one of its steps fails.
 
-        Return whether the user goes on, which one that raised StopUser does not.
+        Return whether the user continues. A user that raised StopUser does not.
         """
         try:
             member = self._member(number)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code may raise anything
             raise self._fault(error) from None
         member.user.begin_iteration(run)
-        goes_on = True
+        continues = True
         try:
-            goes_on = self._run_code(member)
+            continues = self._run_code(member)
         finally:
             failure = member.user.end_iteration()
             if number is None:
-                self._put_back(member, goes_on=goes_on)
-        if failure is not None:  # which somebody's code has caught
+                self._put_back(member, continues=continues)
+        if failure is not None:  # which the user's code may have caught
             raise failure
-        return goes_on
+        return continues
 
     def in_sessions(self, sessions: Sessions) -> "LocustUserSessions":
-        """Return these sessions as those of the users."""
+        """Return these sessions, with the users that use them."""
         return LocustUserSessions(sessions, self)
 
     def leave(self, number: int) -> None:
@@ -146,8 +146,8 @@ class LocustUsers:
         for number in tuple(self._numbered):
             self.leave(number)
 
-    def _put_back(self, member: _Member, *, goes_on: bool) -> None:
-        if goes_on:
+    def _put_back(self, member: _Member, *, continues: bool) -> None:
+        if continues:
             self._idle[type(member.user)].append(member)
         else:
             self._stop(member)
@@ -165,7 +165,7 @@ class LocustUsers:
             return False
         except (StepFailure, TimeLimitReached, GreenletExit):
             raise
-        except (Exception, Timeout, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+        except (Exception, Timeout, SystemExit) as error:  # noqa: BLE001 - a user's code may raise anything
             raise self._fault(error) from None
         return True
 
@@ -182,7 +182,7 @@ class LocustUsers:
         return self._numbered[number]
 
     def _class_of(self, number: int) -> type[SSHUser]:
-        """Return the class of the user `number`: dealt evenly, so that any row of users has the weights' shares."""
+        """Return the class of the user `number`, assigned evenly: any sequence of users has the weights' shares."""
         while number >= len(self._dealt):
             for user_class in self._classes:
                 self._credits[user_class] += user_class.weight
@@ -196,7 +196,7 @@ class LocustUsers:
             return
         try:
             cast("Any", member.user).on_stop()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code may raise anything
             log.warning(
                 "on_stop of %s%s: %s",
                 type(member.user).__name__,
@@ -211,13 +211,13 @@ class LocustUsers:
 
 @dataclass(frozen=True, slots=True)
 class LocustUserSessions:
-    """The Sessions of a scenario, and the users that work in them."""
+    """The Sessions of a scenario, and the users that use them."""
 
     sessions: Sessions
     locust_users: LocustUsers
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
-        """Log in what is to be there before the first iteration."""
+        """Log in the sessions that are needed before the first iteration."""
         self.sessions.prepare(clock, within_s)
 
     def acquire(self, clock: StepClock, user: int | None) -> Connection:
@@ -229,11 +229,11 @@ class LocustUserSessions:
         self.sessions.release(connection, user, usable=usable)
 
     def leave(self, user: int) -> None:
-        """End the user, and what is kept for it."""
+        """End the user and its session."""
         self.locust_users.leave(user)
         self.sessions.leave(user)
 
     def close(self) -> None:
-        """End all users, and what is kept."""
+        """End all users and sessions."""
         self.locust_users.close()
         self.sessions.close()

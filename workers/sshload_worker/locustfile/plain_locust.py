@@ -1,8 +1,8 @@
 """The same locustfile under plain Locust: `locust -f FILE --host ssh://user@host:port`.
 
-The private key's path is in $SSHLOAD_PRIVATE_KEY, that of the known hosts in $SSHLOAD_KNOWN_HOSTS; without the latter
-any host key will do. Each user logs in once, and again after a failure. Locust's own statistics are all that there is
-then: no agreed start, no scheduled instants, no word on what the numbers are worth.
+The private key's path is in $SSHLOAD_PRIVATE_KEY, that of the known hosts in $SSHLOAD_KNOWN_HOSTS. Without the latter
+any host key is accepted. Each user logs in once, and again after a failure. There are only Locust's own statistics: no
+agreed start, no scheduled times, and no check whether the numbers can be trusted.
 """
 
 import logging
@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
 
 
 class PlainSession:
-    """The session of one user whom Locust itself runs. `environment` is Locust's, `host` what it calls so."""
+    """The session of one user that Locust itself runs. `environment` and `host` are Locust's."""
 
     def __init__(self, environment: Any, host: str) -> None:
         self._recorder = Recorder("", 0, RequestPerSample(environment), WHOLE_STEPS)
@@ -66,7 +66,7 @@ class PlainSession:
         self._step_run: StepRun | None = None
 
     def run(self, step: ScenarioStep) -> None:
-        """Run a step, after a login if need be; raises StepFailure where either fails."""
+        """Run a step, after a login if there is no session; raises StepFailure if either fails."""
         try:
             if self._step_run is None:
                 now_ns = monotonic_ns()
@@ -74,7 +74,7 @@ class PlainSession:
                 connection = self._connector.connect(clock)
                 self._step_run = StepRun(connection, clock, _TIMEOUTS, str(next(_NUMBERS)), unrestricted)
             run_step(step, self._step_run)
-        except BaseException:  # a kill too
+        except BaseException:  # also if the greenlet is killed
             self.close()
             raise
 
@@ -87,7 +87,7 @@ class PlainSession:
 
 @cache
 def _login(host: str) -> Login:
-    """Return the Login at `host`; raises GeneratorFaultError where it cannot be made."""
+    """Return the Login for `host`; raises GeneratorFaultError if it cannot be prepared."""
     place = urlsplit(host)
     if place.scheme != "ssh" or not place.hostname or not place.username:
         raise GeneratorFaultError(f"--host is {host!r}: expected ssh://user@host or ssh://user@host:port")

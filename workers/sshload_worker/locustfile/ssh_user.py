@@ -1,4 +1,4 @@
-"""SSHUser: a Locust user whose methods run the steps of a scenario, measured as everywhere."""
+"""SSHUser: a Locust user whose methods run the steps of a scenario, measured like those of a spec."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -37,17 +37,17 @@ _NAME = re.compile(STEP_NAME_PATTERN)
 
 
 class NoIterationError(Exception):
-    """A step was asked for where none can be run: outside of `on_start` and the tasks."""
+    """A step was called where none can run: outside of `on_start` and the tasks."""
 
 
 class SSHUser(User):
-    """A user of the SSH server that the test is about.
+    """A user of the target of the test.
 
-    One iteration runs one task; `on_start` runs within a user's first one. The session is logged in already, and
+    One iteration runs one task; `on_start` runs in a user's first iteration. The session is logged in already, and
     `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has. Each method
-    runs one kind of step, under the `name` that its timings are published by, and raises StepFailure where the step
-    does not end as expected. Then the iteration has failed, even where that is caught, and runs no more steps. (For
-    plain Locust, see plain_locust.py.)
+    runs one kind of step, whose timings are published under its `name`, and raises StepFailure if the step does not end
+    as expected. Then the iteration has failed, even if the error is caught, and runs no more steps. (For plain Locust,
+    see plain_locust.py.)
     """
 
     abstract = True
@@ -63,7 +63,7 @@ class SSHUser(User):
         self._step_run, self._failed = run, None
 
     def end_iteration(self) -> StepFailure | None:
-        """Run no more steps; return the first failure of a step, None where there was none."""
+        """Run no more steps; return the first failure of a step, None if none failed."""
         self._step_run = None
         return StepFailure(*self._failed) if self._failed is not None else None
 
@@ -72,7 +72,7 @@ class SSHUser(User):
         self._run(ExecStep(name, command, expect_exit_code, expect_stdout))
 
     def sftp_read(self, path: str, *, name: str = "", expect_bytes: int | None = None, expect_sha256: str = "") -> None:
-        """Read a file over SFTP, and check its size and its SHA-256 (hexadecimal) where they are given."""
+        """Read a file over SFTP, and check its size and its SHA-256 (hexadecimal) if they are given."""
         self._run(SftpReadStep(name, path, expect_bytes, expect_sha256))
 
     def sftp_write(self, path: str, size_bytes: int, *, name: str = "", verify: str = "none") -> None:
@@ -80,11 +80,11 @@ class SSHUser(User):
         self._run(SftpWriteStep(name, path, size_bytes, Verify(verify)))
 
     def sftp_list(self, path: str, *, name: str = "", expect_entries: int | None = None) -> None:
-        """Read a directory over SFTP; `expect_entries` is without `.` and `..`."""
+        """List a directory over SFTP. `expect_entries` does not count `.` and `..`."""
         self._run(SftpListStep(name, path, expect_entries))
 
     def sftp_stat(self, path: str, *, name: str = "") -> None:
-        """Ask for a file's attributes over SFTP."""
+        """Request a file's attributes over SFTP."""
         self._run(SftpStatStep(name, path))
 
     def sftp_mkdir(self, path: str, *, name: str = "") -> None:
@@ -104,7 +104,7 @@ class SSHUser(User):
         self._run(SftpRemoveStep(name, path))
 
     def scp_read(self, path: str, *, name: str = "", expect_bytes: int | None = None, expect_sha256: str = "") -> None:
-        """Read a file by scp, and check its size and its SHA-256 (hexadecimal) where they are given."""
+        """Read a file by scp, and check its size and its SHA-256 (hexadecimal) if they are given."""
         self._run(ScpReadStep(name, path, expect_bytes, expect_sha256))
 
     def scp_write(self, path: str, size_bytes: int, *, name: str = "", verify: str = "none") -> None:
@@ -122,7 +122,7 @@ class SSHUser(User):
         self._run(ForwardStep(name, host, port, send, expect))
 
     def git_upload_pack(self, repository: str, *, name: str = "") -> None:
-        """Fetch all that HEAD of a repository reaches, as `git clone` would."""
+        """Fetch everything that HEAD of a repository reaches, as `git clone` would."""
         self._run(GitUploadPackStep(name, repository))
 
     def sleep(self, duration_s: float) -> None:
@@ -144,7 +144,7 @@ class SSHUser(User):
             raise
 
     def _run_plainly(self, step: ScenarioStep) -> None:
-        """Run a step of a user whom Locust itself runs, in a session of the user's own."""
+        """Run a step of a user that Locust itself runs, in the user's own session."""
         if self._state is None:
             raise NoIterationError("steps can be run in on_start and in tasks only")
         if self._plain_session is None:
@@ -156,6 +156,6 @@ class SSHUser(User):
 def _check_name(name: str) -> None:
     if len(name) > STEP_NAME_LIMIT_CHARACTERS or _NAME.fullmatch(name) is None:
         raise ValueError(
-            f"a step's name has at most {STEP_NAME_LIMIT_CHARACTERS} letters, digits and hyphens, a small letter first;"
-            f" got {name!r}"
+            f"a step's name has at most {STEP_NAME_LIMIT_CHARACTERS} letters, digits and hyphens,"
+            f" first a lower-case letter; got {name!r}"
         )

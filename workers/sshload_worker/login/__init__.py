@@ -1,1 +1,1 @@
-"""All that logins need, settled once before the start: addresses, credentials, known host keys."""
+"""What logins need, prepared once before the start: addresses, credentials, known host keys."""

@@ -1,7 +1,8 @@
-"""OpenSSH certificates (PROTOCOL.certkeys): their fields, untrusted, and the rules for a user's and for a host's.
+"""OpenSSH certificates (PROTOCOL.certkeys): their untrusted fields, and the rules for user and host certificates.
 
-A host certificate is accepted by the rules of OpenSSH's client. `cryptography` checks its signature, is imported for
-the first one that needs it, and checks each certificate once: a server shows the same one at every login.
+A host certificate is accepted by the rules of OpenSSH's client. `cryptography` checks its signature. It is imported
+when the first certificate needs it, and checks each certificate once, because a server sends the same one at every
+login.
 """
 
 import binascii
@@ -16,7 +17,7 @@ from sshload_worker.login.wire import WireError, WireReader, wire_string
 from sshload_worker.outcomes import GeneratorFaultError
 
 CERTIFICATE_SUFFIX = "-cert-v01@openssh.com"
-_KEY_STRINGS = {  # how many strings of a certificate are its public key
+_KEY_STRINGS = {  # how many strings of a certificate form its public key
     "ssh-ed25519": 1,
     "ecdsa-sha2-nistp256": 2,
     "ecdsa-sha2-nistp384": 2,
@@ -24,7 +25,7 @@ _KEY_STRINGS = {  # how many strings of a certificate are its public key
     "ssh-rsa": 2,
 }
 _FIELDS = 2
-_LAST_INSTANT_UNIX_S = 253_402_300_799  # the end of the year 9999; certificates may say more
+_LAST_INSTANT_UNIX_S = 253_402_300_799  # the end of the year 9999; certificates may have more
 _BAD_SIGNATURE_ALGORITHMS = ("ssh-rsa", "ssh-dss")  # SHA-1
 _TYPE_LIMIT_BYTES = 64
 _CACHED_SIGNATURES = 64
@@ -32,7 +33,7 @@ _CACHED_SIGNATURES = 64
 
 @unique
 class CertificateKind(IntEnum):
-    """Whom a certificate is for."""
+    """Whether a certificate is for users or hosts."""
 
     USER = 1
     HOST = 2
@@ -40,7 +41,7 @@ class CertificateKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CertificateFields:
-    """The fields of a certificate. `public_blob` is the key that it certifies, `signed` what its signature covers."""
+    """The fields of a certificate. `public_blob` is the certified key, `signed` the data that its signature covers."""
 
     key_type: str
     public_blob: bytes
@@ -55,7 +56,7 @@ class CertificateFields:
 
 
 def read_certificate_fields(blob: bytes) -> CertificateFields:
-    """Return the fields of a certificate in wire form; raises WireError where it is none."""
+    """Return the fields of a certificate in wire form; raises WireError if it is not a certificate."""
     reader = WireReader(blob)
     name = reader.text()
     key_type = name.removesuffix(CERTIFICATE_SUFFIX)
@@ -66,7 +67,7 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
     reader.uint64()  # the serial number
     kind = reader.uint32()
     if kind not in list(CertificateKind):
-        raise WireError(f"it is neither for a user nor for a host, but of kind {kind}")
+        raise WireError(f"its kind is {kind}, which is neither user nor host")
     reader.string()  # the key's id
     principals = _strings(reader.string())
     valid_after, valid_before = reader.uint64(), reader.uint64()
@@ -98,19 +99,19 @@ def _strings(packed: bytes) -> tuple[str, ...]:
 
 
 def check_user_certificate(data: bytes, public_blob: bytes, now_unix_s: float, role: str) -> None:
-    """Check that a certificate file is one of the key `public_blob` and is valid now.
+    """Check that a certificate file belongs to the key `public_blob` and is valid now.
 
-    Raises GeneratorFaultError, which calls the file `role`, where it is not.
+    Raises GeneratorFaultError, which calls the file `role`, if not.
     """
     words = data.split()
     if len(words) < _FIELDS:
-        raise GeneratorFaultError(f"{role} is no certificate: a line as ssh-keygen writes it to *-cert.pub is needed")
+        raise GeneratorFaultError(f"{role} is not a certificate: a line as ssh-keygen writes to *-cert.pub is needed")
     try:
         fields = read_certificate_fields(b64decode(words[1], validate=True))
     except (WireError, binascii.Error) as error:
-        raise GeneratorFaultError(f"{role} is no certificate: {error}") from None
+        raise GeneratorFaultError(f"{role} is not a certificate: {error}") from None
     if fields.kind is not CertificateKind.USER:
-        raise GeneratorFaultError(f"{role} is a host's certificate: a user's is needed")
+        raise GeneratorFaultError(f"{role} is a host's certificate: a user certificate is needed")
     if fields.public_blob != public_blob:
         raise GeneratorFaultError(f"{role} belongs to another private key")
     if now_unix_s >= fields.valid_before_unix_s:
@@ -134,7 +135,7 @@ def is_certificate(blob: bytes) -> bool:
 def certificate_refusal(
     blob: bytes, host: str, authorities: frozenset[bytes], revoked: frozenset[bytes], now_unix_s: float
 ) -> str:
-    """Return the reason to refuse a certificate of `host` (in lower case), "" where it is good."""
+    """Return the reason to refuse a certificate of `host` (in lower case), "" if it is valid."""
     try:
         fields = read_certificate_fields(blob)
         algorithm = WireReader(fields.signature).text()
@@ -156,7 +157,7 @@ def certificate_refusal(
 
 
 def _names(principals: tuple[str, ...], host: str) -> bool:
-    """Return whether one of the principals is the host; they may have * and ?, and none at all means every host."""
+    """Return whether one of the principals matches the host. They may have * and ?. No principals match every host."""
     return not principals or any(fnmatchcase(host, principal.replace("[", "[[]")) for principal in principals)
 
 

@@ -1,4 +1,4 @@
-"""Which host keys a server may show: OpenSSH's known_hosts format (sshd(8)), hashed names and markers included."""
+"""Which host keys a server may have: OpenSSH's known_hosts format (sshd(8)), including hashed names and markers."""
 
 import base64
 import binascii
@@ -29,16 +29,16 @@ _FIELDS = 3
 
 
 class KnownHostsError(ValueError):
-    """A known_hosts line cannot be read; the message names its number."""
+    """A known_hosts line cannot be read. The message has its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostKeys:
-    """The keys that one host may show, by their wire form. With `any_key`, every key is accepted.
+    """The keys that one host may have, in wire form. With `any_key`, every key is accepted.
 
-    `algorithms` are those that the known keys can answer, so that the server is asked for a key that can be checked.
-    `authorities` are the keys whose certificates for `host` will do too. Who can check certificates asks for one first
-    (`algorithms_with_certificates`). What is to be asked for is empty where all will do.
+    `algorithms` are those of the known keys, so that the server is asked for a key that can be checked. `authorities`
+    are the keys whose certificates for `host` are accepted too. Libraries that can check certificates request one first
+    (`algorithms_with_certificates`). Algorithms are empty if all are acceptable.
     """
 
     any_key: bool
@@ -50,17 +50,17 @@ class HostKeys:
 
     @property
     def algorithms_with_certificates(self) -> tuple[str, ...]:
-        """The algorithms to ask the server for where its certificate can be checked."""
+        """The algorithms to request if the library can check certificates."""
         if not self.authorities or not self.algorithms:
             return self.algorithms
         return (*(f"{name}{CERTIFICATE_SUFFIX}" for name in _CERTIFIED_TYPES), *self.algorithms)
 
     def accepts(self, blob: bytes) -> bool:
-        """Return whether the host may show this key, or this certificate."""
+        """Return whether the host may have this key or certificate."""
         return not self.refusal(blob)
 
     def refusal(self, blob: bytes) -> str:
-        """Return the reason to refuse this key or certificate, "" where the host may show it."""
+        """Return the reason to refuse this key or certificate, "" if the host may have it."""
         if self.any_key:
             return ""
         if blob in self.revoked:
@@ -84,10 +84,10 @@ class _Entry:
 
 
 def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
-    """Return the keys that `text` knows of `host` at `port`; raises KnownHostsError at a line that cannot be read.
+    """Return the keys that `text` has for `host` at `port`; raises KnownHostsError if a line cannot be read.
 
-    As OpenSSH does, it looks at another port than 22 for lines with the port first, and for those without it too: for
-    types of keys that the former do not know, and for all authorities. What any of them revokes is revoked.
+    For ports other than 22 it does as OpenSSH does: it uses lines with the port first. Of lines without a port it uses
+    keys of types that the former do not have, and all authorities. A key that any of these lines revokes is revoked.
     """
     every = list(_entries(text))
     entries = _of_name(every, host.lower() if port == _SSH_PORT else f"[{host.lower()}]:{port}")
@@ -118,7 +118,7 @@ def _entries(text: str) -> Iterator[_Entry]:
         try:
             blob = base64.b64decode(words[2].encode(), validate=True)
         except binascii.Error as error:
-            raise KnownHostsError(f"known_hosts line {number}: the key is no base64") from error
+            raise KnownHostsError(f"known_hosts line {number}: the key is not base64") from error
         if not _is_of_type(blob, words[1]):
             raise KnownHostsError(f"known_hosts line {number}: the key is not of the type that the line states")
         yield _Entry(marker=marker, patterns=words[0], key_type=words[1], blob=blob)
@@ -140,7 +140,7 @@ def _matches(patterns: str, name: str) -> bool:
 
 
 def _matches_glob(pattern: str, name: str) -> bool:
-    literal = pattern.replace("[", "[[]")  # OpenSSH knows * and ? only; brackets belong to [host]:port
+    literal = pattern.replace("[", "[[]")  # OpenSSH has only * and ?; brackets belong to [host]:port
     return fnmatchcase(name, literal)
 
 
@@ -155,7 +155,7 @@ def _matches_hash(pattern: str, name: str) -> bool:
 
 
 def _is_of_type(blob: bytes, key_type: str) -> bool:
-    """Return whether a key in wire form begins with the name of its type, as OpenSSH asks of a line."""
+    """Return whether a key in wire form begins with the name of its type, as OpenSSH requires."""
     try:
         return WireReader(blob).string() == key_type.encode()
     except WireError:

@@ -1,4 +1,4 @@
-"""Login: all that logins at one server need, settled once before the start, its credentials read from files."""
+"""Login: what logins to one server need, prepared once before the start. Its credentials are read from files."""
 
 import socket
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The credentials that `auth` needs, the rest being empty.
+    """The credentials that `auth` needs. The others are empty.
 
-    The private key is in OpenSSH's format, not encrypted; its public half and the certificate are lines as ssh-keygen
+    The private key is in OpenSSH's format, not encrypted. Its public half and the certificate are lines as ssh-keygen
     writes them. With Auth.AGENT there is only the socket of the agent, which has the key.
     """
 
@@ -35,10 +35,10 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """One server, and how to log in to it. `via` are the jump hosts on the way, first things first.
+    """One server, and how to log in to it. `via` are the jump hosts on the way, in order.
 
-    `address` is resolved, and None for a server that only a jump host reaches: that resolves `host` itself.
-    Where the name has several, `turns` yields a Login for each of them, over and over, and is None otherwise.
+    `address` is resolved. It is None for a server behind a jump host, because the jump host resolves `host` itself.
+    If the name has several addresses, `turns` yields a Login for each of them in turn, for ever; otherwise it is None.
     """
 
     address: Address | None
@@ -52,7 +52,7 @@ class Login:
     turns: Iterator["Login"] | None
 
     def at_next_address(self) -> "Login":
-        """Return the Login, at the address whose turn it is, for the next connection."""
+        """Return the Login for the next connection, with the address whose turn it is."""
         return self if self.turns is None else next(self.turns)
 
 
@@ -64,7 +64,7 @@ _NOTHING = Credentials(
 def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
     """Return the credentials for `endpoint`; raises GeneratorFaultError, which calls it `server` ("the target").
 
-    For Auth.AGENT an ssh-agent with the key in it is started, which ends with this process.
+    For Auth.AGENT it starts an ssh-agent with the key, which ends with this process.
     """
     if endpoint.auth not in BY_KEY:
         password = _read_secret(endpoint.password_path, f"{server}'s password")
@@ -110,7 +110,7 @@ def _read_certificate(endpoint: Endpoint, key: PrivateKey, server: str) -> bytes
 
 
 def _read_secret(path: str, role: str) -> str:
-    """Return the text of a file without the line end that editors and `echo` leave behind it."""
+    """Return the text of a file without the final line end that editors and `echo` write."""
     try:
         text = read_file(path, role).decode()
     except UnicodeDecodeError:

@@ -1,12 +1,8 @@
-"""Private keys, checked and decrypted once before the start, and an ssh-agent of the worker's own that holds one.
+"""Private keys, checked and decrypted once before the start, and the worker's own ssh-agent, which has one key.
 
-A login with an encrypted key would cost 300 ms of CPU. Every client library gets the same: OpenSSH's own format,
-without encryption. A key that comes so is only looked over; `cryptography` reads all others, and is imported only for
+A login with an encrypted key would cost 300 ms of CPU. Every client library gets the same format: OpenSSH's own,
+without encryption. A key in this format is only checked. `cryptography` reads all others, and is imported only for
 them.
-
-The agent listens in a directory that only this user may enter, is told the key over its socket, never by argument or
-environment, and ends with this process. Where that is killed, the pipe to the agent's companion (`cat`) closes, which
-ends the companion, and the agent looks for its companion every ten seconds.
 """
 
 import atexit
@@ -55,12 +51,12 @@ class PrivateKey:
 
     @property
     def public_line(self) -> bytes:
-        """The public half as a line of ssh-keygen's, without a comment."""
+        """The public half as a line as ssh-keygen writes it, without a comment."""
         return WireReader(self.public_blob).string() + b" " + b64encode(self.public_blob)
 
 
 def read_private_key(data: bytes, passphrase: str, role: str) -> PrivateKey:
-    """Return the key of a file's content; raises GeneratorFaultError, which calls the file `role`."""
+    """Return the key in a file's content; raises GeneratorFaultError, which calls the file `role`."""
     text = data.strip()
     if not text:
         raise GeneratorFaultError(f"{role} is empty")
@@ -77,7 +73,7 @@ def read_private_key(data: bytes, passphrase: str, role: str) -> PrivateKey:
 
 
 def agent_identity(key: PrivateKey) -> bytes:
-    """Return the key as it is added to an agent (draft-ietf-sshm-ssh-agent section 3.2.1), with an empty comment."""
+    """Return the key in the form for adding it to an agent (draft-ietf-sshm-ssh-agent section 3.2.1), uncommented."""
     reader = WireReader(_container(key.openssh.strip()))
     for read in (reader.string, reader.string, reader.string, reader.uint32, reader.string):
         read()
@@ -88,7 +84,7 @@ def agent_identity(key: PrivateKey) -> bytes:
 
 
 def _private_fields(private: WireReader, name: str) -> bytes:
-    """Return the fields of a private key of this type; raises WireError where there are fewer."""
+    """Return the fields of a private key of this type; raises WireError if there are fewer."""
     strings = _PRIVATE_STRINGS[name.partition("-sha2-")[0]]
     return b"".join(wire_string(private.string()) for _ in range(strings))
 
@@ -98,12 +94,12 @@ def _container(text: bytes) -> bytes:
     body, end, _ = text.removeprefix(_OPENSSH_BEGIN).partition(_OPENSSH_END)
     packed = b64decode(b"".join(body.split()), validate=True)
     if not end or not packed.startswith(_OPENSSH_MAGIC):
-        raise WireError("it is not whole")
+        raise WireError("it is incomplete")
     return packed.removeprefix(_OPENSSH_MAGIC)
 
 
 def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
-    """Return the key, None for one that is encrypted."""
+    """Return the key, None if it is encrypted."""
     try:
         reader = WireReader(_container(text))
         cipher, _, _, _ = reader.text(), reader.string(), reader.string(), reader.uint32()
@@ -117,14 +113,14 @@ def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
     except (WireError, binascii.Error) as error:
         raise GeneratorFaultError(f"{role} is damaged: {error}") from None
     if not is_whole:
-        raise GeneratorFaultError(f"{role} is damaged: its private part is not what its public part says")
+        raise GeneratorFaultError(f"{role} is damaged: its private part does not match its public part")
     return PrivateKey(openssh=text + b"\n", public_blob=public_blob)
 
 
 def _check_type(name: str, role: str) -> None:
     if name not in _KNOWN_TYPES:
         known = ", ".join(_KNOWN_TYPES)
-        raise GeneratorFaultError(f"{role} is of the type {name[:64]!r}, which cannot be used: take one of {known}")
+        raise GeneratorFaultError(f"{role} is of the type {name[:64]!r}, which cannot be used: use one of {known}")
 
 
 def _decrypted(text: bytes, passphrase: str, role: str) -> PrivateKey:
@@ -136,9 +132,9 @@ def _decrypted(text: bytes, passphrase: str, role: str) -> PrivateKey:
             serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
         )
         public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    except (ValueError, TypeError, AttributeError):  # a curve, or a kind of key, that SSH has no name for
+    except (ValueError, TypeError, AttributeError):  # a curve or a type of key that SSH has no name for
         raise GeneratorFaultError(
-            f"{role} is of a type that SSH does not know: take one of {', '.join(_KNOWN_TYPES)}"
+            f"{role} is of a type that SSH does not support: use one of {', '.join(_KNOWN_TYPES)}"
         ) from None
     name, blob = public.split()[:2]
     _check_type(name.decode(), role)
@@ -163,17 +159,17 @@ def _load(text: bytes, passphrase: str, role: str) -> Any:
             raise GeneratorFaultError(
                 f"{role} cannot be decrypted: the passphrase is wrong, or the file is damaged"
             ) from None
-        raise GeneratorFaultError(f"{role} is damaged, or no private key") from None
+        raise GeneratorFaultError(f"{role} is damaged, or not a private key") from None
 
 
 class Agent:
-    """An ssh-agent with one key; clients find it at `socket_path`. `pid` is 0 before its start and after its end.
+    """An ssh-agent with one key, at `socket_path`. `pid` is 0 before its start and after its end.
 
-    It listens in a directory that only this user may enter, is told the key over its socket, never by argument or
-    environment, and ends with this process. Where that is killed, the pipe to the agent's companion (`cat`) closes,
-    which ends the companion, and the agent looks for its companion every ten seconds.
+    It listens in a directory that only this user may enter, and gets the key over its socket, never as an argument or
+    in the environment. It ends with this process. If this process is killed, the pipe to the agent's companion (`cat`)
+    closes, which ends the companion, and the agent checks every ten seconds whether its companion still runs.
 
-    Raises GeneratorFaultError where there is no place for its socket.
+    Raises GeneratorFaultError if there is no place for its socket.
     """
 
     def __init__(self) -> None:
@@ -187,26 +183,26 @@ class Agent:
         atexit.register(self.end)
 
     def start(self) -> None:
-        """Start the agent and wait until it listens; raises GeneratorFaultError where it cannot."""
+        """Start the agent and wait until it listens; raises GeneratorFaultError if this fails."""
         if len(os.fsencode(self.socket_path)) > _SOCKET_PATH_LIMIT_BYTES:
             raise GeneratorFaultError(f"no ssh-agent: $TMPDIR is too long for a socket's path ({self.socket_path})")
         command = ["ssh-agent", "-a", self.socket_path, "sh", "-c", _AGENT_COMPANION]
         environment = {name: os.environ[name] for name in _AGENT_ENVIRONMENT if name in os.environ}
         try:
-            self._companion = subprocess.Popen(  # noqa: S603 - no part of the command is anybody's input
+            self._companion = subprocess.Popen(  # noqa: S603 - no part of the command is user input
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
             )
         except OSError as error:
             raise GeneratorFaultError(
                 f"ssh-agent cannot be started: {error.strerror} (the worker's image needs openssh-client)"
             ) from None
-        said = self._companion.stdout.readline().decode("utf-8", "replace").strip() if self._companion.stdout else ""
-        if not said.isdecimal():
-            raise GeneratorFaultError(f"ssh-agent cannot be started: {said or 'it says nothing'}")
-        self.pid = int(said)
+        line = self._companion.stdout.readline().decode("utf-8", "replace").strip() if self._companion.stdout else ""
+        if not line.isdecimal():
+            raise GeneratorFaultError(f"ssh-agent cannot be started: {line or 'it printed nothing'}")
+        self.pid = int(line)
 
     def add(self, key: PrivateKey) -> None:
-        """Give the agent a key; raises GeneratorFaultError where it does not take it."""
+        """Add a key to the agent; raises GeneratorFaultError if the agent does not accept it."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_AGENT_TIMEOUT_S)
             try:
@@ -216,10 +212,10 @@ class Agent:
             except OSError as error:
                 raise GeneratorFaultError(f"ssh-agent does not answer: {error}") from None
         if not answer.endswith(_AGENT_SUCCESS):
-            raise GeneratorFaultError("ssh-agent does not take the private key")
+            raise GeneratorFaultError("ssh-agent does not accept the private key")
 
     def end(self) -> None:
-        """End the agent and remove its directory. Does nothing where that is done already."""
+        """End the agent and remove its directory. Does nothing if this was done already."""
         atexit.unregister(self.end)
         if self.pid:
             with suppress(ProcessLookupError):
@@ -232,7 +228,7 @@ class Agent:
 
 
 def start_agent(key: PrivateKey) -> Agent:
-    """Return an agent with the key in it; raises GeneratorFaultError where there is none to be had."""
+    """Return an agent with the key; raises GeneratorFaultError if it cannot be started."""
     agent = Agent()
     try:
         agent.start()

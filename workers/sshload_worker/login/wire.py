@@ -2,7 +2,7 @@
 
 
 class WireError(ValueError):
-    """Bytes end before what they announce."""
+    """The data ends too early."""
 
 
 class WireReader:
@@ -23,10 +23,10 @@ class WireReader:
         return self._data[self._at :]
 
     def fixed(self, size: int) -> bytes:
-        """Read `size` bytes; raises WireError where there are not so many."""
+        """Read `size` bytes; raises WireError if there are fewer."""
         end = self._at + size
         if end > len(self._data):
-            raise WireError(f"{size} bytes are announced, {len(self._data) - self._at} are there")
+            raise WireError(f"{size} bytes are expected, {len(self._data) - self._at} are left")
         taken = self._data[self._at : end]
         self._at = end
         return taken
@@ -44,7 +44,7 @@ class WireReader:
         return self.fixed(self.uint32())
 
     def text(self) -> str:
-        """Read a string of ASCII characters, others being replaced."""
+        """Read a string of ASCII characters. Others are replaced."""
         return self.string().decode("ascii", "replace")
 
 

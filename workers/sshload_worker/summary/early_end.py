@@ -1,8 +1,8 @@
 """Whether to end the load early: a threshold is broken, and the rest of the load cannot change that.
 
 Such a threshold is judged twice, as at the end of a run: by what was measured so far, and by the best possible rest, in
-which all that may still come succeeds faster than anything before. To judge it by the present alone would not do:
-sooner or later any threshold would be broken for a moment.
+which all iterations that may still come succeed faster than any before. To judge it by the present state alone would be
+wrong, because sooner or later any threshold is broken for a moment.
 """
 
 from collections.abc import Callable
@@ -23,19 +23,19 @@ from sshload_worker.summary.totals import Totals
 
 _US_PER_S = 1_000_000
 _CERTAIN_DEVIATIONS = 10
-"""By how many standard deviations random arrivals may be more than expected, and never are."""
+"""Random arrivals are never more than expected by so many standard deviations."""
 
 _FASTEST_ITERATION_S = 0.0001
-"""No iteration takes less, whatever the server."""
+"""No iteration takes less time, whatever the server is."""
 
 
 def unrecoverable_threshold(
     config: RunConfig, totals: Totals, unreported_s: float, so_far: Callable[[], RunSummary]
 ) -> Threshold | None:
-    """Return the first threshold with `abort_on_fail` that is broken and stays so, None where none is.
+    """Return the first threshold with `abort_on_fail` that is broken and will stay broken, None if there is none.
 
-    `unreported_s` is the time to the end of the load, and that before now of which reports may still come. `so_far`
-    makes the summary of what was measured so far.
+    `unreported_s` is the time until the end of the load, plus the past time that is not reported yet. `so_far` makes
+    the summary of what was measured so far.
     """
     asked = [one for one in config.thresholds if _aborts(one)]
     if not asked:
@@ -53,7 +53,7 @@ def _aborts(threshold: Threshold) -> bool:
 
 
 def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float) -> bool:
-    """Tell, for little work, whether a closer look is worth it."""
+    """Return, at little cost, whether a full judgement is worth it."""
     counts = totals.window(Window.MEASURED)
     match threshold:
         case ErrorRateThreshold(below=below):
@@ -72,7 +72,7 @@ def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_co
 
 
 def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> RunSummary:
-    """Return the summary as it would be for this threshold if all that may still come succeeded, faster than ever."""
+    """Return the summary for this threshold if all iterations that may still come succeeded, faster than any before."""
     load = replace(summary.load, succeeded=summary.load.succeeded + ceil(to_come))
     if not isinstance(threshold, LatencyThreshold):
         return replace(summary, load=load)
@@ -88,7 +88,7 @@ def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: floa
 
 
 def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: Totals, to_come: float) -> int | None:
-    """Return the percentile if all samples to come were below all there are; None where it would be one of those."""
+    """Return the percentile if all samples to come were below all present ones, None if it would be one to come."""
     if to_come == inf:
         return None
     latencies = totals.successes(threshold.step, Window.MEASURED)
@@ -103,7 +103,7 @@ def _samples_of_an_iteration(step: str, config: RunConfig) -> int:
 
 
 def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
-    """Return the largest number of iterations that may still end in the measured window, those under way included."""
+    """Return the largest number of iterations that may still end in the measured window, including running ones."""
     counts = totals.window(Window.MEASURED)
     ended = counts.succeeded + counts.failed
     if isinstance(load, UsersLoad):
@@ -112,5 +112,5 @@ def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
 
 
 def _most_rounds(load: UsersLoad, unreported_s: float) -> float:
-    """Return the largest number of iterations that users may still begin: slow ones may turn fast at any moment."""
+    """Return the largest number of iterations that users may still begin. Slow iterations may become fast."""
     return load.most_users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time.min_s) + 1)

@@ -1,4 +1,4 @@
-"""The progress of a run: the series of its marks, its stage, the time that remains, and the Snapshot of these."""
+"""The progress of a run: the series of its marks, its stage, the remaining time, and the Snapshot of these."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -29,9 +29,9 @@ POINTS_LIMIT = 600
 class Progress:
     """The reports of the workers up to one moment, `at_s` after the load's start, warm-up included.
 
-    Workers report in turn, so that their last reports are older. `reported_s` is the mean of the instants, since the
-    start, of these reports: so much of the load is counted, and rates are per second of it. `oldest_report_at_s` is
-    the instant of the oldest of them, 0 while a worker has not reported.
+    Workers report in turn, so their last reports are older than `at_s`. `reported_s` is the mean time of these reports
+    since the start. So much of the load is counted, and rates are per second of it. `oldest_report_at_s` is the time of
+    the oldest of them, 0 while a worker has not reported.
     """
 
     at_s: float
@@ -48,7 +48,7 @@ class Progress:
 
 
 def progress(totals: Totals, at_s: float, workers: int) -> Progress:
-    """Return the progress of so many workers at `at_s`; later additions to the totals do not change it."""
+    """Return the progress of `workers` workers at `at_s`. Later additions to the totals do not change it."""
     latencies = LatencyHistogram()
     for window in Window:
         latencies.merge(totals.histograms.get((str(Timing.TOTAL), window, Outcome.OK), LatencyHistogram()))
@@ -69,9 +69,9 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
     )
 
 
-def _machine_cpu(told: Iterable[MachineCpu | None]) -> MachineCpu | None:
-    """Return the CPU time of all workers' machines since the start, added up; None where one does not tell."""
-    every = tuple(told)
+def _machine_cpu(reported: Iterable[MachineCpu | None]) -> MachineCpu | None:
+    """Return the sum of the CPU time of all workers' machines since the start, None if one does not report it."""
+    every = tuple(reported)
     if not every or None in every:
         return None
     known = tuple(one for one in every if one is not None)
@@ -79,7 +79,7 @@ def _machine_cpu(told: Iterable[MachineCpu | None]) -> MachineCpu | None:
 
 
 def _failed_by(totals: Totals) -> dict[Outcome, int]:
-    """Return how the failed iterations ended."""
+    """Return the number of failed iterations by outcome."""
     found: Counter[Outcome] = Counter()
     for (step, _, outcome), histogram in totals.histograms.items():
         if step == Timing.TOTAL and outcome is not Outcome.OK:
@@ -96,7 +96,7 @@ def _failure_kinds(totals: Totals) -> tuple[FailureKind, ...]:
 
 
 def _reported_s(totals: Totals, at_s: float) -> list[float]:
-    """Return up to when each worker has reported; one that has reported finally has nothing to add."""
+    """Return the time up to which each worker has reported. For a final report that is `at_s`."""
     return [at_s if state.final else min(state.latest.until_s, at_s) for state in totals.workers.values()]
 
 
@@ -114,13 +114,13 @@ NOTHING_YET = Progress(
 
 
 def adds_enough(before: Progress, now: Progress, interval_s: float) -> bool:
-    """Return whether enough more of the load is reported to compute a rate: half an interval, or more."""
+    """Return whether enough more of the load is reported to compute a rate: at least half an interval."""
     return now.reported_s >= before.reported_s + interval_s / 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Interval:
-    """The difference of the mark at the interval's end to the one before."""
+    """The difference between the mark at the interval's end and the one before."""
 
     end: Progress
     counts: ArrivalCounts
@@ -129,7 +129,7 @@ class _Interval:
 
 
 class Series:
-    """A run's intervals, at most POINTS_LIMIT of them: where there are more, each two become one twice as long."""
+    """A run's intervals, at most POINTS_LIMIT. If there are more, each two are joined into one twice as long."""
 
     def __init__(self, interval_s: float) -> None:
         self.interval_s = interval_s
@@ -137,7 +137,7 @@ class Series:
         self._intervals: list[_Interval] = []
 
     def observe(self, mark: Progress, *, final: bool = False) -> None:
-        """Add the mark that ends an interval; ignore one that adds too little, unless it is the final one."""
+        """Add the mark that ends an interval. Ignore one that adds too little, unless it is the final one."""
         if not final and not adds_enough(self._last, mark, self.interval_s):
             return
         counts = subtract_counts(mark.counts, self._last.counts)
@@ -150,7 +150,7 @@ class Series:
             self._join_pairs()
 
     def points(self) -> tuple[SeriesPoint, ...]:
-        """Return the intervals, the oldest first."""
+        """Return the intervals, oldest first."""
         begins = (NOTHING_YET, *(interval.end for interval in self._intervals))
         return tuple(
             SeriesPoint(
@@ -205,24 +205,24 @@ def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:
 
 
 def remaining_s(config: RunConfig, at_s: float) -> float:
-    """Return the time to the planned end, or while draining, the longest that this can still take."""
+    """Return the time until the planned end or, while draining, until the latest end of the drain."""
     planned_s = _planned_s(config)
     end_s = planned_s if at_s < planned_s else planned_s + config.drain_s
     return max(end_s - at_s, 0.0)
 
 
 def search_remaining_s(run: RunConfig, elapsed_s: float, trial_left_s: float) -> float:
-    """Return the longest that trials can still take: what is left of the search's budget, or of the trial under way.
+    """Return the longest time that trials can still take: the rest of the search's budget, or of the trial in progress.
 
-    Nobody knows how many trials a search takes, so it mostly ends earlier. Of a run that searches nothing it is what is
-    left of its one trial.
+    The number of trials of a search is not known beforehand, so it usually ends earlier. For a run without a search,
+    this is the rest of its one trial.
     """
     return trial_left_s if run.capacity is None else max(run.capacity.budget_s - elapsed_s, trial_left_s)
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """How a run stands apart from its workers' reports. `elapsed_s` is since the start of its first trial."""
+    """The state of a run, without its workers' reports. `elapsed_s` is since the start of its first trial."""
 
     stage: Stage
     elapsed_s: float
@@ -233,7 +233,7 @@ class RunState:
 
 
 def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -> Snapshot:
-    """Return the snapshot of `now`, with rates of what was reported since `before`, which is of the same trial."""
+    """Return the snapshot of `now`, with the rates since `before`, which is of the same trial."""
     counts = subtract_counts(now.counts, before.counts)
     passed_s = now.reported_s - before.reported_s
     return Snapshot(

@@ -1,8 +1,8 @@
-"""From Totals to the RunSummary: rates, percentiles where there are samples enough, and refusals by their kind.
+"""From Totals to the RunSummary: rates, percentiles if there are enough samples, and refusals by kind.
 
-Since OpenSSH 9.8 the client hears the same words ("Not allowed at this time") whether MaxStartups or a penalty made
-sshd drop its connection. A managed target counts both: where it has counted one kind only, it was that. It says nothing
-of what a jump host has dropped.
+Since OpenSSH 9.8 the client gets the same text ("Not allowed at this time") whether sshd dropped its connection because
+of MaxStartups or of a penalty. A managed target counts both kinds. If it counted only one kind, it was that one. It
+does not know what a jump host dropped.
 """
 
 import re
@@ -40,14 +40,14 @@ _OF_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$")
 
 
 def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetStats | None) -> Totals:
-    """Return the totals with DROPPED_UNKNOWN as THROTTLED or PENALISED, where the target's counts of the run say so."""
+    """Return the totals with DROPPED_UNKNOWN as THROTTLED or PENALISED, if the target's counts show which it is."""
     kind = _only_kind(before, after)
     if kind is None:
         return totals
     by_jump_host = any(outcome is _UNKNOWN_DROP and is_of_jump_host(step) for step, _, outcome in totals.histograms)
 
     def classified(step: str, outcome: Outcome) -> Outcome:
-        """Use only the target's own banner where jump hosts have dropped too: nothing else tells whose drop it was."""
+        """Change only drops in the target's own banner if jump hosts dropped too: others may be a jump host's."""
         known = step.rpartition(".")[2] == Timing.BANNER if by_jump_host else True
         return kind if outcome is _UNKNOWN_DROP and known and not is_of_jump_host(step) else outcome
 
@@ -63,10 +63,10 @@ def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetS
 
 
 def _only_kind(before: TargetStats | None, after: TargetStats | None) -> Outcome | None:
-    """Return the one kind of drop that the target has counted, None where it counted both, none, or was restarted.
+    """Return the one kind of drop that the target counted, None if it counted both or none, or was restarted.
 
-    Nor is it known where the other kind may have come without being told: sshd tells the first ones, and leaves lines
-    out for a while after that.
+    Return None too if the other kind may have occurred without being logged: sshd logs the first drops, and then omits
+    lines for a while.
     """
     if before is None or after is None:
         return None
@@ -80,13 +80,13 @@ def _only_kind(before: TargetStats | None, after: TargetStats | None) -> Outcome
 
 
 def _would_log(before: TargetStats, dropped: int) -> bool:
-    """Return whether sshd, which had told so many drops of a kind before, would have told the next one for sure."""
+    """Return whether sshd certainly logs the next drop of a kind, of which it had logged `dropped` before."""
     return dropped == 0 or not before.dropped_is_lower_bound
 
 
 @dataclass(frozen=True, slots=True)
 class RunCourse:
-    """How a trial went, seen from the master. `elapsed_s` is from the agreed start to the end, 0 without a start."""
+    """How a trial went, as the master sees it. `elapsed_s` is from the agreed start to the end, 0 without a start."""
 
     end: RunEnd
     message: str
@@ -107,7 +107,7 @@ class RunCourse:
 
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
-    """Return the summary of a trial, `config` being its own, or of the run that is one."""
+    """Return the summary of a trial, with the trial's `config`, or of a run that is one trial."""
     totals = classify_refusals(totals, course.target_before, course.target_after)
     durations = window_durations_s(config, course.elapsed_s)
     return RunSummary(
@@ -142,7 +142,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
 
 
 def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, float]:
-    """Return the duration of each window: as planned, or as long as the run lasted where that is shorter.
+    """Return the duration of each window: as planned, or shorter if the run was shorter.
 
     A burst load's last interval ends with its last iteration.
     """
@@ -155,7 +155,7 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
 
 
 def _classified_series(totals: Totals, course: RunCourse) -> tuple[SeriesPoint, ...]:
-    """Return the series with drops called as in the classified totals, where these call all of them alike."""
+    """Return the series with drops named as in the classified totals, if all drops have the same name there."""
     kind = _only_kind(course.target_before, course.target_after)
     if kind is None or any((_TOTAL, window, _UNKNOWN_DROP) in totals.histograms for window in Window):
         return course.series
@@ -169,14 +169,14 @@ def _renamed(failed_by: Mapping[Outcome, int], kind: Outcome) -> dict[Outcome, i
 
 
 def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
-    """Return the load in the measured window. Rates are of the time in which iterations were begun."""
+    """Return the load in the measured window. Rates are per second of the time in which iterations were begun."""
     paced_s = measured_s - config.load.before_iterations_s
     load = _counted(totals.window(Window.MEASURED), measured_s, paced_s)
     return replace(load, held_most=course.held_most, held_least=course.held_least)
 
 
 def _counted(counts: ArrivalCounts, duration_s: float, paced_s: float) -> LoadStats:
-    """Return the load of so many arrivals, which were begun within `paced_s`."""
+    """Return the load with these counts of arrivals, which were begun within `paced_s`."""
     return LoadStats(
         duration_s=duration_s,
         scheduled=counts.scheduled,
@@ -194,7 +194,7 @@ def _counted(counts: ArrivalCounts, duration_s: float, paced_s: float) -> LoadSt
 
 
 def _stages(config: RunConfig, totals: Totals, measured_s: float) -> Iterator[StageStats]:
-    """Yield the stages that were reached, each as long as the load let it be."""
+    """Yield the stages that were reached, each with the duration that it had."""
     durations_s = config.load.stage_durations_s
     for number, (planned_s, start_s) in enumerate(zip(durations_s, accumulate(durations_s, initial=0.0)), start=1):  # noqa: B905 - the last start is the end
         lasted_s = min(planned_s, measured_s - start_s)
@@ -204,7 +204,7 @@ def _stages(config: RunConfig, totals: Totals, measured_s: float) -> Iterator[St
         histograms = {(_TOTAL, Window.MEASURED, outcome): one for outcome, one in found.histograms.items()}
         load = _counted(found.counts, lasted_s, lasted_s)
         total = _one_step(config, Totals(histograms=histograms), _TOTAL, Window.MEASURED, lasted_s)
-        # How alike neighbouring latencies are is not known of a stage, so its percentiles have no bounds.
+        # The similarity of neighbouring latencies is not known for a stage, so its percentiles have no bounds.
         total = replace(
             total, rate=load.completed_rate, percentiles_low_us=_no_bounds(total), percentiles_high_us=_no_bounds(total)
         )
@@ -223,9 +223,9 @@ def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float
 
 
 def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window, float]) -> float:
-    """Return for how long a step could be begun: beside held sessions, an iteration's only after their ramp.
+    """Return for how long a step could begin. Steps of iterations beside held sessions begin only after the ramp.
 
-    Those of jump hosts are shared by held sessions and iterations.
+    Steps of jump hosts belong to both held sessions and iterations.
     """
     of_iterations = window is Window.MEASURED and not (_OF_HELD.match(step) or is_of_jump_host(step))
     return durations[window] - (config.load.before_iterations_s if of_iterations else 0.0)
@@ -264,7 +264,7 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
 
 
 def _errors(totals: Totals) -> tuple[ErrorCount, ...]:
-    """Return the most frequent errors first, and none of the generator's own left out for others: one makes Invalid."""
+    """Return the errors, most frequent first. Those of the generator are kept first: one makes a run Invalid."""
     errors = [
         ErrorCount(step, outcome, window, count, message)
         for (step, outcome, window), (count, message) in totals.errors.items()
@@ -306,7 +306,7 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
 
 
 def _reports_missing(config: RunConfig, totals: Totals, course: RunCourse) -> int:
-    """Return the number of missing reports: gaps in sequences, and final ones of workers that were started."""
+    """Return the number of missing reports: gaps in sequences, and missing final reports of started workers."""
     gaps = sum(state.missing for state in totals.workers.values())
     finals = sum(state.final for state in totals.workers.values())
     return gaps + (config.workers - finals if course.elapsed_s else 0)

@@ -1,13 +1,12 @@
-"""SearchCourse: the trials of a run, the verdict on each, which comes next, and what they found.
+"""SearchCourse: the trials of a run, the verdict on each, the next trial, and the result.
 
-No clock: instants are given. A run that searches nothing is a course of one trial, with nothing found.
+It has no clock: it gets the time as an argument. A run without a search has one trial, and no result of a search.
 
-A trial is judged as a run of its own is, in the same order. A trial that cannot be trusted is invalid, whatever its
-figures are. A broken threshold comes before arrivals that found no room: a server that is overloaded lets iterations
-pile up, and that it does not keep its thresholds is then its own failure. Where the thresholds held although arrivals
-were dropped, the load was less than was to be tried, which says nothing. A threshold that the delay of a lagging
-generator may have decided makes the trial invalid too. The delay of a sound one, which matters only near the limit,
-does not.
+A trial is judged like a run, in the same order. A trial that cannot be trusted is invalid, whatever its figures are. A
+broken threshold takes precedence over dropped arrivals: on an overloaded server iterations pile up, and then broken
+thresholds are the server's failure. If the thresholds held although arrivals were dropped, the load was less than
+intended, so the trial proves nothing. A trial is also invalid if the delay of a lagging generator may have decided a
+threshold. The delay of a sound generator, which matters only near the limit, does not make it invalid.
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ _END_AS_INVALIDITY = {
 
 @dataclass(frozen=True, slots=True)
 class TrialVerdict:
-    """How a trial is judged, as a Trial has it."""
+    """The verdict on a trial, with the fields that a Trial has."""
 
     state: TrialState
     message: str
@@ -45,9 +44,9 @@ class TrialVerdict:
 
 
 def judge_trial(config: RunConfig, summary: RunSummary) -> TrialVerdict:
-    """Return the verdict of a trial. `config` is the trial's own; a threshold without a verdict has not held.
+    """Return the verdict on a trial. `config` is the trial's own. A threshold without a verdict has not held.
 
-    A trial that the run's end has cut off is invalid.
+    A trial that the run's end cut off is invalid.
     """
     judged = tuple(judge_threshold(threshold, config.load, summary).settled() for threshold in config.thresholds)
     results = tuple(one.result for one in judged)
@@ -102,12 +101,12 @@ def _failed_by_delay(config: RunConfig, summary: RunSummary) -> tuple[Invalidity
 
 
 def _failures(config: RunConfig, summary: RunSummary) -> str:
-    """Fail a trial in which much did not work, even without a threshold on errors."""
+    """Return why a trial with many failures fails, even without a threshold on errors; empty if it does not."""
     return all_failed(config.load, summary) or many_failed(config.thresholds, config.load, summary)
 
 
 class SearchCourse:
-    """All trials of one run so far; raises ValueError where there is nothing to search."""
+    """All trials of one run so far; raises ValueError if the search has no loads to try."""
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
@@ -117,24 +116,24 @@ class SearchCourse:
         self._summaries: list[RunSummary] = []
 
     def first_order(self) -> TrialOrder:
-        """Return the trial to begin with: a search's least load, or the run's."""
+        """Return the first trial: the least load of a search, or the run's load."""
         return self.next_order() or TrialOrder(number=0, amount=self._config.load.amount)
 
     def next_order(self) -> TrialOrder | None:
-        """Return the trial to try next, None where all is found."""
+        """Return the next trial, None if the search has ended or there is none."""
         if self._goal is None:
             return None
         step = next_step(self._goal, self._seen)
         return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, NextTrial) else None
 
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
-        """Return whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
+        """Return whether a trial that begins `at_s` after the start of the first ends within the search's budget."""
         capacity, trial = self._config.capacity, order.config(self._config)
         length_s = trial.start_lead_s + trial.warm_up_s + trial.load.lasts_s
         return capacity is None or at_s + length_s <= capacity.budget_s
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
-        """Add a trial that is over, or was cut off, and its own summary. It began `started_s` after the first."""
+        """Add a trial that has ended or was cut off, and its summary. It began `started_s` after the first one."""
         self._summaries.append(summary)
         if self._goal is None:
             return
@@ -143,15 +142,15 @@ class SearchCourse:
         if summary.end is RunEnd.COMPLETED:
             self._seen.append(_seen(over.config.load, trial))
 
-    def progress(self, under_way: TrialOrder) -> SearchProgress | None:
-        """Return the progress of the search, None where nothing is searched."""
+    def progress(self, current: TrialOrder) -> SearchProgress | None:
+        """Return the progress of the search, None if there is no search."""
         if self._goal is None:
             return None
         bounds = partial_result(self._goal, self._seen, SearchEnd.RUN_ENDED)
-        return SearchProgress(under_way.number, under_way.amount, bounds.lower, bounds.upper)
+        return SearchProgress(current.number, current.amount, bounds.lower, bounds.upper)
 
     def summary(self, end: RunEnd, message: str) -> RunSummary:
-        """Return the summary of the run, after one trial or more; `end` and `message` are the run's."""
+        """Return the summary of the run, after at least one trial. `end` and `message` are the run's."""
         result = self._result(end)
         reported = self._summaries[result.reported - 1 if result is not None else -1]
         return replace(reported, end=end, message=message, capacity=result)
@@ -169,7 +168,7 @@ class SearchCourse:
         )
 
     def _found(self, goal: Goal, end: RunEnd) -> SearchResult:
-        """Return the search's result, or, where trials were still to come, why they do not."""
+        """Return the search's result. If trials are missing, its `end` says why."""
         if end is not RunEnd.COMPLETED:
             return partial_result(goal, self._seen, SearchEnd.RUN_ENDED)
         step = next_step(goal, self._seen)
@@ -177,7 +176,7 @@ class SearchCourse:
 
 
 def reported_trial(trials: list[Trial], lower: float | None) -> int:
-    """Return the number of the trial that represents the run: the last that passed at `lower`, or else the last."""
+    """Return the number of the trial that represents the run: the last one that passed at `lower`, or the last one."""
     at_lower = [trial.number for trial in trials if trial.state is TrialState.PASSED and trial.amount == lower]
     return at_lower[-1] if at_lower else trials[-1].number
 

@@ -1,6 +1,6 @@
-"""Totals: the reports of all workers added up. The order and the grouping of the additions do not matter.
+"""Totals: the sum of all workers' reports. The order and the grouping of the additions do not matter.
 
-Slices keep latencies of the measured window by time, as far as it takes to see whether neighbours are alike.
+Slices keep the latencies of the measured window by time, as coarsely as the similarity of neighbours needs.
 """
 
 from collections import Counter
@@ -24,25 +24,25 @@ ErrorKey = tuple[str, Outcome, Window]
 
 @dataclass(slots=True)
 class Slices:
-    """The latencies of each step in up to MOST_SLICES slices of equal length; more become half as many.
+    """The latencies of each step in at most MOST_SLICES slices of equal length. If there are more, pairs are joined.
 
-    The time is counted in reports, because all workers report at the same pace. Buckets are 1/32 of their values wide
-    at most, which is enough to count how many lie below a percentile. The order of the additions does not matter.
+    Time is counted in reports, because all workers report at the same interval. The width of a bucket is at most 1/32
+    of its values, which is enough to count the values below a percentile. The order of the additions does not matter.
     """
 
     _slices: dict[int, _Slice] = field(default_factory=dict)
     _joins: int = 0
 
     def add(self, sequence: int, step: str, latencies: LatencyHistogram) -> None:
-        """Add latencies that a worker's report of this number brought."""
+        """Add the latencies of a worker's report with this sequence number."""
         _add_coarse(self._slice(sequence >> self._joins, step), latencies)
         while len(self._slices) > MOST_SLICES:
             self._join()
 
     def spread(self, step: str, percentile: float) -> float:
-        """Return by what factor to widen the interval of a step's percentile that takes its latencies for independent.
+        """Return the factor by which to widen a percentile's interval that was computed for independent latencies.
 
-        It is 1 at least, and 1 where there are too few latencies or slices to tell.
+        It is at least 1, and it is 1 if there are too few latencies or slices.
         """
         counted = [found[step] for _, found in sorted(self._slices.items()) if step in found]
         weights = [sum(latencies.values()) for latencies in counted]
@@ -69,11 +69,11 @@ def _add_coarse(counts: Counter[int], latencies: LatencyHistogram) -> None:
     for floor, count in latencies.counts.items():
         shift = floor.bit_length() - _SLICE_BITS
         coarse = floor >> shift << shift if shift > 0 else floor
-        counts[coarse] = counts.get(coarse, 0) + count  # what Counter itself would do takes three times as long
+        counts[coarse] = counts.get(coarse, 0) + count  # Counter.update takes three times as long
 
 
 def _bucket_at(latencies: Counter[int], share: float) -> int:
-    """Return the bucket at whose end the share of latencies comes nearest to this one; 0 without latencies."""
+    """Return the bucket at whose end the share of latencies is nearest to `share`, 0 without latencies."""
     whole, passed = latencies.total(), 0
     best, distance = 0, 1.0
     for floor in sorted(latencies):
@@ -85,7 +85,7 @@ def _bucket_at(latencies: Counter[int], share: float) -> int:
 
 @dataclass(slots=True)
 class WorkerState:
-    """The last report of a worker, and which of its reports have arrived."""
+    """The latest report of a worker, and which of its reports have arrived."""
 
     latest: Report
     sequences: set[int] = field(default_factory=set)
@@ -99,7 +99,7 @@ class WorkerState:
 
 @dataclass(slots=True)
 class StageTotals:
-    """What the iterations of one stage were: their counts, and the latencies of whole ones by outcome."""
+    """The iterations of one stage: their counts, and the latencies of whole iterations by outcome."""
 
     counts: ArrivalCounts = NO_COUNTS
     histograms: dict[Outcome, LatencyHistogram] = field(default_factory=dict)
@@ -115,10 +115,10 @@ class StageTotals:
 
 @dataclass(slots=True)
 class Totals:
-    """Counts, histograms and errors over workers and time, and each worker's last word.
+    """Counts, histograms and errors of all workers over time, and each worker's latest report.
 
-    `slices` has the successes' latencies of the measured window by time, `late` how many of a step's successes came
-    after the end of their window, and how many bytes they moved.
+    `slices` has the latencies of successes in the measured window by time. `late` has how many of a step's successes
+    came after the end of their window, and how many bytes these transferred.
     """
 
     counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
@@ -132,9 +132,9 @@ class Totals:
     workers: dict[int, WorkerState] = field(default_factory=dict)
 
     def add(self, report: Report) -> bool:
-        """Add a report; return False for one that was added before, which changes nothing.
+        """Add a report; return False, and change nothing, if it was added before.
 
-        Raises EncodingError, and changes nothing either, where a histogram cannot be read.
+        Raises EncodingError, and changes nothing either, if a histogram cannot be read.
         """
         latencies = [LatencyHistogram.decode(encoded.data) for encoded in report.histograms]
         state = self.workers.get(report.worker)
@@ -161,7 +161,7 @@ class Totals:
         return True
 
     def absorb(self, other: "Totals") -> None:
-        """Add what another trial of the same run has counted. What only its own summary needs is passed over."""
+        """Add the counts of another trial of the same run, without those that only the trial's own summary needs."""
         for window, counts in other.counts.items():
             self._add_counts(window, counts)
         for key, histogram in other.histograms.items():
@@ -210,7 +210,7 @@ class Totals:
 
     def _add_error(self, key: ErrorKey, count: int, message: str) -> None:
         known_count, known_message = self.errors.get(key, (0, message))
-        # Of the workers' first messages the one that sorts first: a choice that no order of arrival can change.
+        # Keep the first of the workers' messages in sort order, because that does not depend on the order of arrival.
         self.errors[key] = (known_count + count, min(known_message, message))
 
 
@@ -229,7 +229,7 @@ def add_counts(counts: Iterable[ArrivalCounts]) -> ArrivalCounts:
 
 
 def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCounts:
-    """Return the difference of `later` to `earlier`."""
+    """Return `later` minus `earlier`."""
     return ArrivalCounts(
         scheduled=later.scheduled - earlier.scheduled,
         started=later.started - earlier.started,
@@ -242,7 +242,7 @@ def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCoun
 
 
 def worst_health(healths: Iterable[Health]) -> Health:
-    """Return each figure of the worker that has it worst; of ports the fewest, of overflows and CPU time all."""
+    """Return the worst worker's value of each figure, of available ports the fewest; overflows and CPU time as sums."""
     every = tuple(healths)
     return Health(
         cpu_share=max((one.cpu_share for one in every if one.cpu_share is not None), default=None),

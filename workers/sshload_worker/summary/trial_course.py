@@ -1,4 +1,4 @@
-"""TrialCourse: what the master keeps of one trial, from its order to its summary. No clock: instants are given."""
+"""TrialCourse: what the master keeps of one trial, from its order to its summary. It gets the time as an argument."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -23,14 +23,14 @@ from sshload_worker.summary.run_summary import RunCourse, run_summary
 from sshload_worker.summary.totals import Totals
 
 _SHORTEST_SERVER_INTERVAL_S: Final = 2.0
-_LOOK_AGAIN_AFTER_S = 5.0
-"""A summary of what was measured so far costs the master up to seconds of CPU."""
+_CHECK_AGAIN_AFTER_S = 5.0
+"""The pause between checks for an early end: the summary for each costs the master up to seconds of CPU."""
 
 
 class HeldRange:
-    """The most and the least of the marks in the time in which all sessions are to be held, None without any.
+    """The most and the fewest held sessions in the time in which all are to be held, None without any mark.
 
-    A mark counts from when every worker's last report is of that time: a busy worker reports late.
+    A mark counts when every worker's latest report is of that time, because a busy worker reports late.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -49,25 +49,25 @@ class HeldRange:
 
 
 class ServerSeries:
-    """What the managed target used over time, by its counts at instants of a trial, in seconds since its load began.
+    """What the managed target used over time, from its counts at times of a trial, in seconds since its load began.
 
-    `interval_s` is how often they are to be fetched: each answer costs the server CPU time, and there are at most
+    `interval_s` is how often to fetch them: each answer costs the server CPU time, and there are at most
     SERVER_POINTS_LIMIT points.
     """
 
     def __init__(self, planned_s: float) -> None:
         self.interval_s = max(_SHORTEST_SERVER_INTERVAL_S, planned_s / SERVER_POINTS_LIMIT)
-        self._told: list[tuple[float, TargetStats]] = []
+        self._counts: list[tuple[float, TargetStats]] = []
 
     def add(self, at_s: float, stats: TargetStats) -> None:
-        """Add what the target told; nothing where no time has passed by its own clock, or there are points enough."""
-        if len(self._told) > SERVER_POINTS_LIMIT:
+        """Add the target's counts, unless no time has passed by its own clock, or there are enough points."""
+        if len(self._counts) > SERVER_POINTS_LIMIT:
             return
-        if not self._told or (at_s > self._told[-1][0] and stats.at_unix_s > self._told[-1][1].at_unix_s):
-            self._told.append((at_s, stats))
+        if not self._counts or (at_s > self._counts[-1][0] and stats.at_unix_s > self._counts[-1][1].at_unix_s):
+            self._counts.append((at_s, stats))
 
     def points(self) -> tuple[ServerPoint, ...]:
-        """Return the intervals between what was told, but for those in which the target was started again."""
+        """Return the intervals between the counts, without those in which the target was restarted."""
         return tuple(
             ServerPoint(
                 at_s=at_s,
@@ -76,7 +76,7 @@ class ServerSeries:
                 sessions=after.sessions,
                 memory_bytes=after.memory_bytes,
             )
-            for (_, before), (at_s, after) in pairwise(self._told)
+            for (_, before), (at_s, after) in pairwise(self._counts)
             if after.cpu_s >= before.cpu_s
         )
 
@@ -84,9 +84,9 @@ class ServerSeries:
 class TrialCourse:
     """One trial: its totals, its time series and the target's counts around it. `config` is the trial's own.
 
-    `start_s` is the agreed start instant, None before the order. `target_activity` is what the trial began beside,
-    `server_series` what the target used meanwhile. `in_path_before` and `in_path_after` are of what is in the path to
-    it, as far as it told.
+    `start_s` is the agreed start, None before the order. `target_activity` is the target's remaining activity when the
+    trial began, `server_series` what the target used during the trial. `in_path_before` and `in_path_after` are the
+    usage of the programs in the path to it, as far as these reported it.
     """
 
     def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
@@ -109,7 +109,7 @@ class TrialCourse:
         self._started_unix_s = 0.0
         self.early_end: EarlyEnd | None = None
         self._lasted_s: dict[int, float] = {}
-        self._look_again_s = 0.0
+        self._check_again_s = 0.0
         self._end_s: float | None = None
         self._finished_unix_s = 0.0
 
@@ -120,36 +120,36 @@ class TrialCourse:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, by itself or not."""
+        """Whether the trial has ended, for whatever reason."""
         return self._end_s is not None
 
     def start(self, at_s: float, at_unix_s: float) -> None:
-        """Note the agreed start instant, by the clock that all instants are of, and by the wall's."""
+        """Note the agreed start, by the clock of all other arguments, and by the wall clock."""
         self.start_s, self._started_unix_s = at_s, at_unix_s
 
     def end(self, now_s: float, now_unix_s: float) -> None:
-        """Note the end, though it may never have started, and mark the series with it."""
+        """Note the end, and end the series if the trial has started."""
         self._end_s, self._finished_unix_s = now_s, now_unix_s
         if self.started:
             self._series.observe(self._progress(now_s), final=True)
 
     def at_s(self, now_s: float) -> float:
-        """Return the time since the start, or from start to end, 0 before the start."""
+        """Return the time since the start, after the end that from start to end, 0 before the start."""
         if self.start_s is None:
             return 0.0
         return max((now_s if self._end_s is None else self._end_s) - self.start_s, 0.0)
 
     def planned_at_s(self, now_s: float) -> float:
-        """Return the time along the plan: after an early end of the load, as after the planned one."""
+        """Return the time by the plan. An early end of the load counts as the planned end."""
         at_s = self.at_s(now_s)
         return at_s if self.early_end is None else self.planned_s + at_s - self.early_end.after_s
 
     def end_if_hopeless(self, now_s: float) -> bool:
-        """End the load, of which more may still come, where a threshold stays broken that is to end it so."""
+        """End the load early if a threshold with `abort_on_fail` will stay broken; return whether it was ended now."""
         at_s = self.at_s(now_s)
         if self.early_end is not None or not self.config.warm_up_s <= at_s < self.planned_s:
             return False
-        if at_s < self._look_again_s:
+        if at_s < self._check_again_s:
             return False
         unreported_s = self.planned_s - at_s + oldest_report_s(self.config.workers)
         broken = unrecoverable_threshold(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
@@ -159,9 +159,9 @@ class TrialCourse:
         return True
 
     def note_load_end(self, worker: int, after_s: float) -> None:
-        """Note how long the hopeless load of a worker was: the order to end it takes its time to reach a busy one.
+        """Note how long a worker's load lasted that was ended early: the order takes time to reach a busy worker.
 
-        The load was as long as its workers' loads were on average, so that rates are of the time in which it was made.
+        The load's duration is the mean of its workers', so that rates are per second of the time in which it was made.
         """
         if self.early_end is None or worker not in range(self.config.workers):
             return
@@ -169,8 +169,8 @@ class TrialCourse:
         self.early_end = replace(self.early_end, after_s=mean(self._lasted_s.values()))
 
     def _so_far(self, at_s: float) -> RunSummary:
-        """Return the summary as if the load had ended `at_s` after its start, without what only the end tells."""
-        self._look_again_s = at_s + _LOOK_AGAIN_AFTER_S
+        """Return the summary as if the load had ended `at_s` after its start, without what is known only at the end."""
+        self._check_again_s = at_s + _CHECK_AGAIN_AFTER_S
         return run_summary(self.config, self.totals, self._course(RunEnd.COMPLETED, "", at_s, 0, 0))
 
     def add(self, report: Report) -> bool:
@@ -178,7 +178,7 @@ class TrialCourse:
         return report.trial == self.order.number and self.totals.add(report)
 
     def mark(self, now_s: float) -> tuple[Progress, Progress]:
-        """Return an earlier progress, with enough less reported to compute rates, and the one now."""
+        """Return an earlier progress, with enough less reported to compute rates, and the present one."""
         now = self._progress(now_s)
         if self.is_over:
             return now, now
@@ -193,7 +193,7 @@ class TrialCourse:
         return progress(self.totals, self.at_s(now_s), self.config.workers)
 
     def summary(self, end: RunEnd, message: str, workers_connected: int, workers_lost: int) -> RunSummary:
-        """Return the trial's own summary, once it has ended."""
+        """Return the trial's own summary, after its end."""
         elapsed_s = self.at_s(self._end_s or 0.0)
         if self.early_end is not None:
             elapsed_s = min(elapsed_s, self.early_end.after_s)
