@@ -125,7 +125,7 @@ class Cluster:
             raise
         return True
 
-    async def delete_that_very_one(self, kind: Kind, metadata: Mapping[str, Any]) -> None:
+    async def delete_by_uid(self, kind: Kind, metadata: Mapping[str, Any]) -> None:
         """Delete the object of a kind of ours with this name and this uid, its dependents in the background.
 
         A conflict is raised if that object still exists: it was not deleted.

@@ -211,7 +211,7 @@ class _ClusterWorld(Generic[F]):
     async def delete(self, test: OwnedTest) -> None:
         """Delete the test. A conflict is raised if it still exists."""
         metadata = {"namespace": self._namespace, "name": test.name, "uid": test.uid}
-        await self.cluster.delete_that_very_one(TEST, metadata)
+        await self.cluster.delete_by_uid(TEST, metadata)
         self.known.drop(test.name)
 
     async def write_status(self, status: Mapping[str, Any]) -> bool:

@@ -86,7 +86,7 @@ def test_deleting_an_object_by_its_uid_leaves_another_one_alone_and_never_passes
         async with played_api(answer) as client:
             cluster = Cluster(client, lambda *_: None)
             try:
-                await cluster.delete_that_very_one(TEST, {"namespace": "ns", "name": "a", "uid": "u"})
+                await cluster.delete_by_uid(TEST, {"namespace": "ns", "name": "a", "uid": "u"})
             finally:
                 await cluster.close()
 
