@@ -1,4 +1,4 @@
-"""IP addresses as hosts spell them: every spelling that a resolver takes for one, and the IPv4 inside of IPv6."""
+"""IP addresses in host names: every spelling that resolvers accept as an address, and IPv4 inside IPv6."""
 
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -9,7 +9,7 @@ Network = IPv4Network | IPv6Network
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _BYTES = 4
 _LONGEST_NUMBER = 255
-"""More characters than a host can have; Python reads no decimal number of some thousands."""
+"""More characters than a host can have. Python refuses to parse a decimal number of some thousands of digits."""
 
 _IPV4_COMPATIBLE = IPv6Network("::/96")  # RFC 4291 section 2.5.5.1
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052 section 2.1
@@ -17,11 +17,11 @@ _LOOPBACK = IPv6Address("::1")
 
 
 def read_address(host: str) -> Address | None:
-    """Return the address that `host` spells, None where it spells none.
+    """Return the address that `host` is a spelling of, None if it is not an address.
 
-    Besides the usual forms these are the ones of inet_aton(3): one to four numbers, decimal or hexadecimal, of which
-    the last fills the bytes that are left (0x7f.1, 2130706433). An octal number (0177.1) spells none, because some
-    resolvers read it as a decimal one.
+    Besides the usual forms it reads those of inet_aton(3): one to four numbers, decimal or hexadecimal, of which the
+    last fills the remaining bytes (0x7f.1, 2130706433). A host with an octal number (0177.1) is not an address, because
+    some resolvers read that number as decimal.
     """
     text = host.lower().removesuffix(".")
     try:
@@ -31,7 +31,7 @@ def read_address(host: str) -> Address | None:
 
 
 def ends_in_number(host: str) -> bool:
-    """Tell whether the last label of `host` is a number: then it may spell an address, and is never a DNS name.
+    """Return whether the last label of `host` is a number: then it may be an address, and is never a DNS name.
 
     This is the rule of browsers too (WHATWG URL, "ends in a number"). No top-level domain is a number.
     """
@@ -39,10 +39,10 @@ def ends_in_number(host: str) -> bool:
 
 
 def forms(address: Address) -> tuple[Address, ...]:
-    """Return all addresses that a connection to `address` may end at, as a firewall would see them.
+    """Return all addresses at which a connection to `address` may end, as a firewall would see them.
 
-    An IPv4-mapped or IPv4-compatible IPv6 address is its IPv4 address and nothing else. One of NAT64 (64:ff9b::/96) or
-    6to4 (2002::/16) is itself and the IPv4 address that its gateway sends it on to.
+    For an IPv4-mapped or IPv4-compatible IPv6 address this is only the IPv4 address. For one of NAT64 (64:ff9b::/96) or
+    6to4 (2002::/16) it is the address itself and the IPv4 address to which the gateway forwards.
     """
     if isinstance(address, IPv4Address):
         return (address,)
@@ -56,7 +56,7 @@ def forms(address: Address) -> tuple[Address, ...]:
 
 
 def is_within(inner: Network, outer: Network) -> bool:
-    """Tell whether all addresses of one network are the other's too."""
+    """Return whether all addresses of `inner` are in `outer` too."""
     if isinstance(inner, IPv4Network) and isinstance(outer, IPv4Network):
         return inner.subnet_of(outer)
     return isinstance(inner, IPv6Network) and isinstance(outer, IPv6Network) and inner.subnet_of(outer)
@@ -67,7 +67,7 @@ def _low_ipv4(address: IPv6Address) -> IPv4Address:
 
 
 def _from_numbers(parts: list[str]) -> IPv4Address | None:
-    """Return the address that inet_aton(3) reads, None where it reads none, or an octal number."""
+    """Return the address that inet_aton(3) reads, None if it reads none or a number is octal."""
     if len(parts) > _BYTES or not all(_NUMBER.fullmatch(part) and len(part) <= _LONGEST_NUMBER for part in parts):
         return None
     if any(part.startswith("0") and part.isdigit() and len(part) > 1 for part in parts):

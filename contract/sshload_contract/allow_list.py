@@ -1,13 +1,13 @@
-"""The allow-list: which servers load may go to, besides those that the operator makes itself.
+"""The allow-list: which servers may be load-tested, besides those that the operator deploys itself.
 
-One rule is applied twice. The operator holds the text of a spec against it, before anything is made. A worker holds the
-addresses that a name resolves to against it, and connects to these and no others. Text alone decides little: an address
-has many spellings, and a name leads to whatever address its owner chooses.
+It is checked twice. The operator checks the host in the spec before it creates anything. A worker checks the addresses
+to which a name resolves, and connects only to these. The text of a spec alone is not enough: an address has many
+spellings, and the owner of a name chooses its addresses.
 
 - An entry with an address or a range allows the addresses in it. An entry with a host pattern allows DNS names.
-- An address in a denied range is refused, however it was come by, unless an entry lists that address, or a range that
-  lies within the denied one.
-- A name of the cluster's own (git, git.forge.svc) is allowed only by a pattern that is such a name itself: `*` is none.
+- An address in a denied range is refused, whether it was given or resolved, unless an entry lists that address or a
+  range within the denied one.
+- A name of the cluster itself (git, git.forge.svc) is allowed only by a pattern that is such a name too: `*` is not.
 - A host that is neither an address nor a DNS name is refused.
 """
 
@@ -45,7 +45,7 @@ class AllowedTarget:
 
 @dataclass(frozen=True, slots=True)
 class DeniedRange:
-    """Addresses that load goes to only where an entry lists them: a CIDR, and what is there, for messages."""
+    """Addresses that are allowed only if an entry lists them: a CIDR, and what it is, for messages."""
 
     cidr: str
     what: str
@@ -53,7 +53,7 @@ class DeniedRange:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The allowed targets, and the ranges that are denied on top of RESERVED_RANGES."""
+    """The allowed targets, and the ranges that are denied in addition to RESERVED_RANGES."""
 
     targets: tuple[AllowedTarget, ...]
     denied: tuple[DeniedRange, ...]
@@ -77,11 +77,11 @@ RESERVED_RANGES = (
     DeniedRange("fe80::/10", "link-local"),
     DeniedRange("ff00::/8", "multicast"),
 )
-"""What every installation denies. The ranges of NAT64 and Teredo hold IPv4 addresses in places that vary."""
+"""What every installation denies. In addresses of NAT64 and Teredo the position of the IPv4 address varies."""
 
 
 def entry_problem(host: str) -> str:
-    """Return what is wrong with the host of an entry, empty if hosts can be compared with it."""
+    """Return what is wrong with the host of an entry, empty if it is valid."""
     try:
         network = _network(host)
     except ValueError as error:
@@ -90,7 +90,7 @@ def entry_problem(host: str) -> str:
 
 
 def range_problem(cidr: str) -> str:
-    """Return what is wrong with a denied range, empty where it is one."""
+    """Return what is wrong with a denied range, empty if it is valid."""
     try:
         return _written_as_ipv6(ip_network(cidr))
     except ValueError as error:
@@ -98,7 +98,7 @@ def range_problem(cidr: str) -> str:
 
 
 def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
-    """Return why load may not go to `host` as it is written, as a sentence whose subject is the host, or nothing."""
+    """Return why `host`, as it is written, is not allowed: a sentence without its subject, the host; empty if it is."""
     address = read_address(host)
     if address is not None:
         return _address_not_listed(allow_list, address, port) or address_refusal(allow_list, address, port)
@@ -115,7 +115,7 @@ def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
 
 
 def address_refusal(allow_list: AllowList, address: Address, port: int) -> str:
-    """Return why no one may connect to `address`, by whatever name, as a sentence with it as subject."""
+    """Return why `address` is denied under any name: a sentence without its subject; empty if it is not denied."""
     networks = _networks(allow_list, port)
     for denied in (*RESERVED_RANGES, *allow_list.denied):
         network = _range(denied.cidr)
@@ -126,7 +126,7 @@ def address_refusal(allow_list: AllowList, address: Address, port: int) -> str:
 
 
 def forward_refusal(allow_list: AllowList, host: str, port: int, *, managed: bool) -> str:
-    """Return why a server may not be asked to connect to `host`, as a sentence whose subject is the host, or nothing.
+    """Return why a server may not be asked to connect to `host`: a sentence without its subject; empty if it may.
 
     A `managed` server may always be asked to connect to itself.
     """
@@ -134,13 +134,13 @@ def forward_refusal(allow_list: AllowList, host: str, port: int, *, managed: boo
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a server that is asked to connect to `host` connects to itself."""
+    """Return whether a server that is asked to connect to `host` connects to itself."""
     address = read_address(host)
     return _canonical(host) == "localhost" if address is None else all(form.is_loopback for form in forms(address))
 
 
 def is_of_the_cluster(name: str) -> bool:
-    """Tell whether a name, or a pattern of names, is short or a Service's, whatever the cluster's domain is."""
+    """Return whether a name, or a pattern of names, is short or that of a Service, for any cluster domain."""
     labels = _canonical(name).split(".")
     if len(labels) == 1:
         return not _WILDCARDS.intersection(name)
@@ -148,10 +148,10 @@ def is_of_the_cluster(name: str) -> bool:
 
 
 def lookup_name(host: str) -> str:
-    """Return what to ask a resolver for, so that it answers for the host that was checked and for no other.
+    """Return the name to resolve, so that the answer is for the checked host and no other.
 
-    A name is made absolute: a search list would try it below domains of the cluster first, where others make names. The
-    cluster's own names need that list.
+    It is absolute (with a final dot). Otherwise the search list would first try the name below the domains of the
+    cluster, where other users can create names. Names of the cluster itself need the search list.
     """
     address = read_address(host)
     if address is not None:
@@ -189,7 +189,7 @@ def _at_port(allow_list: AllowList, port: int) -> Iterator[AllowedTarget]:
 
 @lru_cache(maxsize=2_048)
 def _network(host: str) -> Network | None:
-    """Return the addresses that an entry lists, None for a pattern of names; raises ValueError where it is neither."""
+    """Return the addresses that an entry lists, None for a pattern of names; raises ValueError for anything else."""
     if "/" in host:
         return ip_network(host)
     address = read_address(host)
@@ -206,7 +206,7 @@ def _network(host: str) -> Network | None:
 
 
 def _is_made_of_numbers(pattern: str) -> bool:
-    """Tell whether a pattern means addresses: all its labels are numbers or wildcards, or it ends in a number."""
+    """Return whether a pattern is for addresses: all its labels are numbers or wildcards, or it ends in a number."""
     plain = _CHOICE_OF_CHARACTERS.sub("", pattern)
     numbers = all(_NUMBER_OR_WILDCARD.fullmatch(label) for label in plain.split("."))
     return ends_in_number(pattern) or (numbers and _DIGIT.search(plain) is not None)

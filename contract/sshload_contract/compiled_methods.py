@@ -1,10 +1,10 @@
 """The methods of this package's dataclasses, compiled when an image or `.venv` is made and not at each process's start.
 
-`dataclass` writes the methods of a class as Python text and compiles it, each time that the class is made: a fifth of
-the CPU that a worker takes until it is ready. The text says all that is compiled, so the code of a text can be kept.
-`python -m sshload_contract.compiled_methods` keeps that of the whole package in a file beside the compiled modules; a
-process that calls `use` takes it from there, and calls `forget` when it has imported what it needs. A text that the
-file does not have is compiled as ever, and a file of another Python is not used.
+`dataclass` generates the methods of a class as Python source and compiles it each time the class is created. That is a
+fifth of the CPU time that a worker takes until it is ready. The compiled code depends only on the source, so it can be
+cached. `python -m sshload_contract.compiled_methods` stores that of the whole package in a file beside the compiled
+modules. A process that calls `use` loads it from there, and calls `forget` when it has imported what it needs. Source
+that the file does not have is compiled as usual, and a file of another Python version is not used.
 """
 
 import builtins
@@ -19,11 +19,11 @@ from typing import Any
 
 _FILE = Path(__file__).parent / "__pycache__" / f"compiled_methods.{sys.implementation.cache_tag}.marshal"
 _WITHOUT_REFERENCES = 2
-"""The version of the format in which equal code is equal bytes, whatever else the process holds."""
+"""The version of the marshal format in which equal code gives equal bytes, independent of other references to it."""
 
 
 def use(file: Path = _FILE) -> None:
-    """Let the dataclasses that are made from now on take their methods from the file, if there is one."""
+    """Make dataclasses that are created from now on load their methods from the file, if it exists."""
     try:
         python, codes = marshal.loads(file.read_bytes())  # noqa: S302 - a file of the image, as compiled modules are
     except FileNotFoundError:
@@ -33,12 +33,12 @@ def use(file: Path = _FILE) -> None:
 
 
 def forget() -> None:
-    """Hold the file's content no longer: what is made from now on is compiled as ever."""
+    """Release the file's content. Dataclasses that are created from now on are compiled as usual."""
     vars(dataclasses).pop("exec", None)
 
 
 def keep(file: Path = _FILE) -> None:
-    """Import the whole package and write the file; nothing of the package may have been imported yet."""
+    """Import the whole package and write the file. No other module of the package may have been imported before."""
     codes: dict[str, bytes] = {}
 
     def execute(text: str, variables: dict[str, Any], result: dict[str, Any]) -> None:
@@ -52,9 +52,9 @@ def keep(file: Path = _FILE) -> None:
         importlib.import_module(module.name)
     forget()
     part = file.with_name(f"{file.name}.part")
-    part.parent.mkdir(exist_ok=True)  # Python makes it with the first module that it compiles
+    part.parent.mkdir(exist_ok=True)  # Python creates it only with the first compiled module
     part.write_bytes(marshal.dumps((sys.version, codes), _WITHOUT_REFERENCES))
-    part.replace(file)  # a process that starts now reads the whole file, or the one before it
+    part.replace(file)  # a process that starts now reads the new or the old file, each complete
 
 
 def _take_from(codes: Mapping[str, bytes]) -> None:

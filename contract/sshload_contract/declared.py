@@ -5,15 +5,14 @@ means in plain words (a `str`), and its default. The operator derives the parser
 
     rate: Annotated[float, Number(0, 100_000, above=True), "Iterations begun per second, over all workers."]
 
-The name in a spec or status is the field's own in camel case. A `Duration` and a `Size` are written with their unit, so
-that their names leave out theirs: `duration_s` is written `duration`. A field is required unless it may be None, is
-annotated with a `Default` or with what it is when `Absent`. A union of dataclasses is an object that has exactly one of
-their `kind`s as its key. A member whose class variable `written_bare` names one of its fields is written as that field
-alone: `sleep: 10s`. One whose class variable `written_as` is another class is written as that one declares
-(`WrittenAs`).
+The name in a spec or status is the field's name in camel case. A `Duration` and a `Size` are written with their unit,
+so their names have no unit suffix: `duration_s` is written `duration`. A field is required unless it may be None or is
+annotated with `Default` or `Absent`. A union of dataclasses is an object that has exactly one of their `kind`s as its
+key. A member whose class variable `written_bare` names one of its fields is written as only that field: `sleep: 10s`.
+One whose class variable `written_as` is another class is written as that class declares (`WrittenAs`).
 
-A class variable `rules` holds what must be true of its fields together. A field that is used only with the installer's
-permission is annotated with a `Permission`; a member of a union has it as its class variable `permission`.
+The class variable `rules` has the rules that concern several fields. A field that needs the installer's permission is
+annotated with a `Permission`; a member of a union has it as its class variable `permission`.
 
 The description of an object is the first paragraph of its class's docstring, unless the field that holds it has one.
 """
@@ -25,9 +24,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string whose characters are counted, and which `pattern` (RE2 and Python) matches as a whole.
+    """A string with a limited number of characters that fully matches `pattern` (RE2 and Python).
 
-    `wanted` says in words what the pattern asks for.
+    `wanted` describes the pattern in words.
     """
 
     longest: int
@@ -54,7 +53,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number from `least` to `most`, which may be infinite, without `least` itself where it has to be `above` it."""
+    """A number from `least` to `most`, which may be infinite. With `above`, `least` itself is excluded."""
 
     least: float
     most: float
@@ -63,7 +62,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """A time as Kubernetes writes it, in whole seconds of UTC. The value is a datetime."""
+    """A time in the format of Kubernetes, in whole seconds of UTC. The value is a datetime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class WholeOrText:
-    """A whole number, or a string that `pattern` matches as a whole."""
+    """A whole number, or a string that fully matches `pattern`."""
 
     longest: int
     pattern: str
@@ -113,7 +112,7 @@ class TrueOnly:
 
 @dataclass(frozen=True, slots=True)
 class FreeForm:
-    """An object that something else checks, such as a patch. Only its nesting is bounded."""
+    """An object that is validated elsewhere, such as a patch. Only its nesting is bounded."""
 
     levels: int = 50
 
@@ -130,72 +129,72 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A map with free keys. A value of null is as if the key was not there."""
+    """A map with arbitrary keys. A key whose value is null counts as absent."""
 
     most: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Default:
-    """What holds where the field is absent, as it would be written. The API server fills it in, but not in lists."""
+    """The value of an absent field, as it is written in a spec. The API server fills it in, but not in lists."""
 
     written: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absent:
-    """The value where the field is absent. It cannot be written."""
+    """The value of an absent field. It cannot be written in a spec."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unwritten:
-    """The field is not part of a spec. Its value here is replaced by whoever reads the rest of the spec."""
+    """The field is not part of a spec. The code that reads the spec replaces this value."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The field's name in a spec, where the rule of this module would give another."""
+    """The field's name in a spec, if it differs from the one that this module's rule gives."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The field is a union of dataclasses whose kinds stand beside the other fields of its object."""
+    """The field is a union of dataclasses whose kinds are keys beside the other fields of its object."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenAs:
-    """The field is written as this class declares, whose method `value` returns what the field holds."""
+    """The field is written as this class declares. Its method `value` returns the value of the field."""
 
     shape: type
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Using the field takes the installer's permission: the chart's value `permitted` has a flag of this `name`."""
+    """The field can be used only with the installer's permission: the flag `name` in the chart's value `permitted`."""
 
     name: str
     by_default: bool = False
 
     @property
     def in_words(self) -> str:
-        """What the description of the field says of it."""
+        """The text about the permission in the description of the field."""
         granted = "unless the installation forbids it" if self.by_default else "only where the installation permits it"
         return f"Accepted {granted} (permitted.{self.name})."
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What must hold of a value, as the API server checks it (`cel`) and as the parser does (`holds`).
+    """A condition on a value, as the API server checks it (`cel`) and as the parser does (`holds`).
 
-    An empty `cel` is for what the API server cannot check. `message_cel` makes the API server's message of the value.
-    `at` is the field that is to blame, as a path from the value (`.deadline`). `explain` makes the parser's message of
-    the value, where `message` alone would say too little.
+    `cel` is empty if the API server cannot check it. `message_cel` is an expression for the API server's message about
+    the value. `at` is the field that the error names, as a path from the value (`.deadline`). `explain` returns the
+    parser's message about the value, if `message` alone would not be specific enough.
     """
 
     cel: str
@@ -213,7 +212,7 @@ class Rule:
 
 
 def exactly_one(**attributes: str) -> Rule:
-    """Return the rule that exactly one of an object's fields is set. Each name in a spec stands for its attribute."""
+    """Return the rule that exactly one of these fields is set. `attributes` maps names in a spec to attributes."""
     given = ", ".join(f"has(self.{name})" for name in attributes)
     *names, last = attributes
     return Rule(

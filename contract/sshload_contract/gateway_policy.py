@@ -5,7 +5,7 @@ from enum import StrEnum, unique
 
 @unique
 class PolicyName(StrEnum):
-    """A login for each request, one connection for each credential (or without a limit of sessions), or a pool."""
+    """A login per request, one connection per credential (with or without a limit of sessions), or a pool."""
 
     LOGIN_PER_REQUEST = "login-per-request"
     CONNECTION_PER_USER = "connection-per-user"

@@ -1,4 +1,4 @@
-"""Names of objects, and of hosts with their ports, as a spec writes them; and that of the images' user."""
+"""Names of objects, hosts and ports in a spec, and the name of the images' user."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Annotated, Final, Protocol, TypeAlias
 from sshload_contract.declared import Rule, Text, Whole, WrittenAs
 
 IMAGE_USER = "load"
-"""The user of the images, who logs in at managed targets."""
+"""The user of the images, who logs in to managed targets."""
 IMAGE_USER_HOME = f"/home/{IMAGE_USER}"
 
 OBJECT_NAME: Final = Text(

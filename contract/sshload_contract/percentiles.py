@@ -1,11 +1,11 @@
 """Percentiles: how they are written, how many samples one needs, and how wide its confidence interval is.
 
-Latencies that follow each other are alike: a busy neighbour or a full queue slows many in a row. A thousand such say
-less than a thousand independent ones, so that an interval which takes them for independent is too narrow. Batch means
-(Law, Simulation Modeling and Analysis, section 9.5.3) find out by how much: the time is cut into slices, and how the
-slices differ is compared with how independent events would differ. Slices that are too short hide a dependence that
-lasts longer than they do, and too few of them leave it to chance. So neighbours are joined again and again, and the
-widest interval counts.
+Successive latencies are correlated: a busy neighbour or a full queue slows many in a row. A thousand of them say less
+than a thousand independent ones, so an interval that assumes independence is too narrow. The method of batch means
+(Law, Simulation Modeling and Analysis, section 9.5.3) estimates by how much: the time is divided into slices, and the
+variance between slices is compared with that of independent events. Slices that are too short hide a correlation that
+lasts longer than a slice, and too few slices give an uncertain estimate. So neighbouring slices are joined repeatedly,
+and the widest interval counts.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ _FEWEST_OF_RATE = 250
 _FEWEST_BURSTS = 10
 _IS_ALIKE = 1.8
 _IS_ALIKE_OF_RATE = 1.3
-"""A percentile's spread is seldom above the first without dependence. A closed load's rate varies less than events that
-are independent, so a smaller factor already shows dependence."""
+"""The spread of a percentile is seldom above the first value if samples are independent. The rate of a closed load
+varies less than independent events do, so a smaller factor already shows correlation."""
 
 
 def percentile_key(percentile: float) -> str:
-    """Return a percentile as it is written: "50", "99.9"."""
+    """Return a percentile in its written form: "50", "99.9"."""
     return f"{percentile:.10g}"
 
 
@@ -41,12 +41,11 @@ def samples_needed(percentile: float) -> int:
 
 
 def spread(weights: Sequence[float], counts: Sequence[float], independent_variance: float) -> float:
-    """Return by what factor to widen a 95 % interval that takes events for independent; 1 at least.
+    """Return the factor, at least 1, by which to widen a 95 % interval that assumes independent events.
 
-    `counts` are the events of each slice of time, in their order, of `weights` that they are expected to be
-    proportional to; `independent_variance` is that of their sum if they were independent. The factor holds Student's t
-    for the few slices that there are; it is 1 for fewer than FEWEST_SLICES slices. More than
-    MOST_SLICES are joined beforehand.
+    `counts` are the events of each slice of time, in order. They are expected to be proportional to `weights`.
+    `independent_variance` is the variance of their sum if they were independent. The factor includes Student's t for
+    the small number of slices. It is 1 for fewer than FEWEST_SLICES slices. More than MOST_SLICES are joined first.
     """
     widest = 1.0
     while len(counts) > MOST_SLICES:
@@ -58,10 +57,10 @@ def spread(weights: Sequence[float], counts: Sequence[float], independent_varian
 
 
 def variance_of_sum(weights: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the variance of the sum of counts over time, as FEWEST_SLICES slices of them or some more show it.
+    """Return the variance of the sum of counts over time, estimated from FEWEST_SLICES slices or a few more.
 
-    What the counts have in common per weight is no variance. The result holds Student's t for the few slices, so that
-    1.96 of its roots are a 95 % interval. Raises ValueError for fewer slices.
+    Only deviations from the common rate per weight count as variance. The result includes Student's t for the small
+    number of slices: 1.96 times its square root is half of a 95 % interval. Raises ValueError for fewer slices.
     """
     if len(counts) < FEWEST_SLICES:
         raise ValueError(f"{len(counts)} slices tell no variance: {FEWEST_SLICES} do")
@@ -71,10 +70,10 @@ def variance_of_sum(weights: Sequence[float], counts: Sequence[float]) -> float:
 
 
 def failures_width(count: int, spread: float) -> float:
-    """Return by what factor to widen the 95 % interval of a number of failures, which come in bursts.
+    """Return the factor by which to widen the 95 % interval of a number of failures, which come in bursts.
 
-    A few bursts show little of how long bursts are, so the spread is doubled. The limits are those at which the
-    intervals of `completedRate` hold the truth in 93 % of simulated runs of 1,000 arrivals that see bursts.
+    A few bursts say little about the length of bursts, so the spread is then doubled. With these limits the intervals
+    of `completedRate` contain the true value in 93 % of simulated runs of 1,000 arrivals that have bursts.
     """
     return spread if spread < _IS_ALIKE_OF_RATE or count / spread**2 >= _FEWEST_BURSTS else 2 * spread
 
@@ -86,11 +85,11 @@ def _seen_variance(weights: Sequence[float], counts: Sequence[float]) -> float:
 
 
 def percentile_width(count: int, share: float, spread: float) -> float:
-    """Return by what factor to widen the 95 % interval of the percentile of a share.
+    """Return the factor by which to widen the 95 % interval of the percentile of a share.
 
-    Where samples are alike, they are worth as many independent ones as the spread's square divides them to. If these
-    are few, what is alike lasts so long that the spread itself is known badly, and is doubled. The limits are those at
-    which intervals of 300 samples or more hold the truth in 93 % of simulated runs.
+    Correlated samples are worth their number divided by the square of the spread in independent samples. If that is
+    few, the correlation lasts so long that the spread itself is uncertain, and it is doubled. With these limits the
+    intervals of at least 300 samples contain the true value in 93 % of simulated runs.
     """
     worth = count / spread**2
     is_known = worth >= _FEWEST_LIKE_INDEPENDENT and worth * min(share, 1 - share) >= _FEWEST_BEYOND
@@ -98,18 +97,21 @@ def percentile_width(count: int, share: float, spread: float) -> float:
 
 
 def rate_width(count: float, spread: float) -> float:
-    """Return by what factor to widen the 95 % interval of a closed load's rate, in the same way."""
+    """Return the factor by which to widen the 95 % interval of a closed load's rate, in the same way."""
     return spread if spread < _IS_ALIKE_OF_RATE or count / spread**2 >= _FEWEST_OF_RATE else 2 * spread
 
 
 def _joined(values: Sequence[float]) -> list[float]:
-    """Return the sums of neighbours; the first stands alone where there is an odd number."""
+    """Return the sums of pairs of neighbours; with an odd number of values the first is not paired."""
     odd = len(values) % 2
     return [*values[:odd], *(values[at] + values[at + 1] for at in range(odd, len(values), 2))]
 
 
 def _t_over_z(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's t over that of the normal distribution (Abramowitz and Stegun 26.7.5)."""
+    """Return the 97.5 % quantile of Student's t divided by that of the normal distribution.
+
+    See Abramowitz and Stegun, 26.7.5.
+    """
     z = _Z_95
     first = (z**2 + 1) / 4
     second = (5 * z**4 + 16 * z**2 + 3) / 96

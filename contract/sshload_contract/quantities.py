@@ -1,6 +1,6 @@
-"""Durations, percentages, sizes and resources as people write them: `1m30s`, `0.5%`, `26Ki`, `500m`.
+"""Parsers of durations, percentages, sizes and resource quantities: `1m30s`, `0.5%`, `26Ki`, `500m`.
 
-What is not one raises ValueError.
+Each raises ValueError for any other text.
 """
 
 import re
@@ -27,7 +27,7 @@ _UNIT_AMOUNT = {
 def duration_s(text: str, *, whole_seconds: bool = False) -> float:
     """Return the seconds of a duration such as `250ms`, `30s` or `1h30m`.
 
-    Each parse of a spec asks for the same defaults and bounds again.
+    Cached, because each parse of a spec converts the same defaults and bounds again.
     """
     if _DURATION.fullmatch(text) is None:
         raise ValueError("is not a duration such as 30s or 1m30s")
@@ -53,7 +53,7 @@ def size_bytes(text: str) -> int:
 
 
 def resource_amount(amount: float | str) -> Fraction:
-    """Return the cores or bytes of a resource as Kubernetes writes it: 2, "1500m", "0.5", "4Gi"."""
+    """Return the cores or bytes of a Kubernetes resource quantity: 2, "1500m", "0.5", "4Gi"."""
     found = _AMOUNT.fullmatch(str(amount))
     if found is None or found["unit"] not in _UNIT_AMOUNT:
         raise ValueError(f"{amount!r} is not an amount of a resource")

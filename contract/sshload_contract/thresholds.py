@@ -1,4 +1,4 @@
-"""Threshold: what a server must keep, in words and as judged; and the capacity, the highest load that keeps them all.
+"""Thresholds on what is measured of a server, their results, and the capacity: the highest load that meets all of them.
 
 `judgement.threshold` judges a run by a threshold. With `abort_on_fail` the load ends as soon as the threshold is broken
 and the rest of the load cannot change that.
@@ -15,13 +15,13 @@ _PERCENT = 100
 _US_PER_S = 1_000_000
 
 GIVEN_UP_AFTER = 2
-"""A search gives an amount up once its unjudged trials, as `unjudged` counts them, are so many."""
+"""A search gives up an amount once it has so many unjudged trials, as `unjudged` counts them."""
 _STOLEN_AS_ONE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LatencyThreshold:
-    """The percentile of a step is to stay below `below_s`."""
+    """The percentile of a step must be below `below_s`."""
 
     kind: ClassVar[str] = "latency"
     step: str
@@ -32,7 +32,7 @@ class LatencyThreshold:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRateThreshold:
-    """The share of failed iterations is to stay below this fraction."""
+    """The share of failed iterations must be below this fraction."""
 
     kind: ClassVar[str] = "errorRate"
     below: float
@@ -41,7 +41,7 @@ class ErrorRateThreshold:
 
 @dataclass(frozen=True, slots=True)
 class ThroughputThreshold:
-    """Iterations completed per second are to be above this."""
+    """The number of iterations completed per second must be above this."""
 
     kind: ClassVar[str] = "throughput"
     above: float
@@ -52,9 +52,9 @@ Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a threshold demands, for programs: its `kind` as in a spec, its limit, and the unit of that.
+    """A threshold for programs: its `kind` as in a spec, its limit, and the unit of the limit.
 
-    A latency has a `step` and a percentile.
+    A threshold on a latency has a `step` and a percentile.
     """
 
     kind: str
@@ -66,10 +66,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdResult:
-    """One threshold as judged: its text, what was seen (None: too few samples) and whether it held (None likewise).
+    """The result of one threshold: its text, the observed value and whether it was met; None with too few samples.
 
-    `terms` say the same as the text. `value` is what was seen in the unit of the limit, and `low` and `high` are its
-    95 % confidence interval where it has one.
+    `terms` has the same content as the text. `value` is the observed value in the unit of the limit, and `low` and
+    `high` are its 95 % confidence interval if it has one.
     """
 
     threshold: str
@@ -82,12 +82,12 @@ class ThresholdResult:
 
     @property
     def key(self) -> Terms | str:
-        """Which threshold it is. The master of the release before says that in words only."""
+        """What identifies the threshold. The master of the previous release reports only the text."""
         return self.terms or self.threshold
 
 
 def terms_of(threshold: Threshold) -> Terms:
-    """Return what a threshold demands."""
+    """Return the terms of a threshold."""
     match threshold:
         case LatencyThreshold():
             limit_ms = threshold.below_s * _MS_PER_S
@@ -100,10 +100,11 @@ def terms_of(threshold: Threshold) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A threshold as judged. `result.passed` None: too few samples, or `doubt` says why the generator's delay hides it.
+    """A judged threshold. `result.passed` is None with too few samples, or if it is in doubt; `doubt` then says why.
 
-    `as_measured` is what a sound generator measured of a threshold in doubt, None where the generator was not sound.
-    `caution` says of a threshold that was met what the latency may contain; it is empty where there is nothing to say.
+    A threshold is in doubt if the generator's own delay may have changed the result. `as_measured` is the result that a
+    sound generator measured for a threshold in doubt, None if the generator was not sound. `caution` says what the
+    latency may include although the threshold was met; it is empty if there is nothing to say.
     """
 
     result: ThresholdResult
@@ -112,9 +113,9 @@ class Judged:
     caution: str = ""
 
     def settled(self) -> "Judged":
-        """Return the same with what a sound generator measured in place of its doubt.
+        """Return the same, but with what a sound generator measured in place of a doubt.
 
-        A trial of a search is judged so: a search comes near to the limit by intention, and its bounds rest on several
+        Trials of a search are judged so: a search approaches the limit on purpose, and its bounds rest on several
         trials.
         """
         if self.as_measured is None:
@@ -123,7 +124,7 @@ class Judged:
 
 
 def in_words(threshold: Threshold) -> str:
-    """Return a threshold as a person would write it: "p99 of total below 2 s"."""
+    """Return a threshold as text: "p99 of total below 2 s"."""
     match threshold:
         case LatencyThreshold():
             limit = duration_in_words(threshold.below_s * _US_PER_S)
@@ -142,11 +143,11 @@ def duration_in_words(duration_us: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What is searched: an amount of load from `least` to `most`, both included, in the unit of the run's load.
+    """The range of a search: an amount of load from `least` to `most`, both included, in the unit of the run's load.
 
-    The unit is the arrivals per second, the users, the connections of a burst or the held sessions, whole but for the
-    first. The search ends where the bounds are apart by `precision` (0.05: 5 %) or less, each confirmed by `confirm`
-    further trials. No trial is begun that would end later than `budget_s` after the start of the first.
+    The unit is arrivals per second, users, connections of a burst or held sessions; all but the first are whole
+    numbers. The search ends when the bounds differ by at most `precision` (0.05: 5 %) and each is confirmed by
+    `confirm` further trials. No trial is started that would end later than `budget_s` after the start of the first.
     """
 
     least: float
@@ -157,9 +158,9 @@ class Capacity:
 
 
 def unjudged(invalid: int, stolen: int, judged: int) -> float:
-    """Return by how many the invalid trials of an amount outnumber those that were judged.
+    """Return how many more trials of an amount were invalid than were judged.
 
-    `stolen` trials are invalid because the host took CPU time from a worker's machine. They are not among `invalid`.
-    Four of them count as one: steal does not depend on the load, so the next trial may well be judged.
+    `stolen` trials are invalid because the host took CPU time from a worker's machine. They are not included in
+    `invalid`. Four of them count as one: steal does not depend on the load, so the next trial may well be judged.
     """
     return invalid + stolen / _STOLEN_AS_ONE - judged

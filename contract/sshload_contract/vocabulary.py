@@ -1,11 +1,11 @@
-"""The words that cross a process border: steps, outcomes, windows, run ends and verdicts, each spelled once."""
+"""The words that processes exchange: steps, outcomes, windows, run ends and verdicts, each declared once."""
 
 import re
 from enum import StrEnum, unique
 from functools import cache
 
 STEP_NAME_PATTERN = r"[a-z][A-Za-z0-9-]*"
-"""What the name of a scenario's step is made of, at most STEP_NAME_LIMIT_CHARACTERS: metrics are labelled with it."""
+"""The pattern of a scenario step's name, of at most STEP_NAME_LIMIT_CHARACTERS: it becomes a label of metrics."""
 
 STEP_NAME_LIMIT_CHARACTERS = 30
 
@@ -17,11 +17,11 @@ class Timing(StrEnum):
     """What is timed in one iteration, in the order in which it happens.
 
     `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254, and `OPEN`, `READ`, `WRITE`
-    and `CLOSE` of a file draft-ietf-secsh-filexfer-02. `LOGIN` is the sum from connect to auth; `COMMAND` and what
-    follows it are each the sum of one scenario step. `TOTAL` runs from the *scheduled* start of the iteration to the
+    and `CLOSE` of a file draft-ietf-secsh-filexfer-02. `LOGIN` is the sum from connect to auth. `COMMAND` and those
+    after it are each the sum of one scenario step. `TOTAL` lasts from the *scheduled* start of the iteration to the
     end of its last scenario step. `START_DELAY` is the generator's own part of it: from the scheduled start to the
-    actual one. `TLS` is the handshake with a gateway (RFC 8446); `GATEWAY_WAIT` to `GATEWAY_COMMAND` are what a gateway
-    says that its parts of a command took.
+    actual one. `TLS` is the handshake with a gateway (RFC 8446). `GATEWAY_WAIT` to `GATEWAY_COMMAND` are the durations
+    that a gateway reports for the parts of a command.
     """
 
     START_DELAY = "startDelay"
@@ -73,12 +73,13 @@ WHOLE_STEPS = (Timing.LOGIN, *list(Timing)[list(Timing).index(Timing.COMMAND) :]
 
 @unique
 class Outcome(StrEnum):
-    """How a step ended: every step that was begun ends in exactly one of these.
+    """How a step ended: every step that was started ends in exactly one of these.
 
-    Those named sftp are the status codes of draft-ietf-secsh-filexfer-02 section 7, by name. From `TLS_FAILED` to
-    `CONNECTION_LOST` they are a gateway's: the first two of the way to it, those up to `REQUEST_REFUSED` by the status
-    of its answer (429, 503, 504, 502, any other from 500 on, any other), and the last three by how it says that a
-    command ended. `PROXY_ERROR` is a 502, 503 or 504 of what stands before the gateway.
+    Those with sftp in their names are the status codes of draft-ietf-secsh-filexfer-02 section 7. `TLS_FAILED` to
+    `CONNECTION_LOST` are outcomes of requests to a gateway: the first two of the connection to it, those up to
+    `REQUEST_REFUSED` by the status of its answer (429, 503, 504, 502, any other from 500 on, any other), and the last
+    three by how it reports that a command ended. `PROXY_ERROR` is a 502, 503 or 504 from a proxy in front of the
+    gateway.
     """
 
     OK = "ok"
@@ -183,7 +184,7 @@ class Invalidity(StrEnum):
 
 @unique
 class TrialState(StrEnum):
-    """What one trial of a search says: all thresholds held, one was broken, or it cannot be judged."""
+    """The result of one trial of a search: all thresholds were met, one was broken, or it cannot be judged."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -194,9 +195,10 @@ class TrialState(StrEnum):
 class SearchEnd(StrEnum):
     """Why a search for the capacity ended.
 
-    `FOUND`: both bounds are known, as near to each other as asked. `MOST_HELD`: even the most passed. `LEAST_BROKEN`:
-    even the least failed. `GENERATOR_LIMIT`: at some amount the generator gave out again and again.
-    `TOO_MANY_TRIALS` and `OUT_OF_TIME`: it was cut short. `RUN_ENDED`: something else ended the run in mid-search.
+    `FOUND`: both bounds are known with the precision asked for. `MOST_HELD`: even the largest amount passed.
+    `LEAST_BROKEN`: even the smallest amount failed. `GENERATOR_LIMIT`: at some amount too many trials were invalid.
+    `TOO_MANY_TRIALS` and `OUT_OF_TIME`: the search was cut short. `RUN_ENDED`: something else ended the run during the
+    search.
     """
 
     FOUND = "found"
@@ -210,7 +212,7 @@ class SearchEnd(StrEnum):
 
 @unique
 class Verdict(StrEnum):
-    """What a finished run says."""
+    """The result of a finished run."""
 
     PASSED = "Passed"
     FAILED = "Failed"
@@ -222,19 +224,19 @@ class Verdict(StrEnum):
 
 @cache
 def measured_step(scenario_step: str, step: Timing) -> str:
-    """Return the name under which a timing is published: `uptime.exec`, or `exec` where the step has no name."""
+    """Return the name under which a timing is published: `uptime.exec`, or `exec` if the step has no name."""
     return f"{scenario_step}.{step}" if scenario_step else str(step)
 
 
 def is_of_jump_host(measured: str) -> bool:
-    """Tell whether a timing is of the login to a jump host: `via1.connect` to `via1.login`, and so on.
+    """Return whether a timing is of the login to a jump host: `via1.connect` to `via1.login`, and so on.
 
-    A scenario's step may be named `via1` too: none of its timings is called so.
+    A scenario step may be named `via1` too, but none of its timings has such a name.
     """
     return _OF_A_JUMP_HOST.fullmatch(measured) is not None
 
 
 def jump_host_of(measured: str) -> int:
-    """Return which jump host, counted from 1, a timing's login is to; 0 where it is to none."""
+    """Return the number, from 1, of the jump host whose login a timing is of; 0 if it is of none."""
     found = _OF_A_JUMP_HOST.fullmatch(measured)
     return int(found[1]) if found else 0

@@ -72,7 +72,7 @@ class DatabaseConfig(_Section):
         return self
 
     def read(self) -> sa.URL:
-        """Return the URL; raises ConfigError where its file cannot be read or is none."""
+        """Return the URL; raises ConfigError if its file cannot be read or is none."""
         if self.url is not None:
             return _database_url(self.url)
         try:

@@ -49,11 +49,11 @@ class GatheringTransport(asyncio.Transport):
         self._inner.write_eof()
 
     def can_write_eof(self) -> bool:
-        """Tell whether the stream can be ended."""
+        """Return whether the stream can be ended."""
         return self._inner.can_write_eof()
 
     def is_closing(self) -> bool:
-        """Tell whether it is closing, or closed."""
+        """Return whether it is closing, or closed."""
         return self._inner.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -69,7 +69,7 @@ class GatheringTransport(asyncio.Transport):
         return self._inner.get_protocol()
 
     def is_reading(self) -> bool:
-        """Tell whether it reads."""
+        """Return whether it reads."""
         return self._inner.is_reading()
 
     def pause_reading(self) -> None:

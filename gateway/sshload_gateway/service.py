@@ -49,7 +49,7 @@ A proxy that sends a request on a connection that is being closed has to answer 
 async def serve(config: Config) -> None:
     """Serve until SIGTERM or SIGINT, and then until requests have ended, or `shutdownS` is over.
 
-    Raises ConfigError where what the configuration names cannot be used.
+    Raises ConfigError if what the configuration names cannot be used.
     """
     async with _parts(config) as (api, management):
         api_server = _Server(_uvicorn(api, config.shutdown_s))

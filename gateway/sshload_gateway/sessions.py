@@ -37,7 +37,7 @@ class Attempt(Protocol[_Done_co]):
         ...
 
     async def run(self, ssh: asyncssh.SSHClientConnection) -> _Done_co:
-        """Do the work; raises SessionRefusedError where the server opened no session for it."""
+        """Do the work; raises SessionRefusedError if the server opened no session for it."""
         ...
 
 

@@ -54,7 +54,7 @@ class Arguments:
 
 
 def run(arguments: Arguments) -> None:
-    """Run a target until a stop signal comes; raises TargetError where it ends otherwise."""
+    """Run a target until a stop signal comes; raises TargetError if it ends otherwise."""
     signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED_SIGNALS)
     adopt_orphans()
     config = read_config(arguments.config)

@@ -111,7 +111,7 @@ def make_repository(
 ) -> None:
     """Make or replace a repository; its branch, which HEAD is, is `main`.
 
-    Raises ConfigRefusedError where there is no git, or something else is in its place.
+    Raises ConfigRefusedError if there is no git, or something else is in its place.
     """
     git = shutil.which("git")
     if git is None:

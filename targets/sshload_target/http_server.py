@@ -37,7 +37,7 @@ class _Answer(NamedTuple):
 class StatsServer:
     """Serves in threads of its own until `close`. An empty `host` means every address, IPv6 and IPv4.
 
-    Raises TargetError where the port cannot be had.
+    Raises TargetError if the port cannot be had.
     """
 
     def __init__(self, host: str, port: int, observed: Observed) -> None:

@@ -86,7 +86,7 @@ def _is_home_of(user: pwd.struct_passwd, home: Path) -> bool:
 
 
 def _find_user(name: str) -> pwd.struct_passwd:
-    """Return the user's entry; raises ConfigRefusedError where there is none, or where sshd could not become it."""
+    """Return the user's entry; raises ConfigRefusedError if there is none, or where sshd could not become it."""
     try:
         user = pwd.getpwnam(name)
     except KeyError:
@@ -106,7 +106,7 @@ def _owner_of_files(user: pwd.struct_passwd) -> tuple[int, int]:
 def _make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
     """Make `home` (0700) and the authorized_keys in it, which is returned.
 
-    Raises ConfigRefusedError where that would overwrite keys that somebody else put there.
+    Raises ConfigRefusedError if that would overwrite keys that somebody else put there.
     """
     if not home.is_absolute() or home == Path("/"):
         raise ConfigRefusedError(f"home {str(home)!r} has to be an absolute path below /")

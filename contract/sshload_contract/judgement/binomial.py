@@ -1,6 +1,6 @@
-"""What a count of failures proves of their share, by exact binomial tests (Clopper and Pearson 1934).
+"""What a number of failures proves about their share, by exact binomial tests (Clopper and Pearson 1934).
 
-The tests take failures for independent. Failures that come together prove less than the tests say. Limits are above 0.
+The tests assume independent failures. Failures in bursts prove less than the tests say. Limits are above 0.
 """
 
 from math import ceil, exp, lgamma, log, log1p
@@ -11,16 +11,16 @@ _MOST_TIMES_MORE = 10_000
 
 
 def is_below(failed: int, tried: int, limit: float) -> bool:
-    """Tell whether so few failures prove, with 95 % confidence, that their share is below the limit."""
+    """Return whether so few failures prove, with 95 % confidence, that their share is below the limit."""
     if limit >= 1:
         return failed < tried
     if failed >= tried * limit:
-        return False  # the median is never further from the mean
+        return False  # the median is never farther from the mean
     return _tail_chance(failed, tried, limit, step=-1) <= _SIGNIFICANCE
 
 
 def is_not_below(failed: int, tried: int, limit: float) -> bool:
-    """Tell whether so many failures prove, with 95 % confidence, that their share is not below the limit."""
+    """Return whether so many failures prove, with 95 % confidence, that their share is not below the limit."""
     if limit >= 1:
         return failed >= tried
     if failed <= tried * limit:
@@ -29,9 +29,9 @@ def is_not_below(failed: int, tried: int, limit: float) -> bool:
 
 
 def tries_needed(failed: int, tried: int, limit: float) -> int | None:
-    """Return how many tries with the same share of failures would prove on which side of the limit it lies.
+    """Return how many attempts with the same share of failures would prove on which side of the limit the share is.
 
-    None where no reasonable number would.
+    None if no reasonable number would.
     """
     if not failed:
         return ceil(log(_SIGNIFICANCE) / log1p(-limit)) if limit < 1 else 1
@@ -52,7 +52,7 @@ def _decides(failed: int, tried: int, limit: float, times: float) -> bool:
 
 
 def _tail_chance(failed: int, tried: int, share: float, step: int) -> float:
-    """Return the chance of so many failures or fewer (step -1), or more (step 1), away from the mean."""
+    """Return the probability of at most (step -1) or at least (step 1) so many failures, away from the mean."""
     chance = exp(
         lgamma(tried + 1)
         - lgamma(failed + 1)

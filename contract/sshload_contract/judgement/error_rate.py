@@ -1,6 +1,6 @@
 """The error rate: how many attempts failed, what that proves, and how many may fail without a threshold.
 
-A failure that the generator's own delay may have made proves nothing.
+A failure that the generator's own delay may have caused proves nothing.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _HELD_TO_THE_END = measured_step("held", Timing.HOLD)
 
 BURST_SHARE_OF_MEDIAN = 0.25
 SHARE_OF_WINDOW = 0.1
-"""For which share of the measured window the generator may have stood still at a time."""
+"""The longest pause of the generator that is tolerated, as a share of the measured window."""
 
 _US_PER_S = 1_000_000
 
@@ -34,7 +34,7 @@ _BY_TIME = frozenset(
         Outcome.UNFINISHED,
     }
 )
-"""Ends that follow from how long something took: a limit of the client's, or one of the server's for a slow client."""
+"""Outcomes that depend on durations: a timeout of the client, or one of the server for a slow client."""
 
 _BY_CROWD = frozenset(
     {
@@ -46,29 +46,29 @@ _BY_CROWD = frozenset(
         Outcome.CHANNEL_REFUSED,
     }
 )
-"""Refusals that follow from how many come at once."""
+"""Refusals that depend on how many connections or requests arrive at once."""
 
 FAILED_SHARE_LIMIT = 0.1
-"""The share of attempts that may fail where no threshold is on the error rate."""
+"""The share of attempts below which failures must stay if no threshold is on the error rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """Attempts of the measured window that ended, and those of them that failed."""
+    """The number of attempts in the measured window that ended, and of those that failed."""
 
     ended: int
     failed: int
 
     @property
     def error_rate(self) -> float | None:
-        """The share of failures, None where nothing ended."""
+        """The share of failures, None if nothing ended."""
         return self.failed / self.ended if self.ended else None
 
 
 def attempts(load: Load, summary: RunSummary) -> Attempts:
-    """Return all attempts: every iteration, and every session that was to be held, which fails if it is not to the end.
+    """Return all attempts: every iteration, and every session that was to be held.
 
-    A held session fails if its login fails, if a jump host's does, or if it is lost.
+    A held session fails if its login or that of a jump host fails, or if it is lost before the end.
     """
     iterations, held = summary.load, held_sessions(load, summary)
     return Attempts(iterations.succeeded + iterations.failed + held.ended, iterations.failed + held.failed)
@@ -108,19 +108,19 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
 
 
 def _sure_failures(load: Load, summary: RunSummary) -> int:
-    """Return how many attempts failed for what no delay of the generator changes, such as an exit code.
+    """Return how many attempts failed for a reason that no delay of the generator affects, such as an exit code.
 
-    A lagging generator brings connections together, so no refusal of those that come together is sure either.
+    A lagging generator makes connections arrive together, so refusals that depend on that are not included either.
     """
     failed = attempts(load, summary).failed
     return max(failed - _count_failures(summary, _BY_TIME | _BY_CROWD), 0)
 
 
 def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSummary) -> bool:
-    """Tell whether the rate stays below its limit with twice the failures that are not sure, and the load was made.
+    """Return whether the load was generated, and the rate is below its limit with uncertain failures counted twice.
 
-    A burst that was spread is none: what it would have met is only known where it was spread by less than a part of
-    what an iteration takes. Users whom delays have set apart may have been spared most of such failures, as a burst.
+    A burst that delays spread over time was not generated: its result is known only if the spread is a small part of
+    the duration of an iteration. Delays that separate users may also have prevented most uncertain failures.
     """
     unsure = _count_failures(summary, _BY_TIME | _BY_CROWD)
     if load.begins_together and unsure:
@@ -174,7 +174,7 @@ def many_failed(thresholds: Sequence[Threshold], load: Load, summary: RunSummary
 
 
 def failed_by_delay(load: Load, summary: RunSummary) -> bool:
-    """Tell whether the generator's own delay may have made so many failures."""
+    """Return whether the generator's own delay may have made so many failures."""
     if own_delay(summary).is_small_beside_any_limit:
         return False
     return _sure_failures(load, summary) < FAILED_SHARE_LIMIT * attempts(load, summary).ended

@@ -1,4 +1,4 @@
-"""Figures of a summary that more than one rule needs: steps, logins, and how much of the load the generator made."""
+"""Figures of a summary that more than one rule uses: steps, logins, and how much of the load was generated."""
 
 from sshload_contract.load import Load, UsersLoad
 from sshload_contract.vocabulary import Timing, Window
@@ -9,15 +9,15 @@ _US_PER_S = 1_000_000
 
 
 def client_logins(summary: RunSummary) -> int:
-    """Return how many logins the workers count over the whole run: of iterations, of kept sessions and of held ones.
+    """Return how many logins the workers count over the whole run: of iterations, of reused and of held sessions.
 
-    Each login reports once what it negotiated, in either window and for any purpose.
+    Each login, in either window and for any purpose, is reported once, with what it negotiated.
     """
     return sum(one.count for one in summary.negotiated)
 
 
 def accepted_logins(summary: RunSummary) -> int | None:
-    """Return how many logins the managed target counts over the whole run, None where its counts are not known."""
+    """Return how many logins the managed target counts over the whole run, None if its counts are not known."""
     if summary.target_before is None or summary.target_after is None:
         return None
     return summary.target_after.accepted - summary.target_before.accepted
@@ -29,15 +29,15 @@ def total_step(summary: RunSummary, window: Window) -> StepStats | None:
 
 
 def find_step(summary: RunSummary, name: str, window: Window) -> StepStats | None:
-    """Return the figures of a step in a window, None where it was never begun there."""
+    """Return the figures of a step in a window, None if it was never begun there."""
     return next((step for step in summary.steps if step.step == name and step.window is window), None)
 
 
 def shortfall(load: Load, summary: RunSummary) -> float:
-    """Return by which share the generator's delays may have lowered the load, 0 in an open model.
+    """Return the share by which the generator's delays may have lowered the load, 0 in an open model.
 
-    A user who iterates waits for the event loop about as often as an iteration has timings. Each wait is as late as the
-    event loop is on average, and so much longer the user's round becomes.
+    In each iteration a user waits for the event loop about as often as an iteration has timings. Each wait prolongs the
+    iteration by the mean lag of the event loop.
     """
     total = total_step(summary, Window.MEASURED)
     if not isinstance(load, UsersLoad):

@@ -1,4 +1,4 @@
-"""OwnDelay: how much of a latency may be the generator's own, by how late its event loop woke and its iterations began.
+"""OwnDelay: how much of a latency may be the generator's own delay, by the lag of its event loop and of its starts.
 
 docs/reference/validity.md has the rule and its reasons.
 """
@@ -25,9 +25,9 @@ _STOLEN_FROM = 0.03
 
 @dataclass(frozen=True, slots=True)
 class OwnDelay:
-    """The delays of the worst worker, in microseconds: the longer of the event loop's lag and of the starts' delay.
+    """The delays of the worst worker in microseconds: the larger of the event loop's lag and the delay of starts.
 
-    A span of an iteration may contain several of them.
+    A timing of an iteration may contain several such delays.
     """
 
     p50_us: int
@@ -40,27 +40,27 @@ class OwnDelay:
     stolen_share: float | None = None
 
     def at(self, percentile: float) -> int:
-        """Return the delay to hold against a percentile of a latency: one that is ten times as rare or more.
+        """Return the delay to compare with a percentile of a latency: one that is at least ten times as rare.
 
-        A pause of the generator also delays the iterations behind those that it met.
+        A pause of the generator also delays the iterations that follow those in flight.
         """
         if percentile <= _COMMON_PERCENTILE:
             return self.p99_us
         return self.p999_us if percentile <= _RARE_PERCENTILE else self.largest_us
 
     def is_small(self, percentile: float, limit_us: float) -> bool:
-        """Tell whether a percentile of a latency can be compared with a limit as it was measured."""
+        """Return whether a percentile of a latency can be compared with a limit as it was measured."""
         tolerated_us = max(SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT * limit_us)
         return not self.is_cpu_used_up and self.at(percentile) <= tolerated_us
 
     @property
     def is_cpu_used_up(self) -> bool:
-        """Whether a worker had no CPU to spare in its busiest second."""
+        """Whether a worker used up its CPU in its busiest second."""
         return _is_used_up(self.cpu_share)
 
     @property
     def is_small_beside_any_limit(self) -> bool:
-        """Whether no threshold needs a second look."""
+        """Whether thresholds can be judged as measured, whatever their limits are."""
         return self.is_small(_COMMON_PERCENTILE, 0)
 
     @property
@@ -90,12 +90,12 @@ def own_delay(summary: RunSummary) -> OwnDelay:
 
 
 def is_stolen(share: float | None) -> bool:
-    """Tell whether so much CPU time was stolen that it is named as the cause of a generator's delay."""
+    """Return whether so much CPU time was stolen that messages name it as the cause of the generator's delay."""
     return share is not None and share >= _STOLEN_FROM
 
 
 def steal_in_words(share: float) -> str:
-    """Return what a host took from a worker's machine, as a sentence without its full stop."""
+    """Return a sentence, without its full stop, on the CPU time that a host took from a worker's machine."""
     return f"The host of a worker's machine gave {share:.0%} of its CPU time to others (steal)"
 
 
@@ -112,7 +112,7 @@ def _is_used_up(cpu_share: float | None) -> bool:
 
 
 def _start_delay(starts: StepStats | None, percentile: float | None) -> int:
-    """Return a percentile of the starts' delay, the longest where it cannot be stated or None is asked for."""
+    """Return a percentile of the delay of starts; the longest delay if that is not stated, or for None."""
     if starts is None:
         return 0
     stated_us = None if percentile is None else starts.percentiles_us.get(percentile_key(percentile))

@@ -1,4 +1,4 @@
-"""Thresholds judged by the measured window of a summary, and by how the generator's own delay may have changed it.
+"""Judge thresholds by the measured window of a summary, and by how the generator's own delay may have changed it.
 
 `error_rate` judges the thresholds on errors, this module those on a latency or a throughput.
 """
@@ -30,37 +30,38 @@ _PERCENT = 100
 
 LARGEST_SHARE_OF_LIMIT = 0.25
 HIDDEN_DELAYS = 2
-"""A span that contains delays may be shorter than without them, by so many of the largest delays."""
+"""A timing with delays in it may be shorter than without them, by at most so many of the largest delays."""
 
 ADDED_DELAYS = 10
-"""Any span may be longer than without delays by so many of the largest: it waits for the event loop as often."""
+"""Any timing may be longer than without delays, by at most so many of the largest: so often it waits for the loop."""
 
 SURE_SHARE_OF_SHORTEST = 0.5
-"""How much of the shortest of all latencies is surely not the generator's, without ten of the median delays.
+"""The share of the shortest latency that, less ten median delays, certainly does not come from the generator.
 
-It contains few delays, but a server that is nearly overloaded may answer all later for them. Users who are set apart by
-delays may all wait for each other more.
+The shortest latency contains few delays, but they may make a nearly overloaded server answer everything later. If
+delays spread the users out in time, they may all wait longer for each other.
 """
 
 SOUND_HIDDEN_DELAYS = 2
 SOUND_ADDED_DELAYS = 4
-"""The same for a sound generator, of the delays at the percentile: its largest are too rare to matter there."""
+"""The same for a sound generator, in delays at the percentile: its largest delays are too rare to matter there."""
 
 CROWD_SHARE_OF_LIMIT = 0.5
-"""The share of its limit below which a latency must stay if users who come at one instant, or in turn, make the load.
+"""The share of its limit below which a latency must stay if many users arrive at the same instant, or in turn.
 
-Delays spread a burst, and keep users from coming together: in simulations that shortens latencies by up to a half.
+Delays spread a burst, and keep users from arriving together: in simulations that shortens latencies by up to a half.
 """
 
 _LEAST_PERCENTILE = 50.0
 _US_PER_S = 1_000_000
 _SPANS = frozenset(WHOLE_STEPS) - {Timing.HOLD}
-"""Steps that contain the generator's delay. A part of one begins with an event that may be noticed late: it shrinks."""
+"""Steps that contain the generator's delay. A part of a step starts with an event that may be noticed late, so the part
+may be measured too short."""
 
 CROWD_SHARE_OF_RATE = 0.5
-"""The share of a throughput that is sure if users who come at one instant, or in turn, make the load.
+"""The share of a throughput that is certain if many users arrive at the same instant, or in turn.
 
-Users who came together, and whom delays have set apart, use the server in turn: in simulations that raises the
+If delays have separated users who would arrive together, they use the server in turn: in simulations that raises the
 throughput by up to a half.
 """
 _SHORTEST_WINDOW_S = 0.001
@@ -136,7 +137,7 @@ def _judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary)
 
 
 def _judge_sound(words: str, observed: str, value_us: float, limit_us: float, delay_us: float) -> Judged:
-    """Judge by a generator whose delay is small beside the limit: in doubt only where the value is as near to it."""
+    """Judge if the generator's delay is small compared with the limit: in doubt only if the value is as near to it."""
     if value_us + SOUND_HIDDEN_DELAYS * delay_us < limit_us:
         return Judged(ThresholdResult(words, observed, passed=True))
     if value_us - SOUND_ADDED_DELAYS * delay_us >= limit_us:
@@ -165,8 +166,8 @@ def _is_surely_met(
 def _judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
     """Judge whether more iterations per second were completed than the threshold asks for.
 
-    In an open model delays move iterations across the end of the window only. In a closed one they lower the load, and
-    one iteration of each user may end later.
+    In an open model delays only move iterations across the end of the window. In a closed one they also lower the load,
+    and one iteration of each user may end later.
     """
     words, rate, delay = in_words(threshold), summary.load.completed_rate, own_delay(summary)
     observed = f"{rate:.2f}/s"

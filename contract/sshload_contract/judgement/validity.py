@@ -1,4 +1,4 @@
-"""Whether a summary can be trusted: the stated limits in one table. docs/reference/validity.md explains each.
+"""Whether a summary can be trusted: the documented limits in one table. docs/reference/validity.md explains each.
 
 The generator's own delay is judged with each threshold, by `threshold.judge_threshold`.
 """
@@ -26,9 +26,9 @@ class Defect:
 
 
 def defects(summary: RunSummary, *, managed: bool) -> tuple[Defect, ...]:
-    """Return everything that makes the summary untrustworthy, the gravest first; empty where it is valid.
+    """Return everything that makes the summary invalid, the most serious first; empty if it is valid.
 
-    `managed` says that the target is the run's own, so that its counts are to be there.
+    `managed` means that the target is the run's own, so its counts must be present.
     """
     found = (limit(summary) for limit in _LIMITS if managed or limit is not _target_disagrees)
     return tuple(defect for defect in found if defect is not None)
@@ -55,7 +55,7 @@ def _reports_missing(summary: RunSummary) -> Defect | None:
 
 
 def _generator_faults(summary: RunSummary) -> Defect | None:
-    """Refuse to count the generator's own errors against the server."""
+    """Return the defect if any failure was the generator's own error, which must not count against the server."""
     faults = [error for error in summary.errors if error.outcome is Outcome.GENERATOR_FAULT and error.count > 0]
     if not faults:
         return None
@@ -100,7 +100,10 @@ def _target_disagrees(summary: RunSummary) -> Defect | None:
 
 
 def _server_disagreements(summary: RunSummary) -> Iterator[str]:
-    """Yield a login too few: the server may accept one that the client gave up, but must know every other."""
+    """Yield a message if the server counts fewer logins than the workers.
+
+    It may count more, because it can accept a login that the client has given up.
+    """
     accepted, logins = accepted_logins(summary), client_logins(summary)
     if accepted is None:
         when = "at the start" if summary.target_before is None else "at the end"
@@ -124,10 +127,11 @@ def _ports_used_up(summary: RunSummary) -> Defect | None:
 
 
 def figures_spoiled(summary: RunSummary, slept_s: float = 0.0) -> Defect | None:
-    """Return why the figures cannot be compared with another run's, None where they can.
+    """Return why the figures cannot be compared with another run's, None if they can.
 
-    A comparison asks in both directions, so the generator's own delay has to be small against the figures themselves: a
-    tenth of `total`'s tail without what its scenario sleeps (`slept_s`), and 20 ms at least.
+    A comparison looks for differences in both directions, so the generator's own delay must be small compared with the
+    figures themselves: at most a tenth of the tail of `total` without the scenario's sleeps (`slept_s`), or 20 ms if
+    that is more.
     """
     delay, total = own_delay(summary), total_step(summary, Window.MEASURED)
     waited_us = tail_us(total) - slept_s * _US_PER_S if total is not None else 0
@@ -142,13 +146,13 @@ def figures_spoiled(summary: RunSummary, slept_s: float = 0.0) -> Defect | None:
 
 
 def tail_us(step: StepStats) -> int:
-    """Return p99, or the highest percentile below it that can be stated, or the longest of the few that there are."""
+    """Return p99, or the highest percentile below it that is stated, or the longest latency if none is."""
     stated = (step.percentiles_us.get(percentile_key(percentile)) for percentile in _TAIL_PERCENTILES)
     return next((value for value in stated if value is not None), step.max_us or 0)
 
 
 def arrivals_dropped(summary: RunSummary) -> Defect | None:
-    """Return that the load was less than asked for. A threshold that held then proves nothing."""
+    """Return the defect if the load was smaller than asked for. A threshold that was met then proves nothing."""
     load = summary.load
     if load.dropped <= 0:
         return None

@@ -69,16 +69,16 @@ class ArrivalsStage:
 
     @property
     def slope(self) -> float:
-        """By how much the rate changes per second."""
+        """The change of the rate per second."""
         return 0.0 if self.to_rate is None or not self.duration_s else (self.to_rate - self.rate) / self.duration_s
 
     def begun(self, after_s: float) -> float:
-        """Return how many iterations the stage has begun so many seconds after its beginning, on average."""
+        """Return how many iterations the stage has begun, on average, `after_s` seconds after its beginning."""
         after_s = min(max(after_s, 0.0), self.duration_s)
         return self.rate * after_s + self.slope * after_s**2 / 2
 
     def due(self, number: float) -> float | None:
-        """Return the seconds after its beginning by which the stage has begun `number` iterations, None if never.
+        """Return how many seconds after its beginning the stage has begun `number` iterations, None if never.
 
         This inverts `begun`: the root of rate t + slope t²/2 = number, in the form that is stable for small slopes.
         """
@@ -131,7 +131,7 @@ class _WrittenArrivals:
     to_rate: _ToRate = None
 
     def value(self) -> "ArrivalsLoad":
-        """Return the load, whose stages are those that are written, or the single one."""
+        """Return the load, with the given stages or the single one."""
         stages = self.stages or (ArrivalsStage(self.rate or 0.0, self.duration_s or 0.0, self.to_rate),)
         return ArrivalsLoad(stages, self.process, self.max_in_flight, self.seed)
 
@@ -183,17 +183,17 @@ class ArrivalsLoad(StagedLoad):
 
     @property
     def most_due(self) -> float:
-        """As many as the rates allow, one more at the beginning of each stage, and what chance may add."""
+        """As many as the rates give, one more at the beginning of each stage, and a margin for random variation."""
         expected = self.iterations + len(self.stages)
         return expected + (_CERTAIN_DEVIATIONS * (sqrt(expected) + 1) if self.is_memoryless else 0.0)
 
     def warm_up_iterations(self, warm_up_s: float) -> float:
-        """Return those of a warm-up at the rate of the first stage's beginning."""
+        """Return the iterations of a warm-up at the initial rate of the first stage."""
         return self.stages[0].rate * warm_up_s
 
     @property
     def offered_rate(self) -> float:
-        """The rate of the first stage's beginning."""
+        """The initial rate of the first stage."""
         return self.stages[0].rate
 
     @property
@@ -225,10 +225,10 @@ class ArrivalsLoad(StagedLoad):
         yield from staged_arrivals(self._with_warm_up(warm_up_s), self.process, self.seed)
 
     def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
-        """Return the largest number of iterations that any `stretch_s` seconds begin, on average.
+        """Return the largest average number of iterations that begin within any `stretch_s` seconds.
 
-        The number that the stretch begins changes with where it starts by the difference of the rates at its two ends.
-        So it is largest where one end meets the edge of a stage, or where both rates are equal.
+        The derivative of that number by the start of the interval is the difference of the rates at its two ends. So
+        the number is largest where one end is at the boundary of a stage, or where both rates are equal.
         """
         stages = self._with_warm_up(warm_up_s)
         starts = list(accumulate((stage.duration_s for stage in stages), initial=0.0))
@@ -250,10 +250,10 @@ class ArrivalsLoad(StagedLoad):
 
 
 def staged_arrivals(stages: tuple[ArrivalsStage, ...], process: ArrivalProcess, seed: int) -> Iterator[float]:
-    """Yield the offset of each arrival of stages that follow each other.
+    """Yield the offset of each arrival of consecutive stages.
 
-    A poisson process of changing rate is one of rate 1 whose time is stretched: its k-th arrival is due when as many
-    iterations are begun on average as the sum of k exponential draws (Çinlar 1975, time-scale transformation).
+    A Poisson process with a changing rate is one of rate 1 on a transformed time scale: its k-th arrival is due when
+    the average number of begun iterations equals the sum of k exponential draws (Çinlar 1975).
     """
     random = Random(seed)  # noqa: S311 - spacing, no secrets
     start = 0.0

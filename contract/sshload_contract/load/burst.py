@@ -32,7 +32,7 @@ class BurstLoad(LoadModel):
 
     @property
     def lasts_s(self) -> float:
-        """An interval for each burst."""
+        """One interval per burst."""
         return self.repeat * self.interval_s
 
     @property
@@ -51,7 +51,7 @@ class BurstLoad(LoadModel):
 
     @property
     def most_connections(self) -> int:
-        """Those of one burst."""
+        """The connections of one burst."""
         return self.connections
 
     @property
@@ -65,7 +65,7 @@ class BurstLoad(LoadModel):
         return self.iterations
 
     def warm_up_iterations(self, warm_up_s: float) -> float:
-        """Return those of one burst, at the beginning of a warm-up."""
+        """Return the connections of one burst at the beginning of the warm-up, 0 without a warm-up."""
         return float(self.connections) if warm_up_s > 0 else 0.0
 
     @property
@@ -74,17 +74,17 @@ class BurstLoad(LoadModel):
         return self.connections / self.interval_s
 
     def completed_amount(self, stats: "LoadStats") -> float:
-        """Return the completed iterations of a burst."""
+        """Return the average number of completed iterations per burst."""
         return stats.succeeded / self.repeat
 
     def due(self, warm_up_s: float) -> Iterator[float]:
-        """Yield the instant of each burst as often as it has connections."""
+        """Yield the instant of each burst once for each of its connections."""
         for instant in self._instants(warm_up_s):
             for _ in range(self.connections):
                 yield instant
 
     def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
-        """Return the largest number of connections that any `stretch_s` seconds begin."""
+        """Return the largest number of connections that begin within any `stretch_s` seconds."""
         instants = list(self._instants(warm_up_s))
         bursts = max(sum(first <= instant < first + stretch_s for instant in instants) for first in instants)
         return self.connections * bursts

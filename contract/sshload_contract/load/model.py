@@ -1,4 +1,4 @@
-"""LoadModel: what every load model says of itself. Amounts, rates and numbers are totals over all workers."""
+"""LoadModel: the properties of every load model. Amounts, rates and numbers are totals over all workers."""
 
 from collections.abc import Iterator
 from math import inf
@@ -30,7 +30,7 @@ class LoadModel:
     is_whole: ClassVar[bool] = True
     """Whether the amount is a whole number."""
     begins_together: ClassVar[bool] = False
-    """Whether many iterations begin at once, so that a lag of the generator reshapes the load."""
+    """Whether many iterations begin at once, so that a lag of the generator changes the shape of the load."""
     drops_arrivals: ClassVar[bool] = False
     """Whether an arrival that finds `most_at_once` iterations in flight is dropped."""
 
@@ -46,7 +46,7 @@ class LoadModel:
 
     @property
     def stage_durations_s(self) -> tuple[float, ...]:
-        """How long each stage lasts, of a load with several stages; empty for any other."""
+        """How long each stage of a load with several stages lasts; empty for any other load."""
         return ()
 
     @property
@@ -56,7 +56,7 @@ class LoadModel:
 
     @property
     def words(self) -> str:
-        """What the load is at each moment. The same for two loads that differ only in how long they stay the same."""
+        """The load in words. The words of a steady load do not include its duration."""
         raise NotImplementedError
 
     @property
@@ -86,7 +86,7 @@ class LoadModel:
 
     @property
     def most_due(self) -> float:
-        """A number that the iterations of the measured part certainly do not exceed, chance included."""
+        """An upper bound of the number of iterations in the measured part, including random variation."""
         return inf
 
     @property
@@ -101,7 +101,7 @@ class LoadModel:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the load asks for the same at each moment."""
+        """Whether the load is the same all the time."""
         return True
 
     @property

@@ -45,7 +45,7 @@ class Trace:
     lasts_s: float
 
     def busiest(self, stretch_s: float) -> tuple[int, float]:
-        """Return the most arrivals that any such stretch of time has, and where it begins."""
+        """Return the largest number of arrivals within any `stretch_s` seconds, and when these begin."""
         most, at_s = 0, 0.0
         for first, offset in enumerate(self.offsets):
             found = bisect_left(self.offsets, offset + stretch_s, lo=first) - first
@@ -55,7 +55,7 @@ class Trace:
 
 
 def read_trace(lines: Iterable[str]) -> Trace:
-    """Return the trace that a text spells; raises ContractError, which names the line but not what is in it."""
+    """Return the trace in a text; raises ContractError, which names the line but does not quote it."""
     offsets, lasts_s, before = array("d"), inf, 0.0
     for number, line in enumerate(lines, start=1):
         if len(line) > _LONGEST_LINE:
@@ -167,21 +167,21 @@ class ReplayLoad(LoadModel):
 
     @property
     def most_rate(self) -> float:
-        """The most that any second may begin."""
+        """The most iterations that may begin in any second."""
         return self.max_rate
 
     @property
     def is_steady(self) -> bool:
-        """Recorded arrivals are not."""
+        """False: recorded arrivals vary."""
         return False
 
     @property
     def most_due(self) -> float:
-        """The most that maxRate allows, were each fraction of an iteration a whole one."""
+        """The most that maxRate allows if each fraction of an iteration becomes a whole one."""
         return self.max_rate * (self.duration_s + 1) * ceil(self.amplification) / self.amplification
 
     def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
-        """Return one: the spec does not tell."""
+        """Return 1, because the spec does not say more."""
         del warm_up_s, stretch_s
         return 1
 

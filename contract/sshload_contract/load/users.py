@@ -124,14 +124,14 @@ class UsersLoad(StagedLoad):
         return self.most_users
 
     def most_iterations(self, pause_s: float) -> float | None:
-        """Return as many iterations as the users' pauses leave time for."""
+        """Return the most iterations for which the users' pauses leave time."""
         pause_s += self.think_time.min_s
         if pause_s == 0:
             return None
         return sum(stage.most_users * (floor(stage.duration_s / pause_s) + 1) for stage in self.stages)
 
     def changes(self, warm_up_s: float) -> Iterator[UserChange]:
-        """Yield who begins and who leaves when, in order. The warm-up has the users of the first stage's beginning."""
+        """Yield which user begins or leaves when, in order. The warm-up has the initial users of the first stage."""
         stages = (UsersStage(self.stages[0].users, warm_up_s), *self.stages)
         starts = accumulate((stage.duration_s for stage in stages), initial=0.0)
         running = 0
@@ -143,7 +143,7 @@ class UsersLoad(StagedLoad):
                 yield replace(change, at_s=start_s + change.at_s)
 
     def _changes_of(self, stage: UsersStage, running: int) -> Iterator[UserChange]:
-        """Yield how a stage comes to its users, then how it moves to those of its end, from the stage's beginning."""
+        """Yield the changes to a stage's initial users, then those to its final users; offsets from its beginning."""
         at_s = 0.0
         for number, (user, begins) in enumerate(_between(running, stage.users)):
             at_s = number / self.spawn_rate if self.spawn_rate else 0.0
@@ -156,6 +156,6 @@ class UsersLoad(StagedLoad):
 
 
 def _between(running: int, users: int) -> Iterator[tuple[int, bool]]:
-    """Yield who begins, or who leaves, until so many run."""
+    """Yield each user who begins or leaves until `users` are running, and whether that user begins."""
     yield from ((user, True) for user in range(running, users))
     yield from ((user, False) for user in range(running - 1, users - 1, -1))

@@ -1,1 +1,1 @@
-"""What one process hands to another: configurations, reports, summaries, the log of the master, and their JSON."""
+"""What processes send to each other: configurations, reports, summaries, the master's log, and their JSON."""

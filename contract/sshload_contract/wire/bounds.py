@@ -1,8 +1,8 @@
-"""Bounds of what another process says, declared at each field. The codec refuses anything else by ContractError.
+"""Bounds of values from another process, declared at each field. For other values the codec raises ContractError.
 
 A summary or an answer of `/stats` may come from a tenant's own program. The operator computes with its figures and
-writes them into statuses, whose schemas have bounds of their own. So no figure may be negative or larger than a float
-can count to.
+writes them into statuses, whose schemas have bounds of their own. So no figure may be negative, or above the range in
+which a float represents each whole number.
 """
 
 from typing import Annotated, NamedTuple, TypeAlias
@@ -14,23 +14,23 @@ MOST_STAGES = 50
 
 
 class Range(NamedTuple):
-    """The least and the most that a number may be."""
+    """The smallest and the largest allowed number."""
 
     least: float
     most: float
 
     def problem(self, value: float) -> str:
-        """Return what is wrong with a number, empty where nothing is."""
+        """Return what is wrong with a number, empty if it is valid."""
         return "" if self.least <= value <= self.most else f"is not from {self.least:g} to {self.most:g}"
 
 
 class PercentileText(NamedTuple):
-    """A percentile as it is written, "99.9": above 0 and below 100."""
+    """A percentile in its written form, such as "99.9": above 0 and below 100."""
 
     characters: int = 12
 
     def problem(self, value: str) -> str:
-        """Return what is wrong with a text, empty where nothing is."""
+        """Return what is wrong with a text, empty if it is valid."""
         try:
             found = 0 < float(value) < 100 and len(value) <= self.characters  # noqa: PLR2004 - percent
         except ValueError:
@@ -56,7 +56,7 @@ PercentileKey: TypeAlias = Annotated[str, PercentileText()]
 class ContractError(ValueError):
     """A text from another process does not conform to its version of the contract.
 
-    `path` names the offending place (`load.stages[1].rate`), `problem` says what is wrong there.
+    `path` is the path of the invalid value (`load.stages[1].rate`), `problem` says what is wrong with it.
     """
 
     def __init__(self, path: str, problem: str) -> None:

@@ -1,10 +1,10 @@
-"""Frozen dataclasses to JSON and back, strictly: an unknown, missing or mistyped field is refused by its path.
+"""Frozen dataclasses to JSON and back, strictly: an unknown, missing or mistyped field is an error with its path.
 
-So is a figure beyond the bounds that its type is annotated with (bounds.py), and a text that UTF-8 cannot write: half
-of a surrogate pair, which JSON can spell, comes back from the API server as another character.
-Members of a union carry their tag in a class variable `kind`, which stands in the JSON under the same name.
+So is a figure outside the bounds with which its type is annotated (bounds.py), and a text that cannot be encoded in
+UTF-8: JSON can contain half of a surrogate pair, which the API server returns as another character. Members of a union
+have their tag in a class variable `kind`, which has the same name in the JSON.
 
-What another release wrote is read tolerantly: an unknown field is passed over, and a missing one has its default.
+What another release wrote is read tolerantly: unknown fields are ignored, and missing ones have their defaults.
 """
 
 import json
@@ -20,7 +20,7 @@ from sshload_contract.wire.bounds import ContractError, PercentileText, Range
 
 T = TypeVar("T")
 _WHOLE_NUMBER_LIMIT = 2**63
-"""Beyond it a whole number does not fit every type that it meets: a float, a metric, the API server's int64."""
+"""Larger whole numbers do not fit all types to which they are converted: a float, a metric, the API server's int64."""
 _SHOWN_CHARACTERS = 60
 _PLAIN = frozenset({str, int, float, bool, NoneType})
 
@@ -33,12 +33,12 @@ def to_json(value: object) -> str:
 
 
 def from_json(kind: type[T], text: str, *, tolerant: bool = False) -> T:
-    """Return the value of type `kind` that `text` spells; raises ContractError where it does not."""
+    """Return the value of type `kind` in the JSON `text`; raises ContractError if there is none."""
     return from_plain(kind, parse_json(text), tolerant=tolerant)
 
 
 def parse_json(text: str) -> Any:
-    """Return what a JSON text says as dicts, lists, strings, numbers, booleans and None; raises ContractError."""
+    """Return a JSON text as dicts, lists, strings, numbers, booleans and None; raises ContractError."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -49,7 +49,7 @@ def parse_json(text: str) -> Any:
 
 def to_plain(value: object) -> Any:
     """Return `value` as dicts, lists, strings, numbers, booleans and None."""
-    if type(value) in _PLAIN:  # most values are, and what comes below takes longer than all else
+    if type(value) in _PLAIN:  # most values are, and the checks below take most of the time
         return value
     if is_dataclass(value) and not isinstance(value, type):
         plain = {name: to_plain(getattr(value, name)) for name in _field_names(type(value))}
@@ -70,11 +70,11 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 
 
 def from_plain(kind: type[T], plain: object, *, tolerant: bool = False) -> T:
-    """Return the value of type `kind` that `plain` stands for; raises ContractError where it does not.
+    """Return the value of type `kind` that `plain` represents; raises ContractError if it represents none.
 
-    `tolerant`: unknown fields are passed over, and missing ones have their defaults, as far as they have any.
+    `tolerant`: unknown fields are ignored, and missing ones have their defaults if they have any.
     """
-    hashable: Any = kind  # of a type variable mypy does not know it
+    hashable: Any = kind  # mypy does not know that a type variable is hashable
     try:
         value: T = _reader(hashable, _Names.SOME if tolerant else _Names.ALL)(plain)
     except _Misfit as misfit:
@@ -83,17 +83,17 @@ def from_plain(kind: type[T], plain: object, *, tolerant: bool = False) -> T:
 
 
 class _Names(Enum):
-    """Which fields an object has to have: exactly those of its type, or those without a default, and others may be."""
+    """Which fields an object must have: exactly those of its type, or (SOME) at least those without a default."""
 
     ALL = "all"
     SOME = "some"
 
 
 class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractError
-    """A plain value does not stand for one of a type. `places` are the steps of the way there, the innermost first.
+    """A plain value does not represent a value of its type. `places` are the steps of its path, the innermost first.
 
-    They are collected on the way back: a path that is built on the way in costs more than all else, and mostly nobody
-    asks for it.
+    They are collected while the exception passes: to build each path in advance would take most of the time, and few
+    paths are needed.
     """
 
     def __init__(self, problem: str) -> None:
@@ -104,7 +104,7 @@ class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractErr
 
 @cache
 def _reader(kind: Any, names: _Names) -> _Reader:
-    """Return what reads values of a type: looked up once, because a master reads thousands of values a second."""
+    """Return the reader of a type. Readers are cached, because a master reads thousands of values per second."""
     reader_of = _BY_ORIGIN.get(get_origin(kind))
     if reader_of is not None:
         return reader_of(get_args(kind), names)
@@ -116,7 +116,7 @@ def _reader(kind: Any, names: _Names) -> _Reader:
 
 
 def _bounded_reader(kind_and_notes: tuple[Any, ...], names: _Names) -> _Reader:
-    """Return the reader of an annotated type. How a spec writes it (declared.py) does not matter here."""
+    """Return the reader of an annotated type. Annotations about its form in a spec (declared.py) are ignored."""
     kind, *notes = kind_and_notes
     read_value = _reader(kind, names)
     bounds = [note for note in notes if isinstance(note, Range | PercentileText)]
@@ -164,7 +164,7 @@ def _tuple_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
         items: list[Any] = []
         try:
             for item in plain:
-                items.append(read_item(item))  # noqa: PERF401 - how many there are is where one does not fit
+                items.append(read_item(item))  # noqa: PERF401 - their number is the index of an item that does not fit
         except _Misfit as misfit:
             misfit.places.append(f"[{len(items)}]")
             raise
@@ -226,7 +226,7 @@ def _dataclass_reader(kind: Any, names: _Names) -> _Reader:
 
 
 def _refuse(names: Iterable[str], problem: str) -> None:
-    """Raise _Misfit for the first of these fields, if there is one. The tag of a union is none of them."""
+    """Raise _Misfit for the first of these fields, if there is one."""
     for name in names:
         misfit = _Misfit(problem)
         misfit.places.append(_step(name))
@@ -302,7 +302,7 @@ def _check_text(text: str) -> None:
 
 
 def _shown(plain: Any) -> str:
-    """Return a value for a message: a text, shortened, or the type of anything else, which may be nested deeply."""
+    """Return a value for a message: a shortened text, or the type of any other value, which may be nested deeply."""
     return ascii(plain[:_SHOWN_CHARACTERS]) if isinstance(plain, str) else type(plain).__name__
 
 

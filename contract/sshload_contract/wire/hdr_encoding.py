@@ -1,8 +1,8 @@
 """The wire form of a histogram of latencies: HDR buckets, 1 us to 100 h, 3 digits, in the V2 compressed encoding.
 
-Every HdrHistogram library reads and writes it. Theirs for Python walks all 30,720 counters of 1 us to 100 h at each
-encoding and decoding; a worker's second fills some dozens of them, and its event loop must not stand still for the
-rest. So the text is made straight from a sparse table of counts, and read into one.
+Every HdrHistogram library reads and writes it. The one for Python iterates over all 30,720 counters of 1 us to 100 h
+whenever it encodes or decodes. A worker fills a few dozen of them per second, and its event loop must not be blocked
+for the rest. So this module encodes directly from a sparse table of counts, and decodes into one.
 """
 
 import base64
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 LOWEST_US = 1
 HIGHEST_US = 360_000_000_000
-"""100 hours: sessions may be held for a day, and come up within another."""
+"""100 hours: sessions may be held for a day, and their ramp-up may take another."""
 
 SIGNIFICANT_DIGITS = 3
 
@@ -32,11 +32,11 @@ _BUCKETS = (HIGHEST_US.bit_length() - SUB_BUCKET_BITS) * _HALF + _SUB_BUCKETS
 _COUNT_LIMIT = 2**62 - 1
 _LONGEST_NUMBER_BYTES = 9
 _UNPACKED_LIMIT_BYTES = _HEADER.size + _LONGEST_NUMBER_BYTES * _BUCKETS
-"""The largest size of a histogram: no more is unpacked of what a worker sends."""
+"""The largest size of a histogram: no more of a worker's text is decompressed."""
 
 
 class EncodingError(ValueError):
-    """A text is no V2 compressed histogram of the range and precision used here."""
+    """A text is not a V2 compressed histogram of the range and precision used here."""
 
 
 def bucket_ceiling(floor: int) -> int:
@@ -46,11 +46,11 @@ def bucket_ceiling(floor: int) -> int:
 
 
 def encode(counts: Mapping[int, int]) -> str:
-    """Return the base64 text of a table of counts by bucket floor."""
+    """Return a table of counts by bucket floor as base64 text."""
     payload = bytearray()
     expected = 0
     for floor in sorted(counts):
-        # What is short is written out here: a report has thousands of buckets, and the loop stands still meanwhile.
+        # Short functions are inlined here: a report has thousands of buckets, and encoding blocks the event loop.
         shift = floor.bit_length() - SUB_BUCKET_BITS
         index = floor if shift <= 0 else shift * _HALF + (floor >> shift)
         zeros = index - expected
@@ -71,7 +71,7 @@ def encode(counts: Mapping[int, int]) -> str:
 
 
 def decode(text: str) -> dict[int, int]:
-    """Return the table of counts by bucket floor that `text` encodes; raises EncodingError where it does not."""
+    """Return the table of counts by bucket floor that `text` encodes; raises EncodingError if it does not."""
     try:
         raw = base64.b64decode(text, validate=True)
         cookie, length = _ENVELOPE.unpack_from(raw)
@@ -92,11 +92,11 @@ def decode(text: str) -> dict[int, int]:
 
 
 def _read_counts(payload: bytes) -> dict[int, int]:
-    """Return the counts that a payload of varints says: a count for each bucket, below zero for so many empty ones."""
+    """Return the counts in a payload of varints: the count of a bucket each, or if negative, a number of empty ones."""
     counts = {}
     index = begun = shift = 0
     for byte in payload:
-        # What is short is written out here: the master reads some ten thousand numbers in the reports of a second.
+        # Short functions are inlined here: the master reads some ten thousand numbers in the reports of each second.
         if byte & _MORE and shift < _LAST_BYTE_SHIFT:
             begun |= (byte & _SEVEN_BITS) << shift
             shift += 7

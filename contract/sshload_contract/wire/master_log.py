@@ -1,12 +1,12 @@
-"""The master's standard output: a Snapshot each second, and at the end the summary, whose lines prove it whole.
+"""The master's standard output: a Snapshot each second, and at the end the summary, with a hash of its lines.
 
-The lines of a summary have 12 KiB, because the kubelet's log is cut into fragments of 16 KiB, and the API server's
-`tailLines` counts those. Other lines (warnings, tracebacks of the interpreter) may stand between them, and are passed
-over.
+The lines of a summary have 12 KiB, because the kubelet's log is split into fragments of 16 KiB, and the API server's
+`tailLines` counts fragments. Other lines (warnings, tracebacks of the interpreter) may be between them, and are
+ignored.
 
-A tenant can print anything (a custom image, a locustfile), so a reader bounds everything before it looks at it: the
+A tenant can print anything (a custom image, a locustfile), so a reader limits everything before it parses it: the
 length of a line, the number of parts, the unpacked text, and the number of JSON values in it, because the memory that
-JSON takes once it is parsed depends on that number more than on its length.
+parsed JSON takes depends on that number more than on its length.
 """
 
 import base64
@@ -35,12 +35,12 @@ _PARTS_LIMIT = 200
 _UNPACKED_LIMIT_BYTES = 4_194_304
 _VALUES_LIMIT = 400_000
 SUMMARY_LINES_LIMIT = _PARTS_LIMIT + 1
-"""The largest number of lines that a summary takes, with its closing line."""
+"""The largest number of lines of a summary, including its closing line."""
 
 
 @unique
 class Stage(StrEnum):
-    """Where a run stands, as its master sees it. `SETTLING`: between two trials, until the target is idle."""
+    """The stage of a run, as its master sees it. `SETTLING`: between two trials, until the target is idle."""
 
     WAITING_FOR_WORKERS = "waitingForWorkers"
     WARM_UP = "warmUp"
@@ -51,7 +51,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress:
-    """How far a search for the capacity has come: the trial under way, its amount of load, and the bounds so far."""
+    """The progress of a search for the capacity: the present trial, its amount of load, and the bounds so far."""
 
     trial: Count
     amount: Amount
@@ -61,7 +61,7 @@ class SearchProgress:
 
 @dataclass(frozen=True, slots=True)
 class FailureKind:
-    """How often steps have ended in one outcome other than `ok`."""
+    """The number of steps that ended in one outcome other than `ok`."""
 
     outcome: Outcome
     count: Count
@@ -69,16 +69,16 @@ class FailureKind:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How a run stands by its workers' last reports, and what is left of it. Percentiles are of successful totals.
+    """The state of a run by its workers' last reports, and its remaining time. Percentiles are of successful totals.
 
-    `recent_p50_us` is of the time that the rates are of. `failure_kinds` are the most frequent ones. The last three
-    fields are missing in the snapshots of an older release.
+    `recent_p50_us` covers the same time as the rates. `failure_kinds` are the most frequent ones. The last three fields
+    are missing in the snapshots of an older release.
 
-    Rates are per second of the load that was reported last: of half a second at least, and mostly of one or two.
+    Rates are per second of the most recently reported load: of at least half a second, and usually of one or two.
 
-    In a search the figures are the trial's, and `search` says where it stands; it is None in any other run.
-    `elapsed_s` is then since the start of the first trial, and `remaining_s` the longest that trials can still take.
-    `problem` says why the target cannot be reached yet, in at most PROBLEM_LIMIT_CHARACTERS, and is empty otherwise.
+    In a search the figures are those of the trial, and `search` is the progress; it is None in any other run.
+    `elapsed_s` then counts from the start of the first trial, and `remaining_s` is the longest that trials can still
+    take. `problem` says why the target cannot be reached yet, in at most PROBLEM_LIMIT_CHARACTERS; else it is empty.
     """
 
     version: int
@@ -112,12 +112,12 @@ V = TypeVar("V", bound=_Versioned)
 
 @dataclass(frozen=True, slots=True)
 class MasterLog:
-    """What a stretch of the master's log says.
+    """The content of a part of the master's log.
 
-    `summary_lines` is the number of lines that the summary takes with its closing line, 0 while there is none: where
-    it is set and `summary` is None, the stretch was too short, and one of that many lines more is to be read.
-    `proof_sha256` is the SHA-256 of the proof below the summary that its printer has the run's token, empty while there
-    is none. `problem` says why a complete summary could not be used, and is empty otherwise.
+    `summary_lines` is the number of lines of the summary including its closing line, 0 while there is none: if it is
+    set and `summary` is None, the part was too short, and so many more lines must be read. `proof_sha256` is the
+    SHA-256 of the proof below the summary that its printer has the run's token, empty while there is none. `problem`
+    says why a complete summary could not be used; else it is empty.
     """
 
     snapshot: Snapshot | None
@@ -150,14 +150,14 @@ def snapshot_line(snapshot: Snapshot) -> str:
 
 
 def without_records(text: str) -> str:
-    """Return the lines of a text that are neither a snapshot's nor a summary's: warnings, and why the master ended."""
+    """Return the lines of a text without those of snapshots and summaries: warnings, and why the master ended."""
     return "\n".join(line for line in text.splitlines() if not line.startswith(_MARK)).strip()
 
 
 def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
     """Yield the lines that print a summary: its parts, then their count, their SHA-256, and a proof of the token.
 
-    Where the whole exceeds what `read_master_log` reads, part of it is left out (RunSummary.omitted).
+    If the summary exceeds the limits of `read_master_log`, part of it is left out (RunSummary.omitted).
     """
     packed = next(packed for packed in map(_pack, shortened_summaries(summary)) if packed is not None)
     chunks = [packed[start : start + _CHUNK_CHARACTERS] for start in range(0, len(packed), _CHUNK_CHARACTERS)]
@@ -168,7 +168,7 @@ def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
 
 
 def _pack(summary: RunSummary) -> str | None:
-    """Return the summary as it is printed, None where it is too large."""
+    """Return the summary as it is printed, None if it is too large."""
     text = to_json(summary).encode()
     if len(text) > _UNPACKED_LIMIT_BYTES or _too_many_values(text):
         return None
@@ -177,7 +177,7 @@ def _pack(summary: RunSummary) -> str | None:
 
 
 def read_master_log(text: str) -> MasterLog:
-    """Return the newest snapshot and the summary that `text`, a whole log or its tail, holds."""
+    """Return the newest snapshot and the summary in `text`, a whole log or its tail."""
     snapshot: Snapshot | None = None
     parts: dict[int, str] = {}
     end: _End | None = None
@@ -202,9 +202,9 @@ def read_master_log(text: str) -> MasterLog:
 
 
 def proof_sha256(token: str) -> str:
-    """Return the SHA-256 of the proof that stands below the summary of the run with this token.
+    """Return the SHA-256 of the proof below the summary of the run with this token.
 
-    The operator keeps this hash. The log has the proof. Neither reveals the token.
+    The operator keeps this hash. The log contains the proof. Neither reveals the token.
     """
     return _sha256(_proof(token))
 
@@ -257,8 +257,8 @@ def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
 def _of_a_known_version(said: V, newest: int) -> V:
     """Return what a master printed; raises ContractError if its release is too old or too new.
 
-    A master may be of the release before this operator's, which was upgraded while it ran. Within a version, releases
-    only add fields that have defaults; what changes its meaning makes a new version.
+    A master may be of the previous release, if the operator was upgraded while it ran. Within a version, releases only
+    add fields that have defaults. A field that changes its meaning requires a new version.
     """
     if said.version not in (newest - 1, newest):
         of = f"version {said.version}, and this operator reads versions {newest - 1} and {newest}"

@@ -1,4 +1,4 @@
-"""A program in the path to a managed target, seen from outside: what its PID 1 reads, and what it answers."""
+"""A program in the path to a managed target: the configuration that its PID 1 reads, and its answers."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,21 +9,21 @@ PROGRAM_CONFIG_VERSION: Final = 1
 PROGRAM_STATS_VERSION: Final = 1
 
 ADDRESS_PLACE: Final = "@ADDRESS@"
-"""Where the configuration of a program has the address on which it is to listen; one of IPv6 stands in brackets."""
+"""The placeholder in a program's configuration for the address on which it must listen; IPv6 in brackets."""
 
 SERVER_PLACE: Final = "@SERVER@"
-"""Where it has the address of the server, likewise."""
+"""The placeholder for the address of the server; IPv6 in brackets."""
 
 FOLDER_PLACE: Final = "@FOLDER@"
-"""Where it has the path of a folder of its own, in which it may write."""
+"""The placeholder for the path of a folder of the program's own, in which it may write."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramConfig:
     """A program in the path, as its PID 1 reads it from `--config`.
 
-    `command` is what is run, followed by the path of the file with `config`, whose places are filled in before.
-    `server` is the name or address of the server. Where `config` has a place for it, a name is looked up once, before
+    `command` is run with the path of a file as its last argument. The file has `config` with its placeholders replaced.
+    `server` is the name or address of the server. If `config` has a placeholder for it, a name is resolved once, before
     the start. The program listens on `port`, and its PID 1 answers on `stats_port`. `open_files` is how many files it
     must be able to have open at once.
     """
@@ -41,10 +41,10 @@ class ProgramConfig:
 class ProgramStats:
     """What a program has used since its start.
 
-    `cpu_s` is user and system time of all its processes, without the PID 1 that observes them, and without what the
-    kernel does for their packets in the time of others. `cpu_throttled_s` is how long the container's CPU limit held it
-    up. `memory_peak_bytes` is the most resident memory of each of its processes, added up, so that pages that they
-    share count for each; the kernel's memory for connections is not in it. It is None where the kernel does not tell.
+    `cpu_s` is user and system time of all its processes, without the PID 1 that observes them, and without the time for
+    their packets that the kernel accounts to other processes. `cpu_throttled_s` is how long the container's CPU limit
+    throttled it. `memory_peak_bytes` is the sum of the peak resident memory of its processes, so shared pages count for
+    each; it excludes the kernel's memory for connections. It is None if the kernel does not report it.
     """
 
     version: int
@@ -55,7 +55,7 @@ class ProgramStats:
 
 @dataclass(frozen=True, slots=True)
 class ProgramUse:
-    """What a program told just before the load and just after it."""
+    """The answers of a program just before the load and just after it."""
 
     before: ProgramStats
     after: ProgramStats

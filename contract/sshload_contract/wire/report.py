@@ -1,4 +1,4 @@
-"""Report: the wire form in which a worker's samples reach the master."""
+"""Report: the form in which a worker sends its samples to the master."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ REPORT_VERSION = 10
 class EncodedHistogram:
     """An HDR histogram (1 us to 100 h, 3 digits) of one step and outcome, in the V2 compressed base64 encoding.
 
-    `stage` is the stage of whole iterations, from 1, of a load with several; 0 of all else.
+    `stage` is set for whole iterations of a load with several stages, and counts from 1; else it is 0.
     """
 
     step: str
@@ -28,7 +28,7 @@ class EncodedHistogram:
 
 @dataclass(frozen=True, slots=True)
 class ByteCount:
-    """How many bytes of payload the successes of one step moved."""
+    """How many bytes of payload the successes of one step transferred."""
 
     step: str
     window: Window
@@ -37,9 +37,9 @@ class ByteCount:
 
 @dataclass(frozen=True, slots=True)
 class LateCount:
-    """Of the successes of one step and the bytes that they moved, those that came after the end of their window.
+    """Those successes of one step that came after the end of their window, and the bytes that they transferred.
 
-    They are counted with the others, but the rates of the window are without them.
+    They are also counted with the others, but the rates of the window exclude them.
     """
 
     step: str
@@ -52,7 +52,7 @@ class LateCount:
 class ArrivalCounts:
     """Iterations of one window: due, begun, succeeded, failed, begun too late, and not begun because there was no room.
 
-    `completed_inside` are those that succeeded before the window's own end: the completed rate is theirs.
+    `completed_inside` are those that succeeded before the end of the window: the completed rate counts only these.
     """
 
     scheduled: Count
@@ -78,19 +78,19 @@ PORTS_SHARE_LIMIT: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a worker's numbers are worth: its own lag and shortages, since the start of the run.
+    """How far a worker's figures can be trusted: its own lag and shortages, since the start of the run.
 
     `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
-    that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; None before there was a
-    whole second; `run_delay_share` is the share of time that the thread was runnable and not run (schedstat in
-    proc(5)), and `stolen_share` the share of the machine's CPU time that its host gave to others; both are None where
-    the kernel does not tell. A process without which the worker cannot measure, such as the relay of
-    client.networkDelay, is held to the same: the worse of the two is told.
-    `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the
+    that it starts (OpenSSH's) as a share of all CPUs on which they may run, whichever is more; None before the first
+    whole second. `run_delay_share` is the share of time in which the thread was runnable but did not run (schedstat in
+    proc(5)), and `stolen_share` the share of the machine's CPU time that its host gave to others; both are None if the
+    kernel does not report them. They also cover a process that the worker needs to measure, such as the relay of
+    client.networkDelay: the worse of the two figures is reported.
+    `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` are how late the
     event loop woke; a percentile with too few samples is the maximum. `machine_cpu` is the time of the machine's CPUs
-    since the start of the run, None where the kernel does not tell. `cpu_s` is the CPU time since then of the worker's
-    process and of the programs that it started and that have ended. `memory_peak_bytes` is the most resident memory
-    that the process has had since it began, without such programs, None where the kernel does not tell.
+    since the start of the run, None if the kernel does not report it. `cpu_s` is the CPU time since then of the
+    worker's process and of the programs that it started and that have ended. `memory_peak_bytes` is the peak resident
+    memory of the process since it began, without such programs, None if the kernel does not report it.
     """
 
     cpu_share: Amount | None
@@ -110,12 +110,12 @@ class Health:
 
 
 IMPLICIT_MAC: Final = "implicit"
-"""The `mac` where the cipher authenticates by itself, in OpenSSH's word."""
+"""The `mac` if the cipher itself authenticates: OpenSSH's word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Negotiated:
-    """What a handshake negotiated. Every result has it, so that a cheap handshake is not taken for a usual one."""
+    """What a handshake negotiated. Every result has it, so that a cheap handshake is not mistaken for a usual one."""
 
     kex: str
     cipher: str
@@ -145,13 +145,12 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one worker adds since its last report: deltas, but for what is current.
-
-    Current are `in_flight`, `users`, `held` and `health`.
+    """The changes at one worker since its last report; `in_flight`, `users`, `held` and `health` are current values.
 
     `worker` is the completion index of its pod. `trial` counts from 1 in a search for the capacity, and is 0 in any
-    other run. `sequence` grows by one with each report of a worker in a trial, so that a lost or repeated report is
-    seen. `final` marks the trial's last one. `until_s` is how long after the load's start it was made, 0 before that.
+    other run. `sequence` increases by one with each report of a worker in a trial, so that a lost or repeated report is
+    noticed. `final` marks the last one of the trial. `until_s` is how long after the start of the load it was made, 0
+    before that.
     """
 
     version: int
@@ -178,9 +177,9 @@ class Report:
 class LoginFailure:
     """Why a worker could not log in before the load.
 
-    `jump_host` counts from 1 and is 0 for the target, whose host and port these are then. `outcome` is None where the
-    host's name has no address. `message` is what the server or the resolver said, and of a name with several
-    addresses, what became of each (at most 500 characters).
+    `jump_host` counts from 1, and is 0 for the target. `host` and `port` are those of that server. `outcome` is None if
+    the host's name has no address. `message` is the error of the server or the resolver; for a name with several
+    addresses it has the error of each (at most 500 characters).
     """
 
     worker: Count

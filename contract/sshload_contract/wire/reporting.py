@@ -1,8 +1,9 @@
 """How often workers report, and how many workers' reports one master can process.
 
-A master is one process of Python, and works on one CPU. Each report costs it about a millisecond of CPU, and each
-worker something for its heartbeats (docs/measurements/master.md). So many workers report less often than few, up to an
-interval that still tells a run's figures as they are. More workers than that are refused before the run.
+A master is one Python process and uses one CPU. Each report costs it about a millisecond of CPU time, and each worker
+a little more for its heartbeats (docs/measurements/master.md). So the more workers there are, the less often each
+reports, up to an interval with which the figures of a run are still right. A run with more workers than that allows is
+refused before it starts.
 """
 
 from typing import Final
@@ -21,13 +22,13 @@ def report_interval_s(workers: int) -> float:
 
 
 def oldest_report_s(workers: int) -> float:
-    """Return how old the last report of each of so many workers may be when the master looks at it."""
+    """Return how old the last report of each of so many workers may be when the master reads it."""
     return _OLDEST_REPORT_INTERVALS * report_interval_s(workers)
 
 
 def first_report_s(index: int, workers: int) -> float:
-    """Return when a worker of this index reports first: the workers take turns within the interval.
+    """Return when the worker with this index reports first: the workers take turns within the interval.
 
-    So in each second about as much of the load is reported as was made in one, even where the interval is longer.
+    So in each second about as much of the load is reported as was generated in it, even if the interval is longer.
     """
     return report_interval_s(workers) * (index % workers + 1) / workers

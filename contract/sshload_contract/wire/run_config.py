@@ -1,4 +1,4 @@
-"""RunConfig: everything that a master and its workers know of a run. Totals are over all workers."""
+"""RunConfig: everything that a master and its workers know about a run. Totals are over all workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ RUN_CONFIG_VERSION = 9
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where SSH is spoken, as whom, and by which files, those that `auth` does not use being empty.
+    """An SSH server, the user who logs in, and the files for that. Paths that `auth` does not use are empty.
 
-    An empty `passphrase_path` means that the private key is not encrypted, an empty `known_hosts_path`: accept any
-    host key.
+    An empty `passphrase_path` means that the private key is not encrypted, an empty `known_hosts_path` that any host
+    key is accepted.
     """
 
     kind: ClassVar[str] = "ssh"
@@ -37,10 +37,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class GatewayEndpoint:
-    """Where a gateway answers: an HTTP API that runs commands over SSH, with one of the caller's `credential`s.
+    """The address of a gateway: an HTTP API that runs commands over SSH with one of the caller's `credential`s.
 
-    With `tls` the certificate must be for `host`, by an authority of the file at `ca_path`, or a public one where that
-    is empty. `path` stands before that of the API ("" or "/ssh"). `token_path` is the file with the caller's token.
+    With `tls` the certificate must be for `host`, and issued by an authority in the file at `ca_path`, or by a public
+    one if that is empty. `path` is the prefix of the API's path ("" or "/ssh"). `token_path` is the file with the
+    caller's token.
     """
 
     kind: ClassVar[str] = "gateway"
@@ -57,8 +58,8 @@ class GatewayEndpoint:
 class SessionReuse(StrEnum):
     """Who logs in: every iteration, every user once, or a pool whose sessions all iterations share.
 
-    A pool logs in from the start order to the middle of the warm-up, which counts as warm-up and in no iteration's
-    time. Where the target is a gateway, this says who opens an HTTP connection.
+    A pool logs in from the start order to the middle of the warm-up. Its logins count as warm-up, and not in the time
+    of an iteration. If the target is a gateway, this says who opens an HTTP connection.
     """
 
     NONE = "none"
@@ -68,10 +69,10 @@ class SessionReuse(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What an iteration does: `steps`, or one task of a locustfile's users where `locustfile_path` is not empty.
+    """What an iteration does: `steps`, or one task of a locustfile's users if `locustfile_path` is not empty.
 
-    `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has.
-    `pool_sessions` is over all workers, 0 without a pool.
+    `{iteration}` in a path, command or text is replaced by a number that is unique in the run. `pool_sessions` is the
+    total over all workers, 0 without a pool.
     """
 
     session_reuse: SessionReuse
@@ -81,7 +82,7 @@ class Scenario:
 
     @property
     def slept_s(self) -> float:
-        """How long the sleeps of one iteration last together."""
+        """The total duration of the sleeps of one iteration."""
         return sum(step.duration_s for step in self.steps if isinstance(step, SleepStep))
 
 
@@ -89,21 +90,22 @@ class Scenario:
 class RunConfig:
     """One run, as the master and each worker read it from `--config`.
 
-    `run_id` ties a summary to its run. `token_path` is the file with the run's token. `via` are the jump hosts, in the
-    order in which they are passed. `percentiles` are those to be published (50.0, 99.9). `stats_url` is the managed
-    target's `/stats`, empty for an external one, and `in_path` are those of what the run has in the path to it.
-    `workers` counts processes, of which each pod runs
-    `processes_per_pod`. With `capacity` the run is a search, `load` its first and least trial, and `thresholds` are
-    what a trial has to keep; the warm-up and the drain are each trial's. Else there is one load, and nothing is judged
-    before its end. `drain_s` bounds the wait for iterations in flight at the end of the load. `start_lead_s` is the
-    time between the start order and the agreed start instant.
+    `run_id` assigns a summary to its run. `token_path` is the file with the run's token. `via` are the jump hosts, in
+    the order of the connections. `percentiles` are those to be published (50.0, 99.9). `stats_url` is the URL of the
+    managed target's `/stats`, empty for an external one. `in_path` has the URLs of the programs that the run deploys in
+    the path to the target. `workers` counts processes, of which each pod runs `processes_per_pod`.
 
-    With `log_in_first` each worker logs in once to every server of the way before the load, and a login that fails ends
-    the run. What a locustfile does is its own, so a run of one has no such login.
+    With `capacity` the run is a search, `load` its first and smallest trial, and `thresholds` are those that a trial
+    must meet; each trial has a warm-up and a drain of its own. Otherwise there is one load, and nothing is judged
+    before its end. `drain_s` limits the wait for iterations in flight at the end of the load. `start_lead_s` is the
+    time between the start order and the agreed start.
+
+    With `log_in_first` each worker logs in once to every server of the path before the load, and a login that fails
+    ends the run. A run of a locustfile has no such login, because it is not known what the locustfile does.
 
     `allow_list` is checked before a worker connects to any server but a managed target, and before a server is asked
-    for the connection of a `forward` step. It is None where the user runs the workers on a machine of his
-    own (`sshload run`): what that machine may reach, he may.
+    for the connection of a `forward` step. It is None if users run the workers on a machine of their own
+    (`sshload run`), because they may connect to whatever that machine can reach.
     """
 
     version: int

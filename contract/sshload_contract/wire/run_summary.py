@@ -1,4 +1,4 @@
-"""RunSummary: the whole result of a run. The master makes it once, at the end."""
+"""RunSummary: the whole result of a run. The master creates it once, at the end."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,13 +18,13 @@ _SHORT_MESSAGE_CHARACTERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """One step in one window. Latencies are of successes only, in microseconds; None where there are too few samples.
+    """One step in one window. Latencies are of successes only, in microseconds; None if there are too few samples.
 
-    `percentiles_us` is keyed by the percentile as it is written ("50", "99", "99.9"). `percentiles_low_us` and
+    The keys of `percentiles_us` are percentiles in their written form ("50", "99", "99.9"). `percentiles_low_us` and
     `percentiles_high_us` are the 95 % confidence interval of each, by the samples alone; in the measured window it is
-    wider if successive latencies are correlated (`spread`).
-    `rate` is of the successes that came before the window's end, per second of the time in which the step could be
-    begun in it, and `bytes_per_second` what these moved, None for a step that moves no payload.
+    wider if successive latencies are correlated (`spread`). `rate` counts the successes before the window's end, per
+    second of the time in which the step could begin in it. `bytes_per_second` is what these transferred, None for a
+    step without payload.
     """
 
     step: str
@@ -43,11 +43,11 @@ class StepStats:
 
 @dataclass(frozen=True, slots=True)
 class LoadStats:
-    """What the load was in the measured window, in iterations and iterations per second.
+    """The load in the measured window, in iterations and iterations per second.
 
     `held_most` and `held_least` are how many sessions were held at once, after the ramp; None for any load but hold.
 
-    `offered` is what the load model asked for, `achieved` what was begun, `completed` what succeeded inside.
+    `offered` is what the load model asked for, `achieved` what was begun, `completed` what succeeded in the window.
     """
 
     duration_s: Amount
@@ -68,7 +68,7 @@ class LoadStats:
 class StageStats:
     """One stage of a load with several, by the iterations that were due in it. `number` counts from 1.
 
-    `total` is the whole iteration, None where none ended.
+    `total` is the whole iteration, None if none ended.
     """
 
     number: StageNumber
@@ -78,10 +78,10 @@ class StageStats:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorStats:
-    """Whether the generator can be trusted: the worst worker's figure of each kind.
+    """Whether the generator can be trusted: each figure is that of the worst worker.
 
     `cpu_s` is the CPU time of all workers together, from the start of the load to its end. It and `memory_peak_bytes`
-    are None where a master of a release before does not say them, the latter also where no worker's kernel tells.
+    are None if the master of an earlier release does not report them, the latter also if no worker's kernel does.
     """
 
     workers_expected: Count
@@ -105,14 +105,14 @@ class GeneratorStats:
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """One interval of the time series: what workers have reported of it, from the point before to `at_s`.
+    """One interval of the time series, from the previous point to `at_s`, as far as workers have reported it.
 
-    `at_s` is the mean of the instants, since the start of the load, of the workers' last reports. Workers report in
-    turn, and so the counts of a point are of as many seconds of the load as passed since the point before.
+    `at_s` is the mean time of the workers' last reports, since the start of the load. Workers report in turn, so the
+    counts of a point cover as many seconds of the load as have passed since the previous point.
 
-    Percentiles are of the whole iteration, successes only. `failed_by` is how the failed ones ended. `stolen_share` is
-    the share of the CPU time of the workers' machines that their hosts gave to others, None where no kernel tells. A
-    master of a release before does not say all of these.
+    Percentiles are of the whole iteration, successes only. `failed_by` has the outcomes of the failed ones.
+    `stolen_share` is the share of the CPU time of the workers' machines that their hosts gave to others, None if no
+    kernel reports it. The master of an earlier release does not report all of these.
     """
 
     at_s: Amount
@@ -131,10 +131,10 @@ class SeriesPoint:
 
 @dataclass(frozen=True, slots=True)
 class ServerPoint:
-    """One interval of what the managed target used, from the point before to `at_s` after the start of the load.
+    """The usage of the managed target in one interval, from the previous point to `at_s` after the start of the load.
 
-    `cores` is CPU time per second and `stolen_share` that of its machine, both of the interval, the latter None where
-    the kernel does not tell; the rest is as it was at `at_s`.
+    `cores` is CPU time per second and `stolen_share` that of its machine, both over the interval. The latter is None if
+    the kernel does not report it. The other figures are those at `at_s`.
     """
 
     at_s: Amount
@@ -148,8 +148,8 @@ class ServerPoint:
 class Trial:
     """One trial: `amount` of load for a while. `number` counts from 1, `started_s` from the start of the first.
 
-    `message` says what broke (FAILED) or why it cannot be judged (INVALID), and is empty where it passed. `total`,
-    `connect` and `login` are the steps of these names in the measured window, None where they were never begun there.
+    `message` says what was broken (FAILED) or why it cannot be judged (INVALID), and is empty if it passed. `total`,
+    `connect` and `login` are the steps of these names in the measured window, None if they were never begun there.
     `target_before` and `target_after` are the managed target's counts around it, `target_held` as in `RunSummary`.
     """
 
@@ -172,9 +172,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class CapacityResult:
-    """What the search found: `lower` is the capacity, the highest amount that keeps every threshold, None if none did.
+    """The result of a search: `lower` is the capacity, the highest amount that met every threshold, None if none did.
 
-    `upper` is the lowest amount above it that does not, None if none was found. `reported` is the number of the trial
+    `upper` is the lowest amount above it that did not, None if none was found. `reported` is the number of the trial
     that the rest of the summary describes: the last one that passed at `lower`, or else the last of all.
     """
 
@@ -187,7 +187,7 @@ class CapacityResult:
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """That the load ended `after_s` seconds after its start, before its time, because this threshold was broken."""
+    """The load was ended early, `after_s` seconds after its start, because this threshold was broken."""
 
     after_s: Amount
     threshold: str
@@ -195,18 +195,20 @@ class EarlyEnd:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """The whole result of a run; of a search for the capacity, that of its reported trial, but for `capacity`.
+    """The whole result of a run. For a search, everything but `capacity` is of its reported trial.
 
     `target_before` and `target_after` are the managed target's own counts, `target_held` those when the most sessions
-    were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
-    `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other. `early_end` is None unless the load
-    was ended for a broken threshold: such a run has COMPLETED, and its measured window ends there.
-    `stages` are those of a load with several, as far as they were reached.
-    `server_series` has what the managed target used over time, at most SERVER_POINTS_LIMIT points; none of an external
-    one, and where a master of a release before does not say it. `in_path` is what the programs in the path to it used,
-    without those that did not tell.
-    `omitted` names what was left out because the whole was too large. `run_json` is the RunConfig as the master read
-    it, empty where a master of another release does not say it.
+    were held, just before they were closed (None for any load but hold). `capacity` is None if none was searched.
+    `login_failure` is that of a run that ended as LOGIN_FAILED, else None. `early_end` is None unless the load was
+    ended because a threshold was broken: such a run has COMPLETED, and its measured window ends there. `stages` are
+    those of a load with several, as far as they were reached.
+
+    `server_series` is the managed target's usage over time, in at most SERVER_POINTS_LIMIT points. It is empty for an
+    external target, and if the master of an earlier release does not report it. `in_path` is what the programs in the
+    path used, without those that did not report it.
+
+    `omitted` names what was left out because the summary was too large. `run_json` is the RunConfig as the master read
+    it, empty if the master of another release does not report it.
     """
 
     version: int
@@ -237,9 +239,9 @@ class RunSummary:
 
 
 def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
-    """Yield the whole summary, then shorter and shorter ones, whose `omitted` names what is missing.
+    """Yield the whole summary, then increasingly shorter ones, whose `omitted` names what is missing.
 
-    The time series goes first, then the histograms, then all but the first errors, then all but the totals.
+    The time series is left out first, then the histograms, then all but the first errors, then all but the totals.
     """
     yield summary
     summary = replace(summary, series=(), server_series=(), omitted=(*summary.omitted, "series"))

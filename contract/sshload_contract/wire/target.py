@@ -1,4 +1,4 @@
-"""A managed target, seen from outside: TargetConfig, which its PID 1 reads, and TargetStats, which it answers."""
+"""A managed target: TargetConfig, which its PID 1 reads, and TargetStats, its answer at `/stats`."""
 
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
@@ -32,7 +32,7 @@ COUNTERS = (
     "refused_forks",
     "listen_overflows",
 )
-"""The fields of TargetStats that only grow: if one has fallen, the target was started again."""
+"""The fields of TargetStats that never decrease: if one has, the target was restarted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ class RepositoryFixture:
 class TargetConfig:
     """A managed target, as it is read from `--config`.
 
-    `keys_dir` holds `ssh_host_ed25519_key`, `ssh_host_ecdsa_key` `id_ed25519.pub` (the key that may log in) and
-    `user_ca.pub` (whose certificates may).
-    `home` is the user's home, which is made if need be. `sshd_config` is the rendered file's text without HostKey,
-    AuthorizedKeysFile, TrustedUserCAKeys, Port and PidFile lines, which the target adds because it knows the places.
+    `keys_dir` contains `ssh_host_ed25519_key`, `ssh_host_ecdsa_key`, `id_ed25519.pub` (the key that may log in) and
+    `user_ca.pub` (the authority whose certificates may log in). `home` is the user's home, which is created if it does
+    not exist. `sshd_config` is the text of the rendered file without the lines HostKey, AuthorizedKeysFile,
+    TrustedUserCAKeys, Port and PidFile. The target adds these, because only it knows their values.
     """
 
     version: int
@@ -88,20 +88,20 @@ class TargetConfig:
 class TargetStats:
     """Counts from sshd's log and the container's resources, at `at_unix_s`.
 
-    That time is right when the target starts, and no step of its machine's clock changes it afterwards.
+    The time is set from the machine's clock when the target starts. Later steps of that clock do not change it.
 
     sshd does not log every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
-    counts may be lower bounds and say so in `dropped_is_lower_bound`. Drops by PerSourceMaxStartups count as
-    `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended
-    without a login. `cpu_s` is user and system time of the container since its start; `memory_bytes` its working set
-    now, the kernel's memory for it included; outside of a container it is that of its processes, and an upper bound
-    since what they share counts for each of them. `machine_cpu` is that of the whole machine, None where its kernel
-    does not tell. `sessions` are the logged-in connections now; `listen_overflows`
-    those of the network namespace.
+    counts may be lower bounds; `dropped_is_lower_bound` says whether they are. Drops by PerSourceMaxStartups count as
+    `dropped_max_startups`, as in sshd's log. `auth_failed` counts connections that had named a user and ended without a
+    login. `cpu_s` is user and system time of the container since its start. `memory_bytes` is its present working set,
+    including the kernel's memory for it. Outside a container it is the sum over the processes, which is an upper bound,
+    because shared memory counts for each of them. `machine_cpu` is that of the whole machine, None if its kernel does
+    not report it. `sessions` is the present number of logged-in connections. `listen_overflows` are those of the
+    network namespace.
 
-    The limits are the container's, None where it has none or the kernel does not tell; that of the processes counts
-    their threads too. `oom_kills` are the processes killed for lack of memory, `refused_forks` those that could not be
-    started for a limit of their number, as far as the kernel or sshd's log tells.
+    The limits are those of the container, None if it has none or the kernel does not report it. The limit of processes
+    counts their threads too. `oom_kills` are the processes killed for lack of memory, `refused_forks` those that could
+    not be started because of a limit of processes, as far as the kernel or sshd's log reports them.
     """
 
     version: int

@@ -28,7 +28,7 @@ Caller = Annotated[str, Depends(_caller)]
 """The `sub` of the caller's token."""
 
 Group = Annotated[str, Depends(_group)]
-"""What the caller's token says of where it may start load tests; empty where it says nothing."""
+"""What the caller's token says of where it may start load tests; empty if it says nothing."""
 
 TOKEN = Depends(HTTPBearer(bearerFormat="JWT", auto_error=False, scheme_name="token"))
 """What the OpenAPI document says of the token; the guard has checked it."""

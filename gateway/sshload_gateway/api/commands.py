@@ -68,7 +68,7 @@ class Commands:
 
 
 def _name_of_command(scope: Scope) -> str | None:
-    """Return the credential that a request to run a command names, None where it is another request."""
+    """Return the credential that a request to run a command names, None if it is another request."""
     asked = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
     return None if asked is None or asked[1] in RESERVED else asked[1]
 
@@ -81,7 +81,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _plain(body: bytes) -> CommandRequest | None:
-    """Return what a body in JSON asks for, None where it is none, or asks for what cannot be."""
+    """Return what a body in JSON asks for, None if it is none, or asks for what cannot be."""
     try:
         return CommandRequest.model_validate_json(body)
     except ValidationError:

@@ -56,7 +56,7 @@ def _content(path: Path) -> bytes:
 async def store_given(given: Sequence[NewCredential], credentials: Credentials) -> None:
     """Store them. One that is stored as it is keeps its version; raises DatabaseUnavailableError.
 
-    Raises TooManyCredentialsError where an owner would have more than one may.
+    Raises TooManyCredentialsError if an owner would have more than one may.
     """
     for one in given:
         stored = await credentials.find(one.owner, one.name)

@@ -26,7 +26,7 @@ class Readiness:
     is_prepared: bool = False
 
     async def problem(self) -> str:
-        """Return what is missing, empty where nothing is."""
+        """Return what is missing, empty if nothing is."""
         try:
             await self.database.check()
             await self.keys.check()

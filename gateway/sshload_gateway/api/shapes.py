@@ -114,7 +114,7 @@ class CommandRequest(_Shape):
         return self
 
     def stdin_bytes(self) -> bytes:
-        """Return what the command reads; raises ValueError where it is not in its encoding."""
+        """Return what the command reads; raises ValueError if it is not in its encoding."""
         return base64.b64decode(self.stdin, validate=True) if self.encoding == "base64" else self.stdin.encode()
 
 
@@ -163,7 +163,7 @@ class FilesAnswer(_Shape):
 
 
 def at(seconds: int) -> datetime:
-    """Return a time that is given in seconds since 1970; raises ValueError where a calendar has none."""
+    """Return a time that is given in seconds since 1970; raises ValueError if a calendar has none."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError) as error:

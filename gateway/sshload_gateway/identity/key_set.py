@@ -40,7 +40,7 @@ class JwksKeys:
         self._renewing: asyncio.Task[None] | None = None
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key of this id, None where there is none; raises KeySetUnavailableError."""
+        """Return the key of this id, None if there is none; raises KeySetUnavailableError."""
         await self.check()
         if self._keys is not None and key_id not in self._keys:
             await self._read_again()
@@ -115,7 +115,7 @@ def _bounded(path: Path) -> bytes:
 
 
 def parse_key_set(content: bytes) -> Mapping[str, jwt.PyJWK]:
-    """Return the keys that have an id and can verify signatures; raises ValueError where there is none."""
+    """Return the keys that have an id and can verify signatures; raises ValueError if there is none."""
     try:
         document = json.loads(content)
     except RecursionError:

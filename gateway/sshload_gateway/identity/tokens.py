@@ -25,7 +25,7 @@ class KeySet(Protocol):
     """Where the issuer's keys are."""
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key of this id, None where there is none; raises KeySetUnavailableError."""
+        """Return the key of this id, None if there is none; raises KeySetUnavailableError."""
         ...
 
 
@@ -43,7 +43,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a token is of: its `sub`, and what its claim for load tests says, empty where that is no text."""
+    """Who a token is of: its `sub`, and what its claim for load tests says, empty if that is no text."""
 
     subject: str
     group: str = ""

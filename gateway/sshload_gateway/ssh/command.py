@@ -69,7 +69,7 @@ class Execution:
         A cancelled call ends the remote process too. The server signals the process group that it started; a process
         that left this group lives on, and OpenSSH signals nothing that runs as root.
 
-        Raises SessionRefusedError where nothing ran because the server opened no session, and ServerError where it
+        Raises SessionRefusedError if nothing ran because the server opened no session, and ServerError where it
         opened none in time, or opened one and refused the command.
         """
         began_s = time.monotonic()

@@ -39,11 +39,11 @@ _LOOKUPS: Final = ThreadPoolExecutor(16, "lookup")
 """Threads of their own, so that names that hang keep nothing else waiting."""
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""From a name and a port to addresses as text; raises OSError where there is none."""
+"""From a name and a port to addresses as text; raises OSError if there is none."""
 
 
 async def resolve(name: str, port: int) -> Sequence[str]:
-    """Return the addresses of a name by the system's resolver; raises OSError where it has none."""
+    """Return the addresses of a name by the system's resolver; raises OSError if it has none."""
     try:
         found = await asyncio.get_running_loop().run_in_executor(_LOOKUPS, _addresses, name, port)
     except UnicodeError as error:  # what can be no name at all
@@ -69,14 +69,14 @@ class Destinations:
     resolver: Resolver = resolve
 
     def refusal(self, host: str, port: int) -> str:
-        """Return why no credential may name this host and port, empty where one may."""
+        """Return why no credential may name this host and port, empty if one may."""
         why = host_refusal(self.allow_list, host, port)
         return f"{host} port {port} {_of_this_gateway(why)}" if why else ""
 
     async def addresses(self, host: str, port: int) -> tuple[Address, ...]:
         """Resolve a host once and return its addresses, of which each may be connected to.
 
-        Raises LoginError where the host may not be connected to, where any of its addresses may not, or where it has
+        Raises LoginError if the host may not be connected to, where any of its addresses may not, or where it has
         none.
         """
         why = self.refusal(host, port)

@@ -52,7 +52,7 @@ def load_private_key(text: str | bytes) -> asyncssh.SSHKey:
 
 
 def _is_consistent(key: RSAPrivateNumbers) -> bool:
-    """Tell whether the numbers of an RSA key belong together, whether or not its factors are prime."""
+    """Return whether the numbers of an RSA key belong together, whether or not its factors are prime."""
     p, q, d = key.p, key.q, key.d
     modulus, exponent = key.public_numbers.n, key.public_numbers.e
     if exponent not in _RSA_EXPONENTS or p * q != modulus or not (p % 2 and q % 2 and min(p, q) > 1):
@@ -62,12 +62,12 @@ def _is_consistent(key: RSAPrivateNumbers) -> bool:
 
 
 def _signs(key: asyncssh.SSHKey) -> bool:
-    """Tell whether the public half of a key verifies what the key signs: it does not where a factor is not prime."""
+    """Return whether the public half of a key verifies what the key signs: it does not where a factor is not prime."""
     return key.convert_to_public().verify(_PROBE, key.sign(_PROBE, key.sig_algorithms[0]))
 
 
 def read_host_key(line: str) -> str:
-    """Return a host key as a line without comment; raises ValueError where it is none."""
+    """Return a host key as a line without comment; raises ValueError if it is none."""
     if _PUBLIC_KEY.fullmatch(line) is None:  # asyncssh would take the public half of a private key
         raise ValueError(_NO_HOST_KEY)
     try:

@@ -24,7 +24,7 @@ class Host:
     pause_until_s: float = 0.0
     drops_in_a_row: int = 0
     fewer_sessions: int | None = None
-    """How many sessions of a connection it allowed when it last refused one, None where it refused none."""
+    """How many sessions of a connection it allowed when it last refused one, None if it refused none."""
     fewer_until_s: float = 0.0
 
     def allow_fewer(self, sessions: int, until_s: float) -> None:
@@ -38,7 +38,7 @@ class Host:
         return min(self.fewer_sessions, limits.sessions_of_one)
 
     def is_unused(self, now_s: float) -> bool:
-        """Tell whether there is nothing to remember."""
+        """Return whether there is nothing to remember."""
         return self.connections == 0 and now_s >= max(self.pause_until_s + LONGEST_PAUSE_S, self.fewer_until_s)
 
 
@@ -78,7 +78,7 @@ class Connection:
             self.uses_left -= 1
 
     def is_over(self, limits: Limits, now_s: float) -> bool:
-        """Tell whether it has come to the end of its age, or has been idle for long enough."""
+        """Return whether it has come to the end of its age, or has been idle for long enough."""
         idle = self.sessions == 0 and now_s - self.idle_since_s >= limits.idle_s
         return idle or now_s - self.opened_s >= limits.age_s
 
@@ -105,7 +105,7 @@ class Lane:
         return max((one for one in self.connections if one.has_room), key=lambda one: one.sessions, default=None)
 
     def wants_connection(self, sessions_of_one: int, connections: int) -> bool:
-        """Tell whether one more connection would serve requests that wait, and the credential may have it."""
+        """Return whether one more connection would serve requests that wait, and the credential may have it."""
         expected = self.opening * sessions_of_one
         return len(self.waiters) > expected and len(self.connections) + self.opening + self.closing < connections
 
@@ -114,7 +114,7 @@ class Lane:
         self.losses_in_a_row, self.pause_until_s = 0, 0.0
 
     def is_unused(self, now_s: float) -> bool:
-        """Tell whether there is nothing to remember."""
+        """Return whether there is nothing to remember."""
         has_some = self.connections or self.waiters or self.opening or self.closing
         return not (has_some or now_s < max(self.refused_until_s, self.pause_until_s))
 

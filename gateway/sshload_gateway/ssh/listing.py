@@ -69,7 +69,7 @@ class PageOf:
         self._read = 0
 
     def add(self, entry: Entry) -> None:
-        """Look at one more entry; raises ListingError where there are too many."""
+        """Look at one more entry; raises ListingError if there are too many."""
         self._read += 1
         if self._read > self._request.most_entries + 2:  # . and ..
             raise ListingError(f"the directory has more than {self._request.most_entries} entries")

@@ -45,5 +45,5 @@ class Limits:
 
     @property
     def uses_of_one(self) -> int | None:
-        """After how many sessions a connection is closed, None where only its age and idle time count."""
+        """After how many sessions a connection is closed, None if only its age and idle time count."""
         return 1 if self.policy is PolicyName.LOGIN_PER_REQUEST else None

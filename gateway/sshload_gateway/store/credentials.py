@@ -40,7 +40,7 @@ class Credential:
     updated_at: int
 
     def is_like(self, new: "NewCredential") -> bool:
-        """Tell whether it is the same login. Of the private key, its public half tells."""
+        """Return whether it is the same login. Of the private key, its public half tells."""
         stored = (self.host, self.port, self.user, self.host_keys, self.public_key)
         return stored == (new.host, new.port, new.user, new.host_keys, new.public_key)
 
@@ -116,7 +116,7 @@ class Credentials:
         return _credential(row)
 
     async def find(self, owner: str, name: str) -> Credential | None:
-        """Return the owner's credential of this name, None where there is none; raises DatabaseUnavailableError."""
+        """Return the owner's credential of this name, None if there is none; raises DatabaseUnavailableError."""
         version = self._database.version()
         known = self._remembered.find((owner, name), version)
         if known is not None:
@@ -136,7 +136,7 @@ class Credentials:
         return [_credential(row) for row in rows]
 
     async def delete(self, owner: str, name: str) -> str | None:
-        """Delete a credential; return its id, None where there is none; raises DatabaseUnavailableError."""
+        """Delete a credential; return its id, None if there is none; raises DatabaseUnavailableError."""
         statement = (
             sa.delete(CREDENTIALS)
             .where(CREDENTIALS.c.owner == owner, CREDENTIALS.c.name == name)

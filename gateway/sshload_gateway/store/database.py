@@ -67,7 +67,7 @@ class Database:
         return insert_in_postgres(table)
 
     async def row(self, statement: sa.Select[Any], values: Mapping[str, str]) -> sa.RowMapping | None:
-        """Return the one row that a statement selects, None where there is none; raises DatabaseUnavailableError.
+        """Return the one row that a statement selects, None if there is none; raises DatabaseUnavailableError.
 
         SQLite is read in one turn of a thread: each of the seven that a transaction takes costs as much. PostgreSQL is
         asked without a transaction, whose begin and end are two more messages.
@@ -80,7 +80,7 @@ class Database:
             return (await connection.execute(statement, values)).mappings().one_or_none()
 
     def version(self) -> int | None:
-        """Return a number that is another one after each write of anybody, None where only a query tells.
+        """Return a number that is another one after each write of anybody, None if only a query tells.
 
         It is called with each request, and takes microseconds.
         """

@@ -18,7 +18,7 @@ class Remembered(Generic[_Key, _Value]):
         self._values: OrderedDict[_Key, _Value] = OrderedDict()
 
     def find(self, key: _Key, version: int | None) -> _Value | None:
-        """Return what was kept of this version, None where nothing was. A version of None is unlike every other."""
+        """Return what was kept of this version, None if nothing was. A version of None is unlike every other."""
         if version is None or version != self._version:
             return None
         value = self._values.get(key)

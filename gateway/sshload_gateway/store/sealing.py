@@ -46,7 +46,7 @@ class Seal:
         return Sealed(self.active, nonce + self._ciphers[self.active].encrypt(nonce, text, _bound(about)))
 
     def open(self, sealed: Sealed, about: tuple[str, str]) -> bytes:
-        """Return the text; raises SealError where it is not what was sealed for `about`, or its key is not here."""
+        """Return the text; raises SealError if it is not what was sealed for `about`, or its key is not here."""
         cipher = self._ciphers.get(sealed.key_id)
         if cipher is None:
             raise SealError(f"there is no sealing key {sealed.key_id!r}: put its file back into the folder")

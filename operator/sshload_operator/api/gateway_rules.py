@@ -41,12 +41,12 @@ _UNUSED_TEXTS: Final = {
 
 
 def calls_gateway(spec: LoadTestSpec) -> bool:
-    """Tell whether the workers speak HTTP to a gateway."""
+    """Return whether the workers speak HTTP to a gateway."""
     return bool(_field(spec))
 
 
 def _field(spec: LoadTestSpec) -> str:
-    """Return which field names a gateway, empty where none does."""
+    """Return which field names a gateway, empty if none does."""
     if isinstance(spec.target, GatewayTarget):
         return ".target.gateway"
     has_own = isinstance(spec.target, ManagedTarget) and spec.target.gateway is not None
@@ -65,7 +65,7 @@ def _impossible_steps(spec: LoadTestSpec) -> list[str]:
 
 
 def _sets_ssh(client: Client, auth: Auth) -> bool:
-    """Tell whether any setting is there of how SSH is spoken."""
+    """Return whether any setting is there of how SSH is spoken."""
     chosen = client.library is not Library.SSH2_PYTHON or client.control_master or client.compression
     return chosen or auth is not Auth.PUBLICKEY or any(getattr(client, one) for one in _UNUSED_TEXTS.values())
 

@@ -70,7 +70,7 @@ def read_objects(path: Path) -> tuple[Document, ...]:
 def read_manifests(path: Path) -> tuple[Any, ...]:
     """Return the documents of a file as they are written, of whatever kind.
 
-    `-` is the standard input, and a List stands for its items, as with kubectl. Raises SpecError where it is not YAML,
+    `-` is the standard input, and a List stands for its items, as with kubectl. Raises SpecError if it is not YAML,
     and OSError if the file cannot be read.
     """
     try:
@@ -135,7 +135,7 @@ def _documents(text: str) -> list[Any]:
 
 
 def is_ours(document: Any) -> bool:
-    """Tell whether a document is of our API group; raises SpecError where it is no object, or of no kind of ours."""
+    """Return whether a document is of our API group; raises SpecError if it is no object, or of no kind of ours."""
     if not isinstance(document, dict):
         raise SpecError("", f"a document is a {type(document).__name__}, expected an object")
     api_version = document.get("apiVersion")

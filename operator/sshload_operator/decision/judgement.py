@@ -15,7 +15,7 @@ Conclusion: TypeAlias = tuple[Verdict, Reason, str]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on a summary. `baseline` is the test that had a say in it, None where none had."""
+    """The verdict on a summary. `baseline` is the test that had a say in it, None if none had."""
 
     verdict: Verdict
     reason: Reason

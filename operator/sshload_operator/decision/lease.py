@@ -13,7 +13,7 @@ LONGEST_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class FoundLease:
-    """A Lease as it was read. `holder` is empty where nobody holds it, `version` is its resourceVersion."""
+    """A Lease as it was read. `holder` is empty if nobody holds it, `version` is its resourceVersion."""
 
     holder: str
     duration_s: float
@@ -54,7 +54,7 @@ def seen(before: ObservedLease | None, found: FoundLease | None, now_s: float) -
 
 
 def lease_step(sighting: ObservedLease | None, now_s: float, asker: str) -> LeaseStep:
-    """Return what `asker` may do with a Lease, None where there is none."""
+    """Return what `asker` may do with a Lease, None if there is none."""
     if sighting is None:
         return Take("")
     lease = sighting.lease

@@ -22,7 +22,7 @@ MESSAGE_LIMIT_CHARACTERS: Final = 4_000
 class Decision:
     """What is to be done about an object of any kind; each kind adds what it does besides.
 
-    `status` is the whole status as it is patched, None where it stands already. `requeue_after_s` is the time to the
+    `status` is the whole status as it is patched, None if it stands already. `requeue_after_s` is the time to the
     next pass when nothing happens before; None: wait for an event.
     """
 
@@ -37,7 +37,7 @@ D = TypeVar("D", bound=Decision)
 class Subject(ABC, Generic[D]):
     """An object with all facts of one decision.
 
-    Each method answers one question of the life cycle, with a decision, or None where it does not apply.
+    Each method answers one question of the life cycle, with a decision, or None if it does not apply.
     """
 
     def keep(self) -> D | None:
@@ -82,7 +82,7 @@ def current_run(spec_hash: str, generation: int, past: RunStatus) -> int:
 
 
 def is_run_of(generation: int, run: int) -> bool:
-    """Tell whether an object of this generation can have had this run.
+    """Return whether an object of this generation can have had this run.
 
     Objects whose names are made from a run are deleted. Who may write a status states any number in it, and could look
     for one that makes the name of another object.
@@ -91,17 +91,17 @@ def is_run_of(generation: int, run: int) -> bool:
 
 
 def is_resumed(spec_hash: str, generation: int, past: RunStatus) -> bool:
-    """Tell whether the status speaks of a run of this spec that is under way."""
+    """Return whether the status speaks of a run of this spec that is under way."""
     return not past.is_finished and is_same_spec(spec_hash, generation, past)
 
 
 def is_over(spec_hash: str, generation: int, past: RunStatus, *, abort: bool) -> bool:
-    """Tell whether the status is the end of a run of this spec. An aborted run is over only while `abort` is set."""
+    """Return whether the status is the end of a run of this spec. An aborted run is over only while `abort` is set."""
     return past.is_finished and is_same_spec(spec_hash, generation, past) and (abort or not past.is_aborted)
 
 
 def is_over_unread(generation: int, past: RunStatus) -> bool:
-    """Tell whether the status is the end of a run of a spec that only an older operator could read."""
+    """Return whether the status is the end of a run of a spec that only an older operator could read."""
     return past.is_finished and bool(past.spec_hash) and is_of_generation(generation, past)
 
 
@@ -112,7 +112,7 @@ def refused_at(generation: int, past: RunStatus, now: datetime) -> datetime | No
 
 
 def changed_status(remembered: Remembered[Any], status: ObjectStatus) -> Mapping[str, Any] | None:
-    """Return the whole status as it is written, None where it stands already."""
+    """Return the whole status as it is written, None if it stands already."""
     if isinstance(status, RunStatus):
         status = replace(status, message=status.message[:MESSAGE_LIMIT_CHARACTERS])
     whole = written(status)
@@ -120,7 +120,7 @@ def changed_status(remembered: Remembered[Any], status: ObjectStatus) -> Mapping
 
 
 def changed_generation(remembered: Remembered[Any], generation: int) -> Mapping[str, Any] | None:
-    """Return the status as it stands, of this generation; None where it is of it already."""
+    """Return the status as it stands, of this generation; None if it is of it already."""
     whole = remembered.seen_at(generation)
     return None if whole == remembered.written else whole
 

@@ -64,7 +64,7 @@ class Notification:
 
 
 def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) -> Notification | None:
-    """Return the end of an object's newest run, None where there is none, nobody asked for it, or it was delivered."""
+    """Return the end of an object's newest run, None if there is none, nobody asked for it, or it was delivered."""
     metadata, status = body["metadata"], body.get("status")
     head = read_fitting(_Head, status)
     if not head.is_finished:

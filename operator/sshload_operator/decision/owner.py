@@ -67,7 +67,7 @@ F_co = TypeVar("F_co", bound=OwnedTest, covariant=True)
 class OwnerSubject(Subject[OwnerDecision], Generic[F_co]):
     """An owner with all facts of one decision about it.
 
-    `tests` are those that it owns. `pods` are the names of the pods of some of them, None where nobody has looked.
+    `tests` are those that it owns. `pods` are the names of the pods of some of them, None if nobody has looked.
     `obstacle` is why a test that was to be made a moment ago was not.
     """
 
@@ -88,7 +88,7 @@ class Owner:
 
 
 def owner_of(metadata: Mapping[str, Any]) -> Owner | None:
-    """Return the schedule or comparison that controls a test with this metadata, None where there is none."""
+    """Return the schedule or comparison that controls a test with this metadata, None if there is none."""
     reference = controller(metadata)
     name, is_ours = str(reference.get("name", "")), reference.get("apiVersion") == API_VERSION
     kind = next((kind for kind in (SCHEDULE, COMPARISON) if kind.name == reference.get("kind")), None)

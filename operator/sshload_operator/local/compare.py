@@ -32,7 +32,7 @@ def compare_locally(
 ) -> ComparisonStatus:
     """Run the tests of a comparison one after the other, and return what was found, as the operator would write it.
 
-    `run_test` runs one to its end, None where it cannot; once one was aborted or could not be run there are no more,
+    `run_test` runs one to its end, None if it cannot; once one was aborted or could not be run there are no more,
     and the comparison is aborted. `progress` is told the status before each. Raises SpecError, and what `run_test`
     raises.
     """

@@ -43,7 +43,7 @@ class Credentials:
 
 
 def target_endpoint(target: ExternalTarget | GatewayTarget, given: Credentials) -> Endpoint | GatewayEndpoint:
-    """Return how workers speak to a target that exists; raises LocalRunError where none is named, OSError."""
+    """Return how workers speak to a target that exists; raises LocalRunError if none is named, OSError."""
     if isinstance(target, GatewayTarget):
         return _gateway_endpoint(target, given)
     return _endpoint(target, given, "--", "FILE", "client.auth")

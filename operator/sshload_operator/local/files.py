@@ -291,7 +291,7 @@ def _python(module: str, *arguments: str) -> tuple[str, ...]:
 def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
     """Return what a reader should know of this version of ssh2-python.
 
-    Raises LocalRunError where it is not our build, and the test would expose the worst of its flaws to an external
+    Raises LocalRunError if it is not our build, and the test would expose the worst of its flaws to an external
     server.
     """
     if spec.client.library is not Library.SSH2_PYTHON or _OWN_VERSION in version:

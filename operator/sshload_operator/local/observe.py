@@ -120,7 +120,7 @@ def _answers_ready(port: int) -> bool:
 
 
 def _answer(port: int, path: str) -> str | None:
-    """Return what a process answers on loopback, None where it does not answer with OK."""
+    """Return what a process answers on loopback, None if it does not answer with OK."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_ANSWER_TIMEOUT_S)
     try:
         connection.request("GET", path)

@@ -40,7 +40,7 @@ class _Earlier:
     processes: frozenset[_Process]
 
     def has(self, process: _Process) -> bool:
-        """Tell whether a process is of those, or of a session of theirs, which no process of a run can enter."""
+        """Return whether a process is of those, or of a session of theirs, which no process of a run can enter."""
         return process in self.processes or process.session in {self.session, *(one.session for one in self.processes)}
 
 
@@ -169,7 +169,7 @@ def _kill(pid: int) -> None:
 
 
 def may_run_at_real_time() -> bool:
-    """Tell whether this user may start processes at real-time priority (root, or RLIMIT_RTPRIO)."""
+    """Return whether this user may start processes at real-time priority (root, or RLIMIT_RTPRIO)."""
     tried = subprocess.run(at_real_time(["true"]), capture_output=True, check=False)  # noqa: S603 - our own command
     return tried.returncode == 0
 

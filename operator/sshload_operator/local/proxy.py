@@ -26,7 +26,7 @@ class LocalProxy:
 
 
 def installed_proxy(proxy: Proxy) -> LocalProxy:
-    """Return this machine's proxy of the kind; raises LocalRunError where there is none that runs."""
+    """Return this machine's proxy of the kind; raises LocalRunError if there is none that runs."""
     program = PROXY_PROGRAMS[proxy.kind]
     path = shutil.which(program.name, path=_SEARCHED)
     if path is None or not all(Path(module).exists() for module in program.modules):
@@ -49,7 +49,7 @@ def installed_proxy(proxy: Proxy) -> LocalProxy:
 def fitting(proxy: Proxy) -> tuple[Proxy, tuple[str, ...]]:
     """Return the proxy with as many connections as this user's limit of open files allows, and a note if that is fewer.
 
-    Raises LocalRunError where the limit allows none.
+    Raises LocalRunError if the limit allows none.
     """
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = (most_files - OTHER_FILES) // FILES_PER_CONNECTION

@@ -141,7 +141,7 @@ class _LocalRun:
             await asyncio.sleep(_PASS_EVERY_S)
 
     async def _last_summary(self, stop: "Stop") -> RunSummary | None:
-        """Ask the master to end the load, and return what it found out; None where it does not tell in time."""
+        """Ask the master to end the load, and return what it found out; None if it does not tell in time."""
         if self._observer is None:
             return None
         self._options.note("ending the load, to tell what was measured; Ctrl-C again ends at once")

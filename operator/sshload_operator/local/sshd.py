@@ -30,7 +30,7 @@ class LocalSshd:
 
 
 def installed_sshd() -> LocalSshd:
-    """Return this machine's sshd; raises LocalRunError where there is none or it does not tell its version."""
+    """Return this machine's sshd; raises LocalRunError if there is none or it does not tell its version."""
     if not os.access(SSHD_PATH, os.X_OK):
         raise LocalRunError(
             f"{SSHD_PATH} is not installed: `apt-get install openssh-server`, or name an external target"
@@ -55,7 +55,7 @@ def without_unknown_directives(config: str, version: tuple[int, int]) -> tuple[s
 
 
 def current_user() -> pwd.struct_passwd:
-    """Return the user that sshd is to log in; raises LocalRunError where sshd would refuse that user."""
+    """Return the user that sshd is to log in; raises LocalRunError if sshd would refuse that user."""
     user = pwd.getpwuid(os.geteuid())
     if not Path(user.pw_dir).is_dir():
         raise LocalRunError(f"the home of {user.pw_name}, {user.pw_dir}, does not exist: run as a user who has one")
@@ -78,7 +78,7 @@ def _is_locked(user: str) -> bool:
 def linked_fixtures(paths: Sequence[str], made_in: Path, home: Path) -> Iterator[None]:
     """Link the first part of each path from `home` into `made_in`, and take the links away at the end.
 
-    Raises LocalRunError where something of that name is there already: nothing of the user's is touched.
+    Raises LocalRunError if something of that name is there already: nothing of the user's is touched.
     """
     names = sorted({PurePosixPath(path).parts[0] for path in paths})
     made: list[Path] = []

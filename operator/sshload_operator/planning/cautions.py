@@ -45,7 +45,7 @@ _MEGA = 1_000_000
 
 
 def cautions(plan: Plan) -> tuple[str, ...]:
-    """Return one sentence for each, naming the field; empty where there is nothing to say."""
+    """Return one sentence for each, naming the field; empty if there is nothing to say."""
     return (
         *_token_in_the_clear(plan),
         *_burst_above_backlog(plan),

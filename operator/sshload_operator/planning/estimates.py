@@ -32,7 +32,7 @@ _ITERATION = "{iteration}"
 
 
 def most_samples(spec: LoadTestSpec, load: Load, step: str) -> float | None:
-    """Return how many samples of `step` the measured window of a load can have; None where that is not known."""
+    """Return how many samples of `step` the measured window of a load can have; None if that is not known."""
     prefix, _, timing = step.rpartition(".")
     held = load.held_sessions if prefix.startswith(_JUMP_HOST) else 0
     if isinstance(load, HoldLoad) and prefix == _HELD:
@@ -48,7 +48,7 @@ def most_samples(spec: LoadTestSpec, load: Load, step: str) -> float | None:
 
 
 def most_attempts(spec: LoadTestSpec) -> float | None:
-    """Return how many iterations and held sessions the measured window can have; None where that is not known."""
+    """Return how many iterations and held sessions the measured window can have; None if that is not known."""
     iterations = spec.load.most_iterations(spec.scenario.slept_s)
     return None if iterations is None else spec.load.held_sessions + iterations
 
@@ -124,7 +124,7 @@ def written_bytes(steps: tuple[ScenarioStep, ...]) -> WrittenBytes:
 
 
 def leaves_files(steps: tuple[ScenarioStep, ...]) -> bool:
-    """Tell whether the steps write a file that no later one removes."""
+    """Return whether the steps write a file that no later one removes."""
     return any(not _is_removed(path, later) for path, _, later in _writes(steps))
 
 
@@ -139,7 +139,7 @@ def _writes(steps: tuple[ScenarioStep, ...]) -> Iterator[tuple[str, int, tuple[S
 
 
 def _is_removed(path: str, later: tuple[ScenarioStep, ...]) -> bool:
-    """Tell whether later steps remove the file, whatever they rename it to before."""
+    """Return whether later steps remove the file, whatever they rename it to before."""
     for index, step in enumerate(later):
         match step:
             case SftpRemoveStep(path=removed) if removed == path:

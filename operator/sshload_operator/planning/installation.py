@@ -201,7 +201,7 @@ class _WrittenLimits:
 
 
 def _is_url(text: str) -> bool:
-    """Tell whether a text is a URL that deliveries can go to, without the user and password that logs would show."""
+    """Return whether a text is a URL that deliveries can go to, without the user and password that logs would show."""
     try:
         url = urlsplit(text)
         has_port = url.port != 0

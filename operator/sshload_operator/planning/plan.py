@@ -159,7 +159,7 @@ class Plan:
     `load_s` is warm-up and load, without drain; of a search, those of its least trial. `spec_hash` covers what is
     measured: not `abort`, `suspend` and the times to live. Every worker pod runs `processes_per_pod` workers.
     `installed` are the resources that the installation gave the pods of the run, by role, of the roles whose resources
-    the spec leaves to it; None where it is not known, of a run that an earlier release began, and without pods.
+    the spec leaves to it; None if it is not known, of a run that an earlier release began, and without pods.
     """
 
     test: TestIdentity
@@ -187,12 +187,12 @@ def pods_asked(spec: LoadTestSpec) -> Mapping[Role, int]:
 
 
 def proxy_of(spec: LoadTestSpec) -> Proxy | None:
-    """Return the proxy that the run deploys in the path to its managed target, None where there is none."""
+    """Return the proxy that the run deploys in the path to its managed target, None if there is none."""
     return spec.target.proxy if isinstance(spec.target, ManagedTarget) else None
 
 
 def gateway_of(spec: LoadTestSpec) -> ManagedGateway | None:
-    """Return the gateway that the run deploys before its managed target, None where there is none."""
+    """Return the gateway that the run deploys before its managed target, None if there is none."""
     return spec.target.gateway if isinstance(spec.target, ManagedTarget) else None
 
 
@@ -217,7 +217,7 @@ def as_begun(plan: Plan, status: "TestHead") -> Plan:
 
 
 def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResources | None:
-    """Return the installation's resources by role, where the spec leaves them to it; None where there are no pods."""
+    """Return the installation's resources by role, where the spec leaves them to it; None if there are no pods."""
     if installation.one_address:
         return None
     managed, proxy = spec.target if isinstance(spec.target, ManagedTarget) else None, proxy_of(spec)
@@ -231,7 +231,7 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
 
 
 def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> str | None:
-    """Return resources in words, the same for the same resources; None where a pod gets none."""
+    """Return resources in words, the same for the same resources; None if a pod gets none."""
     if found is None:
         return None
     given = ((kind, found.get(kind)) for kind in ("requests", "limits"))
@@ -295,7 +295,7 @@ def processes_per_pod(workers: Workers, default: Mapping[str, Any]) -> int:
 
 
 def applier(metadata: Mapping[str, Any]) -> str:
-    """Return the name of the controller that keeps the object as it is in Git, empty where none is known."""
+    """Return the name of the controller that keeps the object as it is in Git, empty if none is known."""
     if _ARGO_CD_HOOK in (metadata.get("annotations") or {}):
         return ""
     return next((name for name, place, mark in _MARKS if mark in (metadata.get(place) or {})), "")

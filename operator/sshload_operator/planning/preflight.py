@@ -87,7 +87,7 @@ def allowing(spec: LoadTestSpec) -> AllowList:
 
 
 def preflight(plan: Plan) -> Refusal | None:
-    """Return why the run must not be started, with what to change; None where nothing speaks against it."""
+    """Return why the run must not be started, with what to change; None if nothing speaks against it."""
     return (
         _not_permitted(plan)
         or _target_not_allowed(plan)
@@ -268,7 +268,7 @@ def _impossible_search(plan: Plan) -> Refusal | None:
 
 
 def beyond_limits(spec: LoadTestSpec, limits: Limits) -> str:
-    """Return which limit a test exceeds, with both numbers; empty where it keeps all."""
+    """Return which limit a test exceeds, with both numbers; empty if it keeps all."""
     load = most_load(spec)
     duration_s = spec.deadline_s if spec.capacity is not None else spec.warm_up_s + load.lasts_s
     asked = (

@@ -15,7 +15,7 @@ _SPREAD_OF_POISSON = 3.0
 
 
 def search_cautions(plan: Plan) -> tuple[str, ...]:
-    """Return one sentence for each; none where nothing is searched."""
+    """Return one sentence for each; none if nothing is searched."""
     if plan.spec.capacity is None:
         return ()
     return (
@@ -100,7 +100,7 @@ def _few_in_flight(plan: Plan) -> Iterator[str]:
 
 
 def impossible_search(spec: LoadTestSpec) -> str:
-    """Return why the least trial cannot hold, and what to change; empty where it can, or nothing is searched."""
+    """Return why the least trial cannot hold, and what to change; empty if it can, or nothing is searched."""
     if spec.capacity is None:
         return ""
     problems = (*_no_probe(spec), *_too_few_samples(spec), *_too_much_throughput(spec))

@@ -18,7 +18,7 @@ _INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
 
 def run(config_file: Path, host: str) -> None:
-    """Run the program until a stop signal comes; raises TargetError where it ends otherwise.
+    """Run the program until a stop signal comes; raises TargetError if it ends otherwise.
 
     It, and the HTTP server beside it, listen on `host`: an address, or every one where it is empty.
     """

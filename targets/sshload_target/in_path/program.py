@@ -38,7 +38,7 @@ def make_ready(config: ProgramConfig, host: str, folder: Path) -> Sequence[str]:
     """Raise the limit of open files, write the program's configuration into `folder`, and return the whole command.
 
     Where the configuration has a place for the server, it waits until the server's name is known, as DNS knows a new
-    Service only after a while. Raises ConfigRefusedError where so many files are not allowed, and
+    Service only after a while. Raises ConfigRefusedError if so many files are not allowed, and
     InterruptedTargetError where a stop signal comes meanwhile.
     """
     allow_open_files(config.open_files)
@@ -56,7 +56,7 @@ def make_ready(config: ProgramConfig, host: str, folder: Path) -> Sequence[str]:
 
 
 def allow_open_files(wanted: int) -> None:
-    """Let this process, and what it starts, have so many files open; raises ConfigRefusedError where it may not."""
+    """Let this process, and what it starts, have so many files open; raises ConfigRefusedError if it may not."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
         raise ConfigRefusedError(
@@ -89,7 +89,7 @@ def _in_brackets(address: str) -> str:
 def start(command: Sequence[str]) -> int:
     """Start the command and return its process id; it has no signal blocked, whatever is so in this process.
 
-    Raises ConfigRefusedError where there is no such program.
+    Raises ConfigRefusedError if there is no such program.
     """
     try:
         return os.posix_spawnp(

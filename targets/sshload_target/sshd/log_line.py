@@ -134,7 +134,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...
 
 
 def read_log_line(line: str) -> LogEvent | None:
-    """Return the event in `line` (without its line end), None where it has none that is counted."""
+    """Return the event in `line` (without its line end), None if it has none that is counted."""
     for pattern, reader in _READERS:
         found = pattern.match(line)
         if found is not None:

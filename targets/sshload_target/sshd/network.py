@@ -28,7 +28,7 @@ def open_peers(local_port: int, proc_net: Path = _PROC_NET) -> set[Peer]:
 
 
 def is_listening(local_port: int, proc_net: Path = _PROC_NET) -> bool:
-    """Tell whether a socket of the network namespace listens on a port."""
+    """Return whether a socket of the network namespace listens on a port."""
     local_end = f":{local_port:04X}"
     rows = (
         line.split(maxsplit=4)
@@ -62,7 +62,7 @@ def _address(digits: str) -> str:
 def listen_overflows(proc_net: Path = _PROC_NET) -> int:
     """Return the number of connections that the network namespace refused because a listener's backlog was full.
 
-    0 where the kernel does not tell, as gVisor does not.
+    0 if the kernel does not tell, as gVisor does not.
     """
     lines = _read_proc_file(proc_net / "netstat").splitlines()
     for names, values in zip(lines[::2], lines[1::2], strict=True):
@@ -73,7 +73,7 @@ def listen_overflows(proc_net: Path = _PROC_NET) -> int:
 
 
 def _read_proc_file(file: Path) -> str:
-    """Return the text of a file of /proc, "" where the kernel has no such file or denies reading it."""
+    """Return the text of a file of /proc, "" if the kernel has no such file or denies reading it."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError:

@@ -75,7 +75,7 @@ def start(sshd: Path, config: Path) -> tuple[int, int]:
 class OwnSettings:
     """The settings that only the target knows. An empty `listen_address` means every address.
 
-    `user_ca` is the public key that signs the certificates which may log in, None where there is none.
+    `user_ca` is the public key that signs the certificates which may log in, None if there is none.
     `check_modes` is StrictModes: with it sshd refuses keys below a folder that others may write to, up to the user's
     home in the user database.
     """
@@ -107,7 +107,7 @@ def render_sshd_config(own: OwnSettings, given: Path) -> str:
 
 
 def _quoted(path: Path, also_special: str = "") -> str:
-    """Return `path` in quotes; raises ConfigRefusedError where sshd would read it as another path, or as none."""
+    """Return `path` in quotes; raises ConfigRefusedError if sshd would read it as another path, or as none."""
     special = {character for character in str(path) if character in f'"\\\n{also_special}'}
     if special:
         raise ConfigRefusedError(
@@ -117,7 +117,7 @@ def _quoted(path: Path, also_special: str = "") -> str:
 
 
 def check_measurable(effective: str, port: int) -> str:
-    """Return the reason why a configuration that sshd accepts cannot be measured, "" where it can.
+    """Return the reason why a configuration that sshd accepts cannot be measured, "" if it can.
 
     `effective` is what `sshd -T` prints.
     """

@@ -87,7 +87,7 @@ def _parse_flat_keyed(text: str) -> dict[str, int]:
 class CgroupV1Reader:
     """Reads the directories of the controllers cpuacct, memory, cpu and pids.
 
-    Each is the container's own and those above it, as far as they are seen; cpu and pids are empty where there is none.
+    Each is the container's own and those above it, as far as they are seen; cpu and pids are empty if there is none.
     """
 
     cpuacct: tuple[Path, ...]
@@ -125,7 +125,7 @@ class CgroupV1Reader:
 
 
 def _read_counts(places: tuple[Path, ...], name: str) -> dict[str, int]:
-    """Return the numbers in a file of the container's own cgroup, none where it is not there."""
+    """Return the numbers in a file of the container's own cgroup, none if it is not there."""
     file = places[0] / name if places else None
     return _parse_flat_keyed(file.read_text()) if file is not None and file.exists() else {}
 
@@ -151,7 +151,7 @@ def _v1_processes(place: Path) -> int | None:
 
 
 def find_v1_reader(own_cgroups: str, mountinfo: str) -> CgroupV1Reader | None:
-    """Return the reader of our cgroups; None where there are none, or where they are the machine's own.
+    """Return the reader of our cgroups; None if there are none, or where they are the machine's own.
 
     Both arguments are texts, of /proc/self/cgroup and of /proc/self/mountinfo.
     """
@@ -208,7 +208,7 @@ class CgroupV2Reader:
 
 
 def _v2_limit(file: Path) -> int | None:
-    """Return a limit, None where the file says that there is none, or is not there (no such controller; the root)."""
+    """Return a limit, None if the file says that there is none, or is not there (no such controller; the root)."""
     text = file.read_text().strip() if file.exists() else _NO_V2_LIMIT
     return None if text == _NO_V2_LIMIT else int(text)
 
@@ -220,7 +220,7 @@ def _v2_cpu_cores(place: Path) -> float | None:
 
 
 def find_v2_reader(own_cgroups: str, mountinfo: str) -> CgroupV2Reader | None:
-    """Return the reader of our cgroup; None where there is none, or where it is the machine's own (no memory.current).
+    """Return the reader of our cgroup; None if there is none, or where it is the machine's own (no memory.current).
 
     Both arguments are texts, of /proc/self/cgroup and of /proc/self/mountinfo.
     """

@@ -25,7 +25,7 @@ class ProcessStat:
 
 
 def _read_process_file(place: str, name: str, proc: Path = _PROC) -> str | None:
-    """Return a file of a process, or of a thread of it; None where it is gone, has none such, or may not be read.
+    """Return a file of a process, or of a thread of it; None if it is gone, has none such, or may not be read.
 
     A process may call itself any bytes, which the kernel cuts after fifteen, within a letter too.
     """
@@ -36,7 +36,7 @@ def _read_process_file(place: str, name: str, proc: Path = _PROC) -> str | None:
 
 
 def _read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
-    """Return a process's stat, None where it is gone, or is not ours to see (hidepid of proc(5))."""
+    """Return a process's stat, None if it is gone, or is not ours to see (hidepid of proc(5))."""
     line = _read_process_file(str(pid), "stat", proc)
     if line is None:
         return None
@@ -145,7 +145,7 @@ def _threads(pid: int, proc: Path) -> list[str]:
 
 
 def _status_bytes(pid: int, name: str, proc: Path) -> int | None:
-    """Return an amount of memory in /proc/PID/status, None where it is not there."""
+    """Return an amount of memory in /proc/PID/status, None if it is not there."""
     status = _read_process_file(str(pid), "status", proc) or ""
     found = [line.split()[1] for line in status.splitlines() if line.startswith(f"{name}:")]
     return int(found[0]) * _BYTES_PER_KB if found else None

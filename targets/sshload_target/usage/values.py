@@ -12,7 +12,7 @@ class Usage:
     """CPU time and throttled time since the container's start, memory and processes now.
 
     `memory_bytes` is the working set: what is charged, less page cache that the kernel can drop at once; where
-    `memory_is_upper_bound`, what processes share counts for each of them. `memory_peak_bytes` is 0 where the source
+    `memory_is_upper_bound`, what processes share counts for each of them. `memory_peak_bytes` is 0 if the source
     keeps no peak. `oom_kills` are the processes that were killed for lack of memory, `refused_forks` those that could
     not be started for a limit of their number, both since the container's start, as far as the source tells.
     """
@@ -37,5 +37,5 @@ class Limits:
 
 
 def smallest(limits: Iterable[_Limit | None]) -> _Limit | None:
-    """Return the one that binds: the smallest of those that there are, None where there is none."""
+    """Return the one that binds: the smallest of those that there are, None if there is none."""
     return min((limit for limit in limits if limit is not None), default=None)

@@ -27,7 +27,7 @@ class Sweep:
         return ".".join(map(str, self.path))
 
     def spec_at(self, spec: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
-        """Return the spec with this value; raises SpecError where the path leads to no field."""
+        """Return the spec with this value; raises SpecError if the path leads to no field."""
         changed: Mapping[str, Any] = _changed(spec, self.path, value, self.field)
         return changed
 
@@ -50,7 +50,7 @@ def sweep_of(field: str, values: str, most: int = MOST_VALUES) -> Sweep:
 
 
 def _changed(within: Any, path: tuple[str | int, ...], value: Any, field: str) -> Any:
-    """Return a copy in which the path leads to the value; raises SpecError where it leads nowhere.
+    """Return a copy in which the path leads to the value; raises SpecError if it leads nowhere.
 
     Only what lies on the path is copied, so that no other field changes where YAML aliases make two fields one object.
     Missing objects on the way are made.

@@ -21,10 +21,10 @@ class Calendar(Protocol):
     """The instants that a schedule names, in UTC and in whole seconds."""
 
     def first(self, after: datetime) -> datetime | None:
-        """Return the first instant after this one; None where there is none within 50 years."""
+        """Return the first instant after this one; None if there is none within 50 years."""
 
     def last(self, after: datetime, until: datetime) -> datetime | None:
-        """Return the last instant after the one and not after the other; None where there is none."""
+        """Return the last instant after the one and not after the other; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

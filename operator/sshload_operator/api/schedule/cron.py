@@ -87,7 +87,7 @@ def canonical(expression: str) -> str:
 
 
 def _numbers(field: _Field, text: str) -> tuple[int, ...] | None:
-    """Return the numbers of a field, None where it is `*`: every number, and a star to the rule of days."""
+    """Return the numbers of a field, None if it is `*`: every number, and a star to the rule of days."""
     found: set[int] = set()
     starred = False
     for term in text.split(","):

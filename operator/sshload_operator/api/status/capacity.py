@@ -111,5 +111,5 @@ class CapacityStatus:
 
     @property
     def found(self) -> float | None:
-        """The capacity, None where the search ended at a bound, which is no capacity."""
+        """The capacity, None if the search ended at a bound, which is no capacity."""
         return self.value if self.end is SearchEnd.FOUND else None

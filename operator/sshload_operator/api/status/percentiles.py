@@ -94,7 +94,7 @@ def bounds_in(text: str) -> dict[float, tuple[float | None, float | None]]:
 
 
 def number(text: str | None) -> float | None:
-    """Return a figure of a text, None where there is none, or it is beyond all that can be stated."""
+    """Return a figure of a text, None if there is none, or it is beyond all that can be stated."""
     return None if text is None or not isfinite(found := float(text)) else found
 
 

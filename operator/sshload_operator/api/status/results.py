@@ -363,10 +363,10 @@ class Results:
         return tuple({step.step: step for step in found}.values())
 
     def step(self, name: str) -> StepResult | None:
-        """Return a step, None where it is not stated."""
+        """Return a step, None if it is not stated."""
         return next((step for step in self.steps if step.step == name), None)
 
     @property
     def own_delay_ms(self) -> float | None:
-        """How much of its latencies may be the generator's own delay, None where it is too little to matter."""
+        """How much of its latencies may be the generator's own delay, None if it is too little to matter."""
         return None if self.generator is None else self.generator.latencies_may_include_ms

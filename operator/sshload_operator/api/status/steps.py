@@ -121,11 +121,11 @@ class StepResult:
         return tuple(sorted(stated, key=lambda one: one.percentile))
 
     def percentile(self, percentile: float) -> Percentile | None:
-        """Return a percentile, None where it is not stated."""
+        """Return a percentile, None if it is not stated."""
         return next((one for one in self.percentiles if isclose(one.percentile, percentile)), None)
 
     def percentile_ms(self, percentile: float) -> float | None:
-        """Return the value of a percentile, None where it is not stated."""
+        """Return the value of a percentile, None if it is not stated."""
         found = self.percentile(percentile)
         return None if found is None else found.ms
 

@@ -30,7 +30,7 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
 
 
 def installed_difference(ours: InstalledResources | None, theirs: InstalledResources | None) -> str:
-    """Return how the resources differ that the installation gave the pods of two runs, in words; empty where not.
+    """Return how the resources differ that the installation gave the pods of two runs, in words; empty if not.
 
     Only roles whose resources both specs leave to the installation are compared. A status of an earlier release does
     not have them.

@@ -91,7 +91,7 @@ class Candidate:
 
 
 def candidate(plan: Plan, test: EarlierTest, start_time: datetime) -> Candidate | None:
-    """Return a test as a candidate for the baseline of a run that was started then, None where it is none."""
+    """Return a test as a candidate for the baseline of a run that was started then, None if it is none."""
     ref, status = test.ref, test.status
     if not test.is_finished or ref.completion_time is None or ref.completion_time > start_time:
         return None
@@ -103,7 +103,7 @@ def candidate(plan: Plan, test: EarlierTest, start_time: datetime) -> Candidate 
 
 
 def installed_hash(status: TestStatus) -> str:
-    """Return a hash of the resources that the installation gave the pods of a run, empty where a status says none."""
+    """Return a hash of the resources that the installation gave the pods of a run, empty if a status says none."""
     installed = status.installed
     if installed is None:
         return ""
@@ -117,12 +117,12 @@ def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def is_clean(ours: LoadTestSpec, delay_ms: float | None) -> bool:
-    """Tell whether a run can be compared with a test whose generator had this delay."""
+    """Return whether a run can be compared with a test whose generator had this delay."""
     return delay_ms is None or not compares_figures(ours)
 
 
 def compares_figures(spec: LoadTestSpec) -> bool:
-    """Tell whether anything but capacities is compared with the baseline: capacities rest on judged trials."""
+    """Return whether anything but capacities is compared with the baseline: capacities rest on judged trials."""
     return any(not isinstance(threshold, RelativeCapacity) for threshold in spec.relative_thresholds)
 
 
@@ -130,7 +130,7 @@ def compares_figures(spec: LoadTestSpec) -> bool:
 class Found:
     """A baseline that the run can be held against, with its status.
 
-    `oldest` is the oldest test of the schedule that can be one too, None where that is the same test. Were a run held
+    `oldest` is the oldest test of the schedule that can be one too, None if that is the same test. Were a run held
     against the last one only, a server that gets a little slower each time would pass for ever.
     """
 
@@ -231,7 +231,7 @@ def judge_candidate(plan: Plan, test: EarlierTest) -> Found | Unusable:
 
 
 def _measured_spec(test: EarlierTest) -> LoadTestSpec | None:
-    """Return what the test has measured, None where its spec does not say so any more.
+    """Return what the test has measured, None if its spec does not say so any more.
 
     Each pass over a schedule calls this for each of its tests, so it parses and hashes only what it needs.
     """

@@ -60,7 +60,7 @@ _Held: TypeAlias = tuple[str, RelativeResult]
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Two figures in words, and their ratio, None where there is none."""
+    """Two figures in words, and their ratio, None if there is none."""
 
     new: str
     base: str
@@ -92,7 +92,7 @@ def _terms(threshold: RelativeThreshold) -> Terms:
 
 
 def _change(ratio: float) -> float | None:
-    """Return how far a figure is from the baseline's, in percent of that; None where it is not bounded."""
+    """Return how far a figure is from the baseline's, in percent of that; None if it is not bounded."""
     return None if isinf(ratio) else (ratio - 1) * _PERCENT
 
 

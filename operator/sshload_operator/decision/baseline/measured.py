@@ -12,7 +12,7 @@ _LARGEST_LOGARITHM = log(sys.float_info.max) - 1
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with the bounds of its 95 % confidence interval, None where the samples do not bound it there."""
+    """A figure with the bounds of its 95 % confidence interval, None if the samples do not bound it there."""
 
     value: float
     low: float | None
@@ -21,21 +21,21 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A capacity: at least `lower`, below `upper`; None where the search found none."""
+    """A capacity: at least `lower`, below `upper`; None if the search found none."""
 
     lower: float | None
     upper: float | None
 
 
 def latency_ms(status: TestStatus, step: str, percentile: float) -> Figure | None:
-    """Return a percentile of a step in milliseconds, None where the status does not state it."""
+    """Return a percentile of a step in milliseconds, None if the status does not state it."""
     found = None if status.results is None else status.results.step(step)
     stated = None if found is None else found.percentile(percentile)
     return None if stated is None else Figure(stated.ms, stated.low_ms, stated.high_ms)
 
 
 def lacks_interval(status: TestStatus, step: str, percentile: float) -> bool:
-    """Tell whether a percentile is stated without its interval, as one that no threshold names may be."""
+    """Return whether a percentile is stated without its interval, as one that no threshold names may be."""
     found = None if status.results is None else status.results.step(step)
     stated = None if found is None else found.percentile(percentile)
     if found is None or stated is None or stated.low_ms is not None or stated.high_ms is not None:
@@ -44,7 +44,7 @@ def lacks_interval(status: TestStatus, step: str, percentile: float) -> bool:
 
 
 def completed_rate(status: TestStatus) -> Figure | None:
-    """Return the iterations completed per second, None where the status does not state it."""
+    """Return the iterations completed per second, None if the status does not state it."""
     results = status.results
     if results is None:
         return None
@@ -52,18 +52,18 @@ def completed_rate(status: TestStatus) -> Figure | None:
 
 
 def capacity(status: TestStatus) -> Bounds | None:
-    """Return the bounds of the capacity, None where none was searched."""
+    """Return the bounds of the capacity, None if none was searched."""
     found = status.capacity
     return None if found is None else Bounds(found.lower_bound, found.upper_bound)
 
 
 def own_delay_ms(status: TestStatus) -> float | None:
-    """Return how much of its latencies may be the generator's own delay, None where it is too little to matter."""
+    """Return how much of its latencies may be the generator's own delay, None if it is too little to matter."""
     return None if status.results is None else status.results.own_delay_ms
 
 
 def stolen_share(status: TestStatus) -> float | None:
-    """Return which share of its workers' CPU time hosts took, None where nobody tells."""
+    """Return which share of its workers' CPU time hosts took, None if nobody tells."""
     generator = None if status.results is None else status.results.generator
     percent = None if generator is None else generator.stolen_percent
     return None if percent is None else percent / 100
@@ -79,7 +79,7 @@ class Ratio:
 
 
 def ratio(new: Figure, base: Figure) -> Ratio | None:
-    """Return the ratio with its 95 % confidence interval; None where one of them is 0.
+    """Return the ratio with its 95 % confidence interval; None if one of them is 0.
 
     The intervals of the two, which are of independent runs, are combined as Zou and Donner do (Statistics in Medicine
     27, 2008, "MOVER"): on the logarithms, each side's distances are added as the legs of a right triangle. So it takes
@@ -96,7 +96,7 @@ def ratio(new: Figure, base: Figure) -> Ratio | None:
 def capacity_ratio(new: Bounds, base: Bounds) -> Ratio | None:
     """Return the ratio of two capacities, with the least and the most that it can be by the bounds of both.
 
-    None where the bounds leave both sides open.
+    None if the bounds leave both sides open.
     """
     low = new.lower / base.upper if new.lower and base.upper else 0.0
     high = new.upper / base.lower if new.upper and base.lower else inf

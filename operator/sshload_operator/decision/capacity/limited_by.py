@@ -72,7 +72,7 @@ class Strain:
 
 
 def strain(trial: Trial) -> Strain | None:
-    """Return what a target went through, None where it was not read twice, or was restarted in between."""
+    """Return what a target went through, None if it was not read twice, or was restarted in between."""
     before, after = trial.target_before, trial.target_after
     if before is None or after is None:
         return None
@@ -200,7 +200,7 @@ class LimitedBy:
 
 
 def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
-    """Return what limits the server, None where no amount is known to fail."""
+    """Return what limits the server, None if no amount is known to fail."""
     found = summary.capacity
     if found is None or found.upper is None or unjudged_least(plan, found) is not None:
         return None

@@ -22,7 +22,7 @@ from sshload_operator.planning.plan import Plan
 
 
 def capacity_status(plan: Plan, summary: RunSummary) -> CapacityStatus | None:
-    """Return `status.capacity`, None where none was searched."""
+    """Return `status.capacity`, None if none was searched."""
     found = summary.capacity
     if found is None:
         return None

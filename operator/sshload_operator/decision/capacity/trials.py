@@ -20,7 +20,7 @@ def measured_load(plan: Plan, summary: RunSummary) -> Load:
 
 
 def reported_trial(found: CapacityResult) -> Trial | None:
-    """Return the trial that the summary beside describes, None where there is none of its number."""
+    """Return the trial that the summary beside describes, None if there is none of its number."""
     return next((trial for trial in found.trials if trial.number == found.reported), None)
 
 
@@ -52,7 +52,7 @@ def amount_in_words(amount: float, load: Load) -> str:
 
 
 def capacity_in_words(found: CapacityResult, load: Load) -> str | None:
-    """Return what is known of the capacity, in a few words, None where nothing is; a bound never reads as a capacity.
+    """Return what is known of the capacity, in a few words, None if nothing is; a bound never reads as a capacity.
 
     Only a capacity that was found is a plain amount: `118 arrivals/s`, else `500 arrivals/s or more`.
     """

@@ -29,7 +29,7 @@ _CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LI
 
 
 def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return why a search has no capacity to be judged; None where it has one, and where none was searched for."""
+    """Return why a search has no capacity to be judged; None if it has one, and where none was searched for."""
     if plan.spec.capacity is None:
         return None
     found = summary.capacity
@@ -40,7 +40,7 @@ def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def search_so_far(plan: Plan, summary: RunSummary) -> str:
-    """Return how far the search had come, as a sentence to be added to why the run ended; empty where there is none."""
+    """Return how far the search had come, as a sentence to be added to why the run ended; empty if there is none."""
     found = summary.capacity
     if found is None or not found.trials:
         return ""
@@ -48,7 +48,7 @@ def search_so_far(plan: Plan, summary: RunSummary) -> str:
 
 
 def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return that a search found what was asked for, None where none was searched."""
+    """Return that a search found what was asked for, None if none was searched."""
     found = summary.capacity
     if found is None:
         return None
@@ -115,7 +115,7 @@ def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Conclusio
 
 
 def _held_enough(plan: Plan, summary: RunSummary) -> bool:
-    """Tell whether the largest load of the search meets the thresholds on the capacity."""
+    """Return whether the largest load of the search meets the thresholds on the capacity."""
     return promises_capacity(plan) and all(result.passed for result in capacity_results(plan, summary))
 
 
@@ -142,13 +142,13 @@ def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, 
 
 
 def promises_capacity(plan: Plan) -> bool:
-    """Tell whether there is a threshold on the capacity, absolute or relative to a baseline."""
+    """Return whether there is a threshold on the capacity, absolute or relative to a baseline."""
     relative = any(isinstance(threshold, RelativeCapacity) for threshold in plan.spec.relative_thresholds)
     return relative or bool(plan.spec.capacity_thresholds)
 
 
 def known(plan: Plan, found: CapacityResult) -> str | None:
-    """Return what is known of the capacity, in a few words, None where nothing is."""
+    """Return what is known of the capacity, in a few words, None if nothing is."""
     return None if unjudged_least(plan, found) is not None else capacity_in_words(found, plan.spec.load)
 
 
@@ -168,6 +168,6 @@ def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> Thr
 
 
 def _is_below(plan: Plan, found: CapacityResult, amount: float) -> bool:
-    """Tell whether the smallest load, if it fails, is not above the thresholds on the capacity."""
+    """Return whether the smallest load, if it fails, is not above the thresholds on the capacity."""
     fails = found.end is SearchEnd.LEAST_BROKEN and unjudged_least(plan, found) is None
     return fails and found.upper is not None and found.upper <= amount

@@ -44,8 +44,8 @@ class Compared:
     """One figure of one variant. `value` is the median over `rounds` tests, the whole variant's.
 
     The rest is beside the reference, over the `rounds` in which both have the figure: `mean`, `low` and `high` are
-    ratios, or percentage points where `in_points`; None where they cannot be stated. `in_ms` is the same difference in
-    milliseconds; None where the figure is no latency.
+    ratios, or percentage points where `in_points`; None if they cannot be stated. `in_ms` is the same difference in
+    milliseconds; None if the figure is no latency.
     """
 
     key: str

@@ -198,7 +198,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
 
     @cached_property
     def _run(self) -> "_Run":
-        """The run that is under way, or is to begin. Raises SpecError where the spec cannot be read."""
+        """The run that is under way, or is to begin. Raises SpecError if the spec cannot be read."""
         if isinstance(self.plan, SpecError):
             raise self.plan
         resumed = is_resumed(self.plan.spec_hash, self.comparison.generation, self.remembered.status)

@@ -43,7 +43,7 @@ class Ending:
 
 
 def given_up(plan: ComparisonPlan, ended: Sequence[TestRun]) -> Ending | None:
-    """Return the end where a variant's tests have ended in Error from the start; None where it is worth going on."""
+    """Return the end where a variant's tests have ended in Error from the start; None if it is worth going on."""
     for variant in plan.spec.variants:
         mine = [run for run in ended if run.variant == variant.name]
         enough = len(mine) >= min(_ERRORS_BEFORE_GIVING_UP, plan.spec.repeats)

@@ -27,7 +27,7 @@ class ObservedTest:
 
     `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured, and `spec` what it
     was told then, for a status is of this generation once there is a verdict. `own_delay_ms` is
-    how much of its figures may be the generator's own delay, None where it is too little to matter.
+    how much of its figures may be the generator's own delay, None if it is too little to matter.
     """
 
     name: str
@@ -44,7 +44,7 @@ class ObservedTest:
     spec: Mapping[str, Any] = field(default_factory=dict)
 
     def has_measured(self, spec_hash: str) -> bool:
-        """Tell whether it has measured the spec of this hash. An operator of another release may hash otherwise."""
+        """Return whether it has measured the spec of this hash. An operator of another release may hash otherwise."""
         if self.spec_hash == spec_hash:
             return True
         try:

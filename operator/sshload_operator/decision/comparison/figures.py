@@ -59,13 +59,13 @@ def split(key: str) -> tuple[str, str]:
 
 
 def is_latency(key: str) -> bool:
-    """Tell whether the figure of a key is a latency, in milliseconds: those of whole tests are CPU times."""
+    """Return whether the figure of a key is a latency, in milliseconds: those of whole tests are CPU times."""
     step, figure = split(key)
     return bool(step) and figure.endswith("Ms")
 
 
 def is_of_whole_step(key: str) -> bool:
-    """Tell whether the figure of a key is of a whole step, the login or the whole iteration, and of no part of one."""
+    """Return whether the figure of a key is of a whole step, the login or the whole iteration, not of a part of one."""
     step, _ = split(key)
     return bool(step) and step.rpartition(".")[2] not in _PARTS
 

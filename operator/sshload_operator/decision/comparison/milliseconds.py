@@ -17,7 +17,7 @@ _DECIMALS: Final = ((100.0, 0), (10.0, 1), (1.0, 2), (0.0, 3))
 
 @dataclass(frozen=True, slots=True)
 class Milliseconds:
-    """The mean of the rounds' differences in milliseconds, with the bounds of its 95 % interval; None where none is."""
+    """The mean of the rounds' differences in milliseconds, with the bounds of its 95 % interval; None if none is."""
 
     mean: float
     low: float | None

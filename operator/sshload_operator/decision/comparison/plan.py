@@ -72,7 +72,7 @@ def comparison_hash(spec: ComparisonSpec) -> str:
 
 
 def refusal(plan: ComparisonPlan, installation: Installation) -> tuple[Reason, str] | None:
-    """Return why a variant's tests would be refused before they begin, with what to change; None where none would."""
+    """Return why a variant's tests would be refused before they begin, with what to change; None if none would."""
     for place in plan.places[: len(plan.spec.variants)]:
         spec = next(variant.spec for variant in plan.spec.variants if variant.name == place.variant)
         test = TestIdentity(plan.comparison.namespace, place.test, plan.comparison.uid, 1)

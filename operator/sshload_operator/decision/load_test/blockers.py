@@ -154,7 +154,7 @@ def _lost_worker(situation: Situation) -> Blocker | None:
 
 
 def worker_loss(situation: Situation) -> str:
-    """Return how the pod of a worker was lost, as far as pods tell it; empty where none was."""
+    """Return how the pod of a worker was lost, as far as pods tell it; empty if none was."""
     workers = situation.pods(Role.WORKER)
     gone = [pod for pod in workers if pod.phase == "Failed" or pod.deleting]
     expected = situation.plan.spec.workers.replicas
@@ -165,7 +165,7 @@ def worker_loss(situation: Situation) -> str:
 
 
 def disruption_of(situation: Situation, role: Role) -> str:
-    """Return what is said of a disruption of a role's pod, as the further part of a sentence; empty where none was."""
+    """Return what is said of a disruption of a role's pod, as the further part of a sentence; empty if none was."""
     said = situation.disruption(role)
     return f"; {said}" if said else ""
 

@@ -107,7 +107,7 @@ class TestSubject(Subject[TestDecision]):
 
     @cached_property
     def situation(self) -> Situation:
-        """The run that is under way, or is to begin. Raises SpecError where the spec cannot be read."""
+        """The run that is under way, or is to begin. Raises SpecError if the spec cannot be read."""
         plan, past = self.plan, self.remembered.status
         if isinstance(plan, SpecError):
             raise plan
@@ -281,7 +281,7 @@ class TestSubject(Subject[TestDecision]):
 
     @property
     def _remembered_run_id(self) -> str:
-        """The id of the run that is remembered, empty where there is none, or none that the test can have had."""
+        """The id of the run that is remembered, empty if there is none, or none that the test can have had."""
         return self._id_of(self.remembered.status.run)
 
     @property
@@ -290,7 +290,7 @@ class TestSubject(Subject[TestDecision]):
         return "" if self.remembered.status.phase in (Phase.PENDING, Phase.FINISHED) else self._remembered_run_id
 
     def _id_of(self, run: int) -> str:
-        """Return the id of a run, empty where the test cannot have had it."""
+        """Return the id of a run, empty if the test cannot have had it."""
         return run_id(self.test.uid, run) if is_run_of(self.test.generation, run) else ""
 
     def _old_runs(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a config
 class Ending:
     """How a run ends. `about` is the condition whose defect ended it, `summary` what the master found out.
 
-    `baseline` is the test that it was held against, None where it was not.
+    `baseline` is the test that it was held against, None if it was not.
     """
 
     verdict: Verdict

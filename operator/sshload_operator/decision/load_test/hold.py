@@ -15,7 +15,7 @@ _MEDIAN = percentile_key(50)
 
 
 def held(summary: RunSummary) -> HoldResult | None:
-    """Return what was held after the ramp, None where the run ended before."""
+    """Return what was held after the ramp, None if the run ended before."""
     load = summary.load
     if load.held_most is None or load.held_least is None:
         return None

@@ -22,7 +22,7 @@ class RateBounds:
 
 
 def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | None:
-    """Return the bounds of the completed rate, None where nothing succeeded.
+    """Return the bounds of the completed rate, None if nothing succeeded.
 
     Arrivals that are evenly spaced and all begun complete as many as are due, but for those that fail and those that
     are still under way at the end: only these two are chance. Of a disturbance that the run did not see its interval
@@ -42,7 +42,7 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | Non
 
 
 def _is_even(plan: Plan, summary: RunSummary) -> bool:
-    """Tell whether arrivals were evenly spaced, and each of them begun."""
+    """Return whether arrivals were evenly spaced, and each of them begun."""
     return plan.spec.load.is_even and not summary.load.dropped
 
 

@@ -266,14 +266,14 @@ def _logs_in_each_time(plan: Plan) -> bool:
 
 
 def _per_login_ms(plan: Plan, accepted: int | None, cpu_s: float | None) -> float | None:
-    """Return what a login took of a CPU; None where sessions are reused, which take it for other things too."""
+    """Return what a login took of a CPU; None if sessions are reused, which take it for other things too."""
     if not _logs_in_each_time(plan) or not accepted or cpu_s is None:
         return None
     return round(cpu_s * 1_000 / accepted, 3)
 
 
 def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> ProxyResult | None:
-    """Return what the proxy in the path used; None where there was none, or it did not tell.
+    """Return what the proxy in the path used; None if there was none, or it did not tell.
 
     Before a gateway no login goes through it, but requests, whichever the policy.
     """
@@ -287,7 +287,7 @@ def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> Prox
 
 
 def _gateway(plan: Plan, summary: RunSummary) -> GatewayResult | None:
-    """Return what the run's gateway used; None where there was none, or it did not tell."""
+    """Return what the run's gateway used; None if there was none, or it did not tell."""
     use = summary.in_path.get(InPath.GATEWAY)
     if use is None:
         return None
@@ -306,13 +306,13 @@ def _used(use: ProgramUse) -> dict[str, Any]:
 
 
 def _cpu_s(use: ProgramUse) -> float | None:
-    """Return the CPU time of a program; None where it fell, since then the program was started again."""
+    """Return the CPU time of a program; None if it fell, since then the program was started again."""
     grown_s = use.after.cpu_s - use.before.cpu_s
     return grown_s if grown_s >= 0 else None
 
 
 def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) -> DroppedConnections | None:
-    """Return what sshd dropped, None where it dropped nothing and told of all that it did."""
+    """Return what sshd dropped, None if it dropped nothing and told of all that it did."""
     found = DroppedConnections(
         max_startups=_drops(before, grown["dropped_max_startups"]),
         penalty=_drops(before, grown["dropped_penalty"]),
@@ -327,7 +327,7 @@ def _drops(before: TargetStats, told: int | None) -> int | None:
 
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
-    """Return by how much each counter grew; None where it fell, since then the target was restarted in between."""
+    """Return by how much each counter grew; None if it fell, since then the target was restarted in between."""
     grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
     return {name: value if value >= 0 else None for name, value in grown.items()}
 

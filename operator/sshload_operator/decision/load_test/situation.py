@@ -115,7 +115,7 @@ class Situation:
         return tuple(sorted(mine, key=lambda pod: pod.name))
 
     def disruption(self, role: Role) -> str:
-        """Return what the condition DisruptionTarget of a pod of this role says; empty where none has or had it."""
+        """Return what the condition DisruptionTarget of a pod of this role says; empty if none has or had it."""
         seen = (*self.pods(role), *self.observed.disrupted)
         mine = (pod for pod in seen if pod.run_id == self.plan.run_id and pod.role is role and pod.disruption)
         pod = next(mine, None)
@@ -127,7 +127,7 @@ class Situation:
         return next(found, None) if self.resumed else None
 
     def false_for_s(self, kind: ConditionType) -> float:
-        """Return for how many seconds of this run a condition has stood at False, 0 where it does not."""
+        """Return for how many seconds of this run a condition has stood at False, 0 if it does not."""
         condition = self.remembered_condition(kind)
         if condition is None or condition.status is not ConditionStatus.FALSE:
             return 0.0

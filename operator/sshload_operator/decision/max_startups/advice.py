@@ -35,11 +35,11 @@ _NEAR_THE_LIMIT = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The least `start` that drops nothing, without headroom; None where no setting does that.
+    """The least `start` that drops nothing, without headroom; None if no setting does that.
 
     `per_s` connections come per second, and the server logs in `most_per_s` at most. Both are None in
     bursts, and with users, who wait. `start_if_waiting` is what it takes if logins wait for something else than each
-    other, None where the target's CPU tells whether they do.
+    other, None if the target's CPU tells whether they do.
     """
 
     start: int | None
@@ -122,7 +122,7 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
 
 
 def _of_early_end(summary: RunSummary, setting: MaxStartups | None) -> MaxStartupsAdvice | None:
-    """Return that there is no advice though sshd dropped connections, None where it says nothing of any drop."""
+    """Return that there is no advice though sshd dropped connections, None if it says nothing of any drop."""
     drop = (Timing.BANNER, Outcome.THROTTLED, Window.MEASURED)
     throttled = sum(error.count for error in summary.errors if (error.step, error.outcome, error.window) == drop)
     if throttled == 0:

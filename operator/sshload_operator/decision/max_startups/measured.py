@@ -42,7 +42,7 @@ class Logins:
     `dropped` of `attempted` were told that they were dropped; `unexplained` were closed before the banner without a
     word. Those that were not dropped took `time_s` to log in on average, and `alone_s` at least. `overflowed` says that
     a burst was too large for sshd's listen queue: then the rest of it came later, or never. The target's CPU allows at
-    least `cpu_allows_per_s` logins per second, None where the target does not tell; with `cpu_is_limited` no more.
+    least `cpu_allows_per_s` logins per second, None if the target does not tell; with `cpu_is_limited` no more.
     """
 
     arrivals: Arrivals
@@ -65,7 +65,7 @@ class Logins:
 def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
     """Return the measured window's logins, those of one manner together.
 
-    Raises NoFiguresError where nothing can be said.
+    Raises NoFiguresError if nothing can be said.
     """
     scenario, load = plan.spec.scenario, measured_load(plan, summary)
     if plan.spec.client.library is Library.OPENSSH:
@@ -138,7 +138,7 @@ def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | E
 
 
 def _overflowed(summary: RunSummary) -> bool:
-    """Tell whether the listen queue was too small: by the target's count, or else by TCP's retry after a second."""
+    """Return whether the listen queue was too small: by the target's count, or else by TCP's retry after a second."""
     before, after = summary.target_before, summary.target_after
     if before is not None and after is not None:
         return after.listen_overflows > before.listen_overflows

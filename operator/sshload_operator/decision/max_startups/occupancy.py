@@ -36,7 +36,7 @@ class Occupancy:
 def occupancy(arrivals: Steady, service: LoginService, setting: MaxStartups | None) -> Occupancy | None:
     """Return the occupancy in the long run; None setting: nothing is dropped.
 
-    None where there is no long run: more connections come than can be logged in, and too few are dropped to end that.
+    None if there is no long run: more connections come than can be logged in, and too few are dropped to end that.
     """
     at_times = _birth_death(lambda count: _born_per_s(arrivals, count), service, setting)
     if at_times is None:

@@ -31,12 +31,12 @@ class Prediction:
     highest: float
 
     def explains(self, observed: float) -> bool:
-        """Tell whether a run may have dropped this share."""
+        """Return whether a run may have dropped this share."""
         return self.lowest <= observed <= self.highest
 
 
 def predicted(logins: tuple[Logins, ...], setting: MaxStartups) -> Prediction | None:
-    """Return the prediction for all logins together; None where the load had no long run under this setting."""
+    """Return the prediction for all logins together; None if the load had no long run under this setting."""
     parts = [_one(one, setting) for one in logins]
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):

@@ -38,7 +38,7 @@ class ScheduleIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a run measured, as its status has it; None where it did not measure that.
+    """What a run measured, as its status has it; None if it did not measure that.
 
     A bound at which a search ended is no `capacity`; `capacity_in_words` tells of it.
     """
@@ -54,7 +54,7 @@ class ScheduledTest:
     """One test of the schedule. `time` is the one it was scheduled for. It is active until it is finished.
 
     `measured` is the hash of what it measured if a later one can have it as its baseline, else None. `installed` is the
-    hash of the resources that the installation gave its pods, empty where they are not known. Its latencies may include
+    hash of the resources that the installation gave its pods, empty if they are not known. Its latencies may include
     `delay_ms` of its generator's own delay.
     """
 

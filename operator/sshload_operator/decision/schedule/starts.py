@@ -33,7 +33,7 @@ class Starts:
         return time + int.from_bytes(digest[:8]) % jitter_s * _SECOND
 
     def due(self, now: datetime) -> datetime | None:
-        """Return the latest scheduled time whose test is to have begun by now; None where none is due.
+        """Return the latest scheduled time whose test is to have begun by now; None if none is due.
 
         Only the latest one counts: however many were missed, one test makes up for all.
         """
@@ -52,7 +52,7 @@ class Starts:
         return count
 
     def next(self, now: datetime) -> tuple[datetime, datetime] | None:
-        """Return the scheduled time whose test begins next, and when that is; None where there is none any more."""
+        """Return the scheduled time whose test begins next, and when that is; None if there is none any more."""
         found: tuple[datetime, datetime] | None = None
         time = self.calendar.first(self.calendar.last(self.earliest, now - self.jitter) or self.earliest)
         while time is not None and (found is None or time < found[1]):
@@ -71,7 +71,7 @@ def starts(schedule: ScheduleIdentity, spec: ScheduleSpec, memory: ScheduleStatu
 
 
 def calendar_since(spec: ScheduleSpec, memory: ScheduleStatus, now: datetime) -> datetime | None:
-    """Return the last change of the calendar, None where there was none. What it says of earlier times means nothing.
+    """Return the last change of the calendar, None if there was none. What it says of earlier times means nothing.
 
     CronJob's controller, too, waits for the next time of a calendar that was changed, and does not look back.
     """
