@@ -1,1 +1,1 @@
-"""What is to be done, and what a status says: a pure function of what is planned, remembered and observed."""
+"""Decisions and statuses: a pure function of what is planned, remembered and observed."""

@@ -1,4 +1,4 @@
-"""What the rules about a summary say: the verdict on it."""
+"""The verdict on a summary, by the rules about it."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,12 +10,12 @@ from sshload_operator.api.status.load_test import BaselineStatus
 from sshload_operator.state import Reason
 
 Conclusion: TypeAlias = tuple[Verdict, Reason, str]
-"""The verdict that one rule comes to, its reason, and a message for people."""
+"""The verdict of one rule, its reason, and a message for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on a summary. `baseline` is the test that had a say in it, None if none had."""
+    """The verdict on a summary. `baseline` is the test that it was compared with, None if it depends on none."""
 
     verdict: Verdict
     reason: Reason

@@ -1,14 +1,14 @@
 """Whether an operator may take a Lease (coordination.k8s.io/v1) that it has found. Pure.
 
-Clocks of two nodes may differ by minutes, so the times in a Lease decide nothing. Who waits looks at how long the Lease
-has not changed, by its own clock: a holder that works changes it several times in its duration.
+Clocks of two nodes may differ by minutes, so the times in a Lease are ignored. A waiting operator measures by its own
+clock how long the Lease has not changed: a holder that is alive changes it several times within its duration.
 """
 
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 LONGEST_S: Final = 60.0
-"""The longest duration that is believed: whoever can write a Lease could hold the operator off for ever."""
+"""The longest accepted duration. Without it, anyone who can write a Lease could block the operator for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class FoundLease:
 
 @dataclass(frozen=True, slots=True)
 class ObservedLease:
-    """The newest version of a Lease that was seen, and when it was seen first, by the clock of who looks."""
+    """The newest observed version of a Lease, and when it was first observed, by the clock of the observer."""
 
     lease: FoundLease
     since_s: float
@@ -30,14 +30,14 @@ class ObservedLease:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """The Lease may be written as the asker's own, if it is still of this version; an empty one: if there is none."""
+    """The asker may take the Lease if it still has this version; an empty version: if it does not exist."""
 
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """The Lease is somebody else's, for at most this long if it does not change."""
+    """Another operator holds the Lease, for at most this long if it does not change."""
 
     holder: str
     at_most_s: float
@@ -47,7 +47,7 @@ LeaseStep: TypeAlias = Take | WaitFor
 
 
 def seen(before: ObservedLease | None, found: FoundLease | None, now_s: float) -> ObservedLease | None:
-    """Return the sighting that follows from a look: a version seen before keeps the time of its first sight."""
+    """Return the observation after a read: a version that was already observed keeps its time."""
     if found is None or (before is not None and before.lease.version == found.version):
         return before if found is not None else None
     return ObservedLease(found, now_s)

@@ -1,7 +1,7 @@
-"""The life cycle of an object of any kind: the order in which a decision is made, and what all statuses have in common.
+"""The life cycle of an object of any kind: the order of the questions of a decision, and what all statuses share.
 
-An object is observed, decided about and written again and again. Its status is all that a decision knows of the past,
-so an operator that was killed at any point goes on where it was.
+The operator repeatedly observes an object, decides, and writes its status. A decision knows the past only from the
+status, so an operator that was killed at any point continues where it was.
 """
 
 from abc import ABC, abstractmethod
@@ -20,10 +20,10 @@ MESSAGE_LIMIT_CHARACTERS: Final = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What is to be done about an object of any kind; each kind adds what it does besides.
+    """What must be done for an object of any kind; each kind adds its own actions.
 
-    `status` is the whole status as it is patched, None if it stands already. `requeue_after_s` is the time to the
-    next pass when nothing happens before; None: wait for an event.
+    `status` is the whole status to be patched, None if it is unchanged. `requeue_after_s` is the time to the next pass
+    if nothing happens before; None: wait for an event.
     """
 
     status: Mapping[str, Any] | None = None
@@ -41,7 +41,7 @@ class Subject(ABC, Generic[D]):
     """
 
     def keep(self) -> D | None:
-        """Leave the end of a run as it stands: the status speaks of the spec as it is."""
+        """Keep the end of a run, if the status is about the present spec."""
         return None
 
     @abstractmethod
@@ -49,24 +49,24 @@ class Subject(ABC, Generic[D]):
         """Report a spec that cannot be read."""
 
     def end_at_once(self) -> D | None:
-        """End a run by request, or one that can never begin."""
+        """End a run on request, or one that can never begin."""
         return None
 
     @abstractmethod
     def hold_back(self) -> D | None:
-        """Let no run begin for now."""
+        """Do not start a run for now."""
 
     def end(self) -> D | None:
-        """End the run that is under way."""
+        """End the run in progress."""
         return None
 
     @abstractmethod
     def go_on(self) -> D:
-        """Begin, go on, or wait."""
+        """Start a run, continue it, or wait."""
 
 
 def decide(subject: Subject[D]) -> D:
-    """Return what is to be done now. Pure, and total: every combination of facts has a decision."""
+    """Return what must be done now. Pure and total: every combination of facts has a decision."""
     for rule in (subject.keep, subject.refuse, subject.end_at_once, subject.hold_back, subject.end):
         decision = rule()
         if decision is not None:
@@ -75,7 +75,7 @@ def decide(subject: Subject[D]) -> D:
 
 
 def current_run(spec_hash: str, generation: int, past: RunStatus) -> int:
-    """Return for which run a plan is to be made: the remembered one while it measures the same, else a new one."""
+    """Return the number of the run to plan: the remembered one while it measures the same, else a new one."""
     if not is_same_spec(spec_hash, generation, past) or past.is_aborted or not is_run_of(generation, past.run):
         return generation
     return past.run
@@ -84,14 +84,14 @@ def current_run(spec_hash: str, generation: int, past: RunStatus) -> int:
 def is_run_of(generation: int, run: int) -> bool:
     """Return whether an object of this generation can have had this run.
 
-    Objects whose names are made from a run are deleted. Who may write a status states any number in it, and could look
-    for one that makes the name of another object.
+    Objects whose names contain a run are deleted. Anyone who may write a status can put any number into it, and could
+    choose one that results in the name of another object.
     """
     return 0 < run <= generation
 
 
 def is_resumed(spec_hash: str, generation: int, past: RunStatus) -> bool:
-    """Return whether the status speaks of a run of this spec that is under way."""
+    """Return whether the status is about a run of this spec that is in progress."""
     return not past.is_finished and is_same_spec(spec_hash, generation, past)
 
 
@@ -106,13 +106,13 @@ def is_over_unread(generation: int, past: RunStatus) -> bool:
 
 
 def refused_at(generation: int, past: RunStatus, now: datetime) -> datetime | None:
-    """Return when a spec that cannot be read was refused first."""
+    """Return when a spec that cannot be read was first refused."""
     before = past.is_finished and not past.spec_hash and past.run == generation
     return past.completion_time if before else now
 
 
 def changed_status(remembered: Remembered[Any], status: ObjectStatus) -> Mapping[str, Any] | None:
-    """Return the whole status as it is written, None if it stands already."""
+    """Return the whole status as it is written, None if it is unchanged."""
     if isinstance(status, RunStatus):
         status = replace(status, message=status.message[:MESSAGE_LIMIT_CHARACTERS])
     whole = written(status)
@@ -120,14 +120,14 @@ def changed_status(remembered: Remembered[Any], status: ObjectStatus) -> Mapping
 
 
 def changed_generation(remembered: Remembered[Any], generation: int) -> Mapping[str, Any] | None:
-    """Return the status as it stands, of this generation; None if it is of it already."""
+    """Return the remembered status with this observed generation; None if it has it already."""
     whole = remembered.seen_at(generation)
     return None if whole == remembered.written else whole
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a condition is to say. `reason` is a word of the reasons of the object's kind."""
+    """The content of a condition. `reason` is one of the reasons of the object's kind."""
 
     status: ConditionStatus
     reason: StrEnum
@@ -137,7 +137,7 @@ class Finding:
 def conditions(
     findings: Mapping[Word, Finding], before: Iterable[Condition[Word]], now: datetime
 ) -> tuple[Condition[Word], ...]:
-    """Return one condition per type, in the order of the findings. The time of a transition moves with the status."""
+    """Return one condition per type, in the order of the findings. lastTransitionTime changes only with the status."""
     known = {condition.type: condition for condition in before}
     return tuple(_condition(kind, finding, known.get(kind), now) for kind, finding in findings.items())
 
@@ -150,16 +150,16 @@ def _condition(kind: Word, finding: Finding, before: Condition[Word] | None, now
 
 
 def in_progress(words: type[Word], reason: StrEnum, message: str) -> dict[Word, Finding]:
-    """Return kstatus's conditions of an object that is worked on: nobody can say yet whether it is ready."""
+    """Return kstatus's conditions of an object in progress: it is not known yet whether it will be ready."""
     says = Finding(ConditionStatus.UNKNOWN, reason, message)
     return {words("Ready"): says, words("Reconciling"): replace(says, status=ConditionStatus.TRUE)}
 
 
 def settled(words: type[Word], reason: StrEnum, message: str, *, ready: bool) -> dict[Word, Finding]:
-    """Return kstatus's conditions of an object that is as it stays: ready, or stalled until somebody changes it.
+    """Return kstatus's conditions of an object in its final state: ready, or stalled until somebody changes it.
 
-    So Argo CD, Flux and `kubectl wait` tell the two apart. Reconciling and Stalled are absent unless they hold, as
-    kstatus asks for.
+    With these Argo CD, Flux and `kubectl wait` distinguish the two. Reconciling and Stalled are absent unless they are
+    true, as kstatus requires.
     """
     if ready:
         return {words("Ready"): Finding(ConditionStatus.TRUE, reason, message)}

@@ -1,8 +1,8 @@
-"""Which ends of runs are to be posted to the webhook, and what is posted of each. Pure.
+"""Which ends of runs must be posted to the webhook, and the content of each POST. Pure.
 
-An annotation of the object says which end of it was delivered last. So an operator that was killed between a verdict
+An annotation of the object says which of its ends was delivered last. So an operator that was killed between a verdict
 and its delivery finds the end again, and delivers it at least once. The id of an event is the same each time, so that
-the receiver can tell a repetition.
+the receiver can recognize a repetition.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from sshload_operator.planning.plan import EndEvent, Webhook
 from sshload_operator.state import Phase
 
 NOTIFIED_ANNOTATION: Final = f"{GROUP}/notified"
-"""Which end of the object's runs the webhook has taken last, by the id of its event."""
+"""The end of the object's runs that the webhook accepted last, by the id of its event."""
 
 _MESSAGE_CHARACTERS: Final = 1_000
 _RUN_FIELDS: Final = ("run", "verdict", "reason", "message", "startTime", "completionTime", "progress")
@@ -36,7 +36,7 @@ _MOST_DOUBLINGS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head(RunStatus):
-    """What tells the end of a run, of either kind: all versions of large objects are looked at."""
+    """The part of a status that shows the end of a run, for either kind. It is read from every version of an object."""
 
     phase: Annotated[str, Text(20), Absent("")] = ""
 
@@ -48,7 +48,7 @@ class _Head(RunStatus):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """The end of one run of an object, as a CloudEvent. It is given up at `until`."""
+    """The end of one run of an object, as a CloudEvent. Delivery is given up at `until`."""
 
     kind: Kind
     namespace: str
@@ -75,7 +75,7 @@ def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) ->
         return None
     if webhook.namespaces and metadata["namespace"] not in webhook.namespaces:
         return None
-    # Who may write a status can state any time.
+    # Anyone who may write a status can put any time into it.
     until = min(head.completion_time, now) + timedelta(seconds=webhook.max_age_s)
     event_id = f"{metadata['uid']}/{head.run}/{timestamp_text(head.completion_time)}"
     delivered = (metadata.get("annotations") or {}).get(NOTIFIED_ANNOTATION)
@@ -103,7 +103,7 @@ def back_off_s(failures: int, chance: float) -> float:
 
 
 def _event(kind: Kind, owner: Owner | None) -> EndEvent | None:
-    """Return which end it is; None of a test that a comparison made, whose end is the comparison's."""
+    """Return the type of the event; None for a test of a comparison, because the comparison has its own event."""
     if kind is COMPARISON:
         return EndEvent.COMPARISON
     if owner is None:

@@ -1,4 +1,4 @@
-"""What is decided about an object that makes and owns tests: a schedule, or a comparison."""
+"""Decisions about an object that creates and owns tests: a schedule or a comparison."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sshload_operator.state import Manifest
 
 
 class OwnedTest(Protocol):
-    """One test as its owner sees it. Another one of the same name has another uid."""
+    """One test as its owner sees it. Another test with the same name has another uid."""
 
     @property
     def name(self) -> str:
@@ -27,7 +27,7 @@ class OwnedTest(Protocol):
 
 @unique
 class Cause(StrEnum):
-    """Why a test could not be made."""
+    """Why a test could not be created."""
 
     REFUSED = "Refused"
     NAME_TAKEN = "NameTaken"
@@ -35,7 +35,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a test could not be made just now. `may_pass` says that it may be made later, as once a quota has room."""
+    """Why a test could not be created now. `may_pass`: it may be possible later, for example when a quota has room."""
 
     cause: Cause
     message: str
@@ -44,12 +44,12 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerDecision(Decision):
-    """What is to be done, in this order: delete, abort, create, write the status, announce, discard.
+    """What must be done, in this order: delete, abort, create, write the status, announce, discard.
 
-    `look_for_pods` are tests whose pods are to be looked for before anything else is done: the decision is made again
-    with them. A decision that creates a test and has no status is made again too, with the test that was made. So a
-    status never speaks of a test that was not made. `discard` are tests that the status has outlived. An owner that
-    `rests` is not looked at again before somebody changes it.
+    `look_for_pods` are tests whose pods must be listed before anything else is done: the decision is then made again
+    with them. A decision that creates a test and has no status is also made again, with the created test. So a status
+    never mentions a test that was not created. `discard` are tests that the status no longer needs. An owner that
+    `rests` is not examined again before somebody changes it.
     """
 
     look_for_pods: frozenset[str] = frozenset()
@@ -67,8 +67,8 @@ F_co = TypeVar("F_co", bound=OwnedTest, covariant=True)
 class OwnerSubject(Subject[OwnerDecision], Generic[F_co]):
     """An owner with all facts of one decision about it.
 
-    `tests` are those that it owns. `pods` are the names of the pods of some of them, None if nobody has looked.
-    `obstacle` is why a test that was to be made a moment ago was not.
+    `tests` are those that it owns. `pods` are the names of the pods of some of them, None if they were not listed.
+    `obstacle` is why the creation of a test has just failed.
     """
 
     now: datetime
@@ -79,7 +79,7 @@ class OwnerSubject(Subject[OwnerDecision], Generic[F_co]):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Which object owns the tests."""
+    """The object that owns the tests."""
 
     kind: Kind
     namespace: str

@@ -1,6 +1,6 @@
-"""Who may begin next where only so many tests may run at once. Fair between namespaces: none waits for all of another.
+"""Which test may begin next if the number of concurrent tests is limited. Namespaces take turns.
 
-The tests that wait are ordered by how many tests of their namespace run or wait before them, then by age.
+Waiting tests are ordered by how many tests of their namespace run or wait before them, then by age.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ QUEUE_LOOKS_PER_S: Final = 20
 
 @dataclass(frozen=True, slots=True, order=True)
 class Waiting:
-    """A test that waits to begin, since it was created."""
+    """A test that has been waiting to begin since it was created."""
 
     since: datetime
     namespace: str
@@ -28,8 +28,8 @@ class Waiting:
 def positions(waiting: Iterable[Waiting], running: Mapping[str, int], limits: Limits) -> dict[Waiting, int]:
     """Return the position of each test in the queue, from 1; 0 for those that may begin now.
 
-    `waiting` holds all tests that wait, `running` how many run in each namespace by their statuses. Whoever may write
-    statuses can claim any number, so no namespace takes more of the installation's room than it may use.
+    `waiting` has all waiting tests, `running` the number of running tests in each namespace by their statuses. Anyone
+    who may write statuses can claim any number, so a namespace is counted for at most as many as it may have.
     """
     here, everywhere = limits.tests_per_namespace, limits.tests
     begun, found, ahead = Counter(running), {}, 0
@@ -46,7 +46,7 @@ def positions(waiting: Iterable[Waiting], running: Mapping[str, int], limits: Li
 
 
 def next_look_at_queue_s(position: int) -> float:
-    """Return when to ask again: whoever is far behind asks seldom, so that a long queue costs little."""
+    """Return when to check the queue again: later for a test far back, so that a long queue costs little."""
     return min(QUEUE_PASS_MOST_S, QUEUE_PASS_S + position / QUEUE_LOOKS_PER_S)
 
 

@@ -1,7 +1,7 @@
-"""Whether two tests measured the same: the same server, asked for the same, by the same load.
+"""Whether two tests measured the same: the same server, with the same scenario and the same load.
 
-The setup of a managed server may differ, because a baseline shows what a change of it does. The resources that the
-installation gave the pods may not: they were not changed for their effect on the server.
+The configuration of a managed server may differ, because a baseline shows the effect of its change. The resources that
+the installation gave the pods must be the same: they were not changed for their effect on the server.
 """
 
 import hashlib
@@ -17,10 +17,7 @@ from sshload_operator.api.target import ExternalTarget, GatewayTarget
 
 
 def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
-    """Return the first field in which the two differ so that their figures cannot be compared, in words.
-
-    Empty where there is none.
-    """
+    """Return in words the first difference that makes the figures of the two incomparable, empty if there is none."""
     for field, read in _FIELDS:
         here, there = read(ours), read(baseline)
         if here != there:
@@ -30,7 +27,7 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
 
 
 def installed_difference(ours: InstalledResources | None, theirs: InstalledResources | None) -> str:
-    """Return how the resources differ that the installation gave the pods of two runs, in words; empty if not.
+    """Return in words how the resources that the installation gave the pods of two runs differ, empty if they do not.
 
     Only roles whose resources both specs leave to the installation are compared. A status of an earlier release does
     not have them.
@@ -45,7 +42,7 @@ def installed_difference(ours: InstalledResources | None, theirs: InstalledResou
 
 
 def comparable_hash(spec: LoadTestSpec) -> str:
-    """Return a hash of all that `difference` compares: the same for two specs between which there is none."""
+    """Return a hash of everything that `difference` compares: equal for two specs without a difference."""
     canonical = json.dumps([to_plain(read(spec)) for _, read in _FIELDS], sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -69,7 +66,7 @@ def _server(server: ExternalTarget) -> str:
 
 
 def _load(spec: LoadTestSpec) -> str:
-    """Return what the load is at each moment. How long it lasts, where it stays the same, tells only of the noise."""
+    """Return the load in words. The duration of a steady load is ignored, because it only affects the noise."""
     return (spec.load if spec.capacity is None else spec.load.at(1)).words
 
 
@@ -78,7 +75,7 @@ def _capacity(spec: LoadTestSpec) -> str:
 
 
 def _promises(spec: LoadTestSpec) -> object:
-    """Return the thresholds that each trial of a search has to meet: they are part of the meaning of its capacity."""
+    """Return the thresholds that each trial of a search must meet: they are part of the meaning of its capacity."""
     return () if spec.capacity is None else tuple(sorted(set(spec.thresholds), key=repr))
 
 

@@ -1,6 +1,6 @@
-"""Which test a run is held against, and whether it can be.
+"""Which test a run is compared with, and whether it can be.
 
-Of the tests of a schedule, their statuses alone tell which may be it; then the specs of the few that are left are read.
+The tests of a schedule are first selected by their statuses; then the specs of the few that are left are read.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.planning.plan import Plan, is_of_generation, is_same_spec, spec_hash
 from sshload_operator.state import Manifest, ObservedBaseline, Phase, Reason
 
-# A broken threshold makes the figures no less true.
+# The figures are true even if a threshold was broken.
 _TRUSTED = frozenset({Verdict.PASSED, Verdict.FAILED})
 
 
@@ -41,7 +41,7 @@ class EarlierTest:
 
     @property
     def ref(self) -> BaselineStatus:
-        """Which test it is, and what became of it."""
+        """The test's name and its result."""
         metadata = self.body["metadata"]
         return BaselineStatus(
             test=metadata["name"],
@@ -52,12 +52,12 @@ class EarlierTest:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is over."""
+        """Whether it has finished."""
         return self.status.phase is Phase.FINISHED
 
     @property
     def passed_but_for_a_baseline(self) -> bool:
-        """Whether it passed, or would have passed if it had a baseline."""
+        """Whether it passed, or would have passed with a baseline."""
         return self.status.verdict is Verdict.PASSED or self.lacked_only_a_baseline
 
     @property
@@ -73,10 +73,10 @@ class EarlierTest:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A test that was over before the run began, and passed or only lacked a baseline.
+    """A test that finished before the run began, and passed or only lacked a baseline.
 
-    `measured` tells what it has measured, and on what pods, as its status has it: the same text, the same measurement.
-    `clean` says that nothing in its status prevents a comparison with it.
+    `measured` identifies what it measured, and on what pods, by its status: equal for equal measurements. `clean` means
+    that nothing in its status prevents a comparison with it.
     """
 
     ref: BaselineStatus
@@ -91,7 +91,7 @@ class Candidate:
 
 
 def candidate(plan: Plan, test: EarlierTest, start_time: datetime) -> Candidate | None:
-    """Return a test as a candidate for the baseline of a run that was started then, None if it is none."""
+    """Return a test as a candidate for the baseline of a run that started at `start_time`, None if it is not one."""
     ref, status = test.ref, test.status
     if not test.is_finished or ref.completion_time is None or ref.completion_time > start_time:
         return None
@@ -103,7 +103,7 @@ def candidate(plan: Plan, test: EarlierTest, start_time: datetime) -> Candidate 
 
 
 def installed_hash(status: TestStatus) -> str:
-    """Return a hash of the resources that the installation gave the pods of a run, empty if a status says none."""
+    """Return a hash of the resources that the installation gave the pods of a run, empty if the status has none."""
     installed = status.installed
     if installed is None:
         return ""
@@ -111,7 +111,7 @@ def installed_hash(status: TestStatus) -> str:
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates in the order in which they are preferred: those that passed, then others; newest first."""
+    """Return the candidates in order of preference: first those that passed, then others; each newest first."""
     newest_first = sorted(candidates, key=lambda one: one.age, reverse=True)
     return sorted(newest_first, key=lambda one: one.ref.verdict is not Verdict.PASSED)
 
@@ -128,10 +128,10 @@ def compares_figures(spec: LoadTestSpec) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A baseline that the run can be held against, with its status.
+    """A baseline with which the run can be compared, with its status.
 
-    `oldest` is the oldest test of the schedule that can be one too, None if that is the same test. Were a run held
-    against the last one only, a server that gets a little slower each time would pass for ever.
+    `oldest` is the oldest test of the schedule that can also be a baseline, None if that is the same test. If runs were
+    compared only with the latest one, a server that gets a little slower each time would pass for ever.
     """
 
     ref: BaselineStatus
@@ -141,7 +141,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Why there is nothing to compare the run with. `ref` is the test that this is about, if there is one."""
+    """Why there is no baseline for the run. `ref` is the test concerned, if there is one."""
 
     reason: Reason
     message: str
@@ -149,7 +149,7 @@ class Unusable:
 
 
 def find_baseline(plan: Plan, observed: ObservedBaseline | None, start_time: datetime) -> Found | Unusable:
-    """Return the baseline of a run that was started then, out of the tests that were seen; or why there is none."""
+    """Return the baseline, among the observed tests, of a run that started at `start_time`; or why there is none."""
     asked = plan.spec.baseline
     if asked is None or observed is None or observed.problem:
         problem = observed.problem if observed is not None else ""
@@ -177,7 +177,7 @@ def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable
 
 
 def _last_passed(plan: Plan, bodies: Sequence[Manifest], start_time: datetime) -> Found | Unusable:
-    """Return the newest test that passed and can be compared; until there is one, one that only lacked a baseline."""
+    """Return the newest test that passed and can be compared; if there is none, one that only lacked a baseline."""
     tests = [EarlierTest.of(body) for body in bodies]
     by_uid = {test.ref.uid: test for test in tests}
     candidates = filter(None, (candidate(plan, test, start_time) for test in tests))
@@ -195,7 +195,7 @@ def _last_passed(plan: Plan, bodies: Sequence[Manifest], start_time: datetime) -
 def measured_by(test: EarlierTest) -> str | None:
     """Return the hash of what a test measured if a later test of its schedule can have it as its baseline, else None.
 
-    The hash is that of `comparable_hash`: a schedule keeps it of each of its tests, and a spec can be large.
+    The hash is that of `comparable_hash`. A schedule keeps it for each of its tests, because specs can be large.
     """
     if not test.is_finished or test.status.completion_time is None:
         return None
@@ -204,7 +204,7 @@ def measured_by(test: EarlierTest) -> str | None:
 
 
 def judge_candidate(plan: Plan, test: EarlierTest) -> Found | Unusable:
-    """Return a sound test as the baseline, or why a run of this plan cannot be compared with it. Parses its spec."""
+    """Return a valid test as the baseline, or why a run of this plan cannot be compared with it. Parses its spec."""
     ref, status, ours = test.ref, test.status, plan.spec
     spec = _measured_spec(test)
     if spec is None:
@@ -231,7 +231,7 @@ def judge_candidate(plan: Plan, test: EarlierTest) -> Found | Unusable:
 
 
 def _measured_spec(test: EarlierTest) -> LoadTestSpec | None:
-    """Return what the test has measured, None if its spec does not say so any more.
+    """Return the spec that the test measured, None if its spec was changed since.
 
     Each pass over a schedule calls this for each of its tests, so it parses and hashes only what it needs.
     """

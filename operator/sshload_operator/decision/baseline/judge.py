@@ -1,6 +1,6 @@
-"""Thresholds relative to a baseline, and the verdict where one has a say: after all that a run says by itself.
+"""Thresholds relative to a baseline, and the verdict by them, which is decided after that on the run alone.
 
-A relative threshold is met, broken, or lost in the noise of the two runs.
+A relative threshold is met, broken, or within the noise of the two runs.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from sshload_operator.decision.judgement import Judgement
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import ObservedBaseline, Reason
 
-# Beyond so many times the length, a longer load is no advice.
+# A load more than so many times as long is not useful advice.
 _MOST_TIMES_LONGER = 100
 _PERCENT = 100
 _BEST_FIRST = (True, None, False)
@@ -43,9 +43,9 @@ _MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
 
 @dataclass(frozen=True, slots=True)
 class RelativeResult:
-    """A relative threshold as judged. `reason` and `message` say why it cannot be, where `result.passed` is None.
+    """The result of a relative threshold. If `result.passed` is None, `reason` and `message` say why.
 
-    `figures` are the new figure, its ratio to the baseline's and the interval of that, in words.
+    `figures` are, in words, the new figure, its ratio to the baseline's, and the interval of that ratio.
     """
 
     result: ThresholdResult
@@ -54,7 +54,7 @@ class RelativeResult:
     message: str = ""
 
 
-# A result, and the name of the test that it is about.
+# The name of the baseline, and the result of the comparison with it.
 _Held: TypeAlias = tuple[str, RelativeResult]
 
 
@@ -68,7 +68,7 @@ class _Compared:
 
 
 def in_words(threshold: RelativeThreshold) -> str:
-    """Return a threshold as a person would write it: "p99 of total within 10 % of the baseline"."""
+    """Return a threshold as text: "p99 of total within 10 % of the baseline"."""
     within = f"within {threshold.within * 100:.4g} % of the baseline"
     match threshold:
         case RelativeLatency():
@@ -92,7 +92,7 @@ def _terms(threshold: RelativeThreshold) -> Terms:
 
 
 def _change(ratio: float) -> float | None:
-    """Return how far a figure is from the baseline's, in percent of that; None if it is not bounded."""
+    """Return the difference from the baseline in percent of the baseline; None if it is not bounded."""
     return None if isinf(ratio) else (ratio - 1) * _PERCENT
 
 
@@ -158,7 +158,7 @@ def _limit(threshold: RelativeThreshold) -> float:
 
 
 def _holds(threshold: RelativeThreshold, found: Ratio) -> bool | None:
-    """Return whether the whole interval of the ratio keeps the limit, or breaks it; None for neither."""
+    """Return True if the whole interval of the ratio is within the limit, False if all of it is outside, else None."""
     limit = _limit(threshold)
     if isinstance(threshold, RelativeLatency):
         return True if found.high <= limit else False if found.low > limit else None
@@ -166,7 +166,7 @@ def _holds(threshold: RelativeThreshold, found: Ratio) -> bool | None:
 
 
 def _remedy(threshold: RelativeThreshold, found: Ratio) -> str:
-    """Say what is needed for a decision: the noise falls with the square root of the load's length."""
+    """Return what a decision needs: the noise decreases with the square root of the load's length."""
     if isinstance(threshold, RelativeCapacity):
         precision = threshold.within * 100 / 2
         return (
@@ -212,7 +212,7 @@ def _milliseconds(value_ms: float) -> str:
 
 
 def _amount(found: Bounds) -> str:
-    """Return a capacity by its bounds."""
+    """Return the bounds of a capacity in words."""
     if found.lower is None:
         return f"below {found.upper:.6g}" if found.upper is not None else "unknown"
     return f"{found.lower:.6g} to {found.upper:.6g}" if found.upper is not None else f"{found.lower:.6g} or more"
@@ -221,10 +221,10 @@ def _amount(found: Bounds) -> str:
 def against_baseline(
     plan: Plan, by_itself: Judgement, measured: TestStatus, observed: ObservedBaseline | None, start_time: datetime
 ) -> Judgement:
-    """Return the judgement on a run that was started then, of which `measured` is what its status states.
+    """Return the judgement on a run that started at `start_time` and has the status `measured`.
 
-    What the run says by itself outranks its baseline, but for what is Inconclusive: a broken threshold outranks one
-    that cannot be judged, whatever it is held against.
+    The judgement on the run alone has priority, unless it is Inconclusive: a broken threshold, absolute or relative,
+    outranks one that cannot be judged.
     """
     unmeasured = by_itself.verdict not in _MEASURED or by_itself.reason is Reason.SEARCH_UNFINISHED
     if unmeasured or not plan.spec.relative_thresholds:
@@ -243,7 +243,7 @@ def against_baseline(
 
 
 def _hold(threshold: RelativeThreshold, measured: TestStatus, found: Found) -> _Held:
-    """Compare a figure with its baseline, and with the oldest one too: the worse result counts."""
+    """Compare a figure with the baseline and with the oldest one; the worse result counts."""
     last = judge_relative(threshold, measured, found.status)
     if found.oldest is None:
         return found.ref.test, last
@@ -263,7 +263,7 @@ def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
 
 
 def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float, *, stolen: bool) -> Judgement:
-    """Compare nothing with a baseline if the generator lagged: a ratio can then be wrong in either direction."""
+    """Return the judgement if the generator lagged: without a comparison, because ratios may be wrong either way."""
     unknown = tuple(map(unjudged, plan.spec.relative_thresholds))
     judged = replace(by_itself, thresholds=(*by_itself.thresholds, *unknown))
     if by_itself.verdict is Verdict.FAILED:

@@ -1,4 +1,4 @@
-"""What a finished test measured, with its noise, as its status has it."""
+"""What a finished test measured, with its noise, by its status."""
 
 import sys
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def latency_ms(status: TestStatus, step: str, percentile: float) -> Figure | Non
 
 
 def lacks_interval(status: TestStatus, step: str, percentile: float) -> bool:
-    """Return whether a percentile is stated without its interval, as one that no threshold names may be."""
+    """Return whether a percentile is stated without its interval, as is possible if no threshold names it."""
     found = None if status.results is None else status.results.step(step)
     stated = None if found is None else found.percentile(percentile)
     if found is None or stated is None or stated.low_ms is not None or stated.high_ms is not None:
@@ -63,7 +63,7 @@ def own_delay_ms(status: TestStatus) -> float | None:
 
 
 def stolen_share(status: TestStatus) -> float | None:
-    """Return which share of its workers' CPU time hosts took, None if nobody tells."""
+    """Return the share of its workers' CPU time that hosts took, None if it is not known."""
     generator = None if status.results is None else status.results.generator
     percent = None if generator is None else generator.stolen_percent
     return None if percent is None else percent / 100
@@ -71,7 +71,7 @@ def stolen_share(status: TestStatus) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio and what it lies between: 0 and infinity where a side is not bounded."""
+    """A ratio and its bounds: 0 or infinity for a side that is not bounded."""
 
     value: float
     low: float
@@ -81,9 +81,10 @@ class Ratio:
 def ratio(new: Figure, base: Figure) -> Ratio | None:
     """Return the ratio with its 95 % confidence interval; None if one of them is 0.
 
-    The intervals of the two, which are of independent runs, are combined as Zou and Donner do (Statistics in Medicine
-    27, 2008, "MOVER"): on the logarithms, each side's distances are added as the legs of a right triangle. So it takes
-    over the skew of each, and the safety of each: theirs are widened for latencies that are alike, never narrowed.
+    The intervals of the two independent runs are combined with the method of Zou and Donner ("MOVER", Statistics in
+    Medicine 27, 2008): on the logarithms, the distances of each side are combined as the root of the sum of squares.
+    So the result keeps the skew of both. It is also conservative, because the intervals of both are only ever widened
+    for correlated latencies, never narrowed.
     """
     if new.value <= 0 or base.value <= 0:
         return None
@@ -94,7 +95,7 @@ def ratio(new: Figure, base: Figure) -> Ratio | None:
 
 
 def capacity_ratio(new: Bounds, base: Bounds) -> Ratio | None:
-    """Return the ratio of two capacities, with the least and the most that it can be by the bounds of both.
+    """Return the ratio of two capacities, with the smallest and largest value that the bounds of both allow.
 
     None if the bounds leave both sides open.
     """
