@@ -1,1 +1,1 @@
-"""What is said of a search for the capacity: its verdict, what limits the server, and the status of it. Pure."""
+"""The verdict on a search for the capacity, what limits the server, and the status of the search. Pure."""

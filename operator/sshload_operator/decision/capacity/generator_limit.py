@@ -1,4 +1,4 @@
-"""The conclusion on a search that ended at the generator's own limit: how many workers would be needed to go on."""
+"""The conclusion on a search that ended at the limit of the generator: how many workers it would need to continue."""
 
 from math import ceil
 
@@ -51,7 +51,7 @@ def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def remedy(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
-    """Return what to change so that such a trial can be judged."""
+    """Return what to change so that such trials can be judged."""
     if invalid.invalidity in _CPU:
         return _more_cores(plan, found, invalid)
     if invalid.invalidity is Invalidity.SOURCE_PORTS_USED_UP:
@@ -62,9 +62,9 @@ def remedy(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
 
 
 def _lowest_given_up(found: CapacityResult) -> Trial | None:
-    """Return the last invalid trial of the lowest amount that the search gave up, by the excess of these over others.
+    """Return the last invalid trial of the lowest amount that the search gave up: one with too many unjudged trials.
 
-    Where none has such an excess, which no search leaves behind, it is the last of all.
+    If there is no such amount, which no search should report, it is the last invalid trial of all.
     """
     invalid = those(found.trials, TrialState.INVALID)
     given_up = (trial for trial in invalid if _unjudged(found, trial.amount) >= GIVEN_UP_AFTER)
@@ -83,7 +83,7 @@ def _reason(trial: Trial) -> Reason:
 
 
 def _sound_below(found: CapacityResult, amount: float) -> Trial | None:
-    """Return the highest trial below that could be judged; of several the one that cost the generator most."""
+    """Return the judged trial of the highest amount below; of several the one that cost the generator most."""
     sound = (trial for trial in found.trials if trial.amount < amount and trial.state is not TrialState.INVALID)
     return max(sound, key=lambda trial: (trial.amount, trial.generator.cpu_share or 0.0), default=None)
 
@@ -117,7 +117,7 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
 
 
 def _workers(plan: Plan, count: int) -> str:
-    """Return workers with the replicas that make them."""
+    """Return a number of workers in words, with the replicas needed for them."""
     each = f" ({ceil(count / plan.processes_per_pod)} pods of {plan.processes_per_pod})"
     return f"{count} workers with a core each{each if plan.processes_per_pod > 1 else ' (spec.workers.replicas)'}"
 

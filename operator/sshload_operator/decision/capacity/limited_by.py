@@ -1,8 +1,8 @@
 """What limits a server at the lowest amount that fails: the threshold that breaks there, and what the server lacked.
 
 A managed target's own counts around a trial show what it was short of (limits: docs/reference/validity.md). A shortage
-is stated with the figure that shows it, and only where there is one. Nothing is claimed about what these counts do not
-show (the network, the kernel, PAM, an authentication backend).
+is stated only with the figure that shows it. Nothing is claimed about what these counts do not show (the network, the
+kernel, PAM, an authentication backend).
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Strain:
-    """A target before and after a trial; `readings` are all its readings."""
+    """The counts of a target before and after a trial; `readings` has all of them."""
 
     before: TargetStats
     after: TargetStats
@@ -62,7 +62,7 @@ class Strain:
 
     @property
     def cores(self) -> float:
-        """How many cores it used, on average over that time."""
+        """The number of cores that it used on average over that time."""
         return self.grown("cpu_s") / self.wall_s
 
     def grown(self, name: str) -> float:
@@ -72,7 +72,7 @@ class Strain:
 
 
 def strain(trial: Trial) -> Strain | None:
-    """Return what a target went through, None if it was not read twice, or was restarted in between."""
+    """Return a target's counts around a trial, None if it was not read twice, or was restarted in between."""
     before, after = trial.target_before, trial.target_after
     if before is None or after is None:
         return None
@@ -88,7 +88,7 @@ def shortages(found: Strain) -> tuple[Shortage, ...]:
 
 
 def at_ease(found: Strain) -> str:
-    """Return its CPU use and its drops, if they are no shortage, or not the shortage of most trials."""
+    """Return its CPU use and its drops in words, if they are not the shortage of most trials."""
     limit = found.after.cpu_limit_cores
     if limit is None:
         cpu = f"{found.cores:.2f} cores used (it has no CPU limit, and how many the node has is not known here)"
@@ -100,7 +100,7 @@ def at_ease(found: Strain) -> str:
 
 
 def _cpu(found: Strain) -> str:
-    """Judge the mean over the whole trial, and what the limit held up, which shows shortages shorter than that."""
+    """Judge the mean over the whole trial, and the throttled time, which also shows shorter shortages."""
     limit = found.after.cpu_limit_cores
     if not limit:
         return ""
@@ -116,7 +116,7 @@ def _cpu(found: Strain) -> str:
 
 
 def _stolen(found: Strain) -> str:
-    """Say how much CPU time the host of its machine took, if that is enough to slow it down."""
+    """Return in words how much CPU time the host of its machine took, if that is enough to slow it down."""
     share = stolen_share(found.before.machine_cpu, found.after.machine_cpu)
     if share is None or not is_stolen(share):
         return ""
@@ -124,7 +124,7 @@ def _stolen(found: Strain) -> str:
 
 
 def _memory(found: Strain) -> str:
-    """Do not use the peak: it includes page cache, which the kernel reclaims before memory is short."""
+    """Judge kills and the working set: the peak includes page cache, which the kernel reclaims in time."""
     kills = found.grown("oom_kills")
     if kills:
         return f"{kills:.0f} of its processes were killed for lack of memory"
@@ -154,7 +154,7 @@ def _penalties(found: Strain) -> str:
 
 
 def _dropped(found: Strain, name: str, why: str) -> str:
-    """Say what sshd logged. It logs suppressed drops with a later drop, which may be in another trial."""
+    """Return in words what sshd logged. It logs suppressed drops with a later drop, which may be in another trial."""
     count = found.grown(name)
     if count and found.before.dropped_is_lower_bound:
         return f"connections were dropped {why}: sshd reported {count:.0f}, and some may be of an earlier trial"
@@ -185,9 +185,9 @@ _RULES: dict[Resource, tuple[Callable[[Strain], str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LimitedBy:
-    """What broke in `failed` trials at `amount`, in most of them `threshold`, last at `observed`; both may be unknown.
+    """The threshold that broke in most of `failed` trials at `amount`, last at `observed`; both may be unknown.
 
-    `short_of` is what most of these trials show, `message` what is to be said of the server where they show nothing.
+    `short_of` are the shortages that most of these trials show. If there are none, `message` is about the server.
     """
 
     amount: float
@@ -223,7 +223,7 @@ def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
 
 
 def sentence(limit: LimitedBy, plan: Plan) -> str:
-    """Return what broke first, and what the server was short of or may have been."""
+    """Return in words what broke first, and what the server lacked or may have lacked."""
     at = amount_in_words(limit.amount, plan.spec.load)
     trials = f"in {limit.broken} of {limit.failed} trials that failed there" if limit.failed > 1 else ""
     seen = f"it was {limit.observed}" if limit.threshold is not None else limit.observed or ""
@@ -237,7 +237,7 @@ def sentence(limit: LimitedBy, plan: Plan) -> str:
 
 
 def _first_broken(failed: tuple[Trial, ...]) -> Terms | str | None:
-    """Return the threshold that broke in most of the trials; of several the one that the spec has first."""
+    """Return the threshold that broke in most of the trials; of several the first one in the spec."""
     broken = Counter(result.key for trial in failed for result in trial.thresholds if result.passed is False)
     order = [result.key for result in failed[0].thresholds]
     return min(broken, key=lambda one: (-broken[one], order.index(one) if one in order else len(order)), default=None)
@@ -260,14 +260,14 @@ def _short_of(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tup
 
 
 def _before_server(plan: Plan) -> str:
-    """Return what the run has before its server, which sshload does not see into."""
+    """Return in words what the run deploys before its server, where sshload does not see shortages."""
     if gateway_of(plan.spec) is not None:
         return "the gateway before it (its policy, its limits, its one process), "
     return "" if proxy_of(plan.spec) is None else "the proxy before it, "
 
 
 def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:
-    """Return what more than half of the trials show, as the last of these shows it."""
+    """Return the shortages that more than half of the trials show, each with the figure of the last of these."""
     seen = [shortages(one) for one in strains]
     count = Counter(shortage.resource for one in seen for shortage in one)
     last = {shortage.resource: shortage for one in seen for shortage in one}
@@ -275,7 +275,7 @@ def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:
 
 
 def _refused_channels(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[Shortage, ...]:
-    """Report refused channels, if the known errors are those of such a trial and mean sessions."""
+    """Return the shortage of sessions by refused channels, if the known errors are those of one of these trials."""
     scenario, found = plan.spec.scenario, summary.capacity
     opens_others = plan.spec.locustfile is not None or any(isinstance(step, ForwardStep) for step in scenario.steps)
     if opens_others or found is None or not _describes(found, trials):

@@ -1,4 +1,4 @@
-"""The status of a search: how it stands, what it found, and each of its trials."""
+"""The status of a search: its progress, its result, and each of its trials."""
 
 from sshload_contract.load import Load
 from sshload_contract.percentiles import percentile_key

@@ -1,4 +1,4 @@
-"""Which trials of a search lead to which conclusion."""
+"""The trials of a search on which conclusions rest, and amounts in words."""
 
 from math import isclose
 
@@ -14,13 +14,13 @@ _SAME_AMOUNT = 1e-9
 
 
 def measured_load(plan: Plan, summary: RunSummary) -> Load:
-    """Return the load that a summary describes: the plan's, or of a search, that of its reported trial."""
+    """Return the load that a summary describes: the plan's, or for a search that of the reported trial."""
     reported = reported_trial(summary.capacity) if summary.capacity is not None else None
     return plan.spec.load if reported is None else plan.spec.load.at(reported.amount)
 
 
 def reported_trial(found: CapacityResult) -> Trial | None:
-    """Return the trial that the summary beside describes, None if there is none of its number."""
+    """Return the trial that the rest of the summary describes, None if no trial has its number."""
     return next((trial for trial in found.trials if trial.number == found.reported), None)
 
 
@@ -35,7 +35,7 @@ def those(trials: tuple[Trial, ...], state: TrialState) -> tuple[Trial, ...]:
 
 
 def how_many(found: CapacityResult) -> str:
-    """Return the number of trials in words, and of those that count for nothing: `14 trials, 1 of them invalid`."""
+    """Return the number of trials and of invalid ones in words: `14 trials, 1 of them invalid and not counted`."""
     count, invalid = len(found.trials), len(those(found.trials, TrialState.INVALID))
     counted = "1 trial" if count == 1 else f"{count} trials"
     return f"{counted}, {invalid} of them invalid and not counted" if invalid else counted
@@ -52,9 +52,9 @@ def amount_in_words(amount: float, load: Load) -> str:
 
 
 def capacity_in_words(found: CapacityResult, load: Load) -> str | None:
-    """Return what is known of the capacity, in a few words, None if nothing is; a bound never reads as a capacity.
+    """Return in a few words what is known of the capacity, None if nothing is.
 
-    Only a capacity that was found is a plain amount: `118 arrivals/s`, else `500 arrivals/s or more`.
+    Only a capacity that was found is a plain amount: `118 arrivals/s`. A bound is not: `500 arrivals/s or more`.
     """
     lower, upper = found.lower, found.upper
     if lower is not None and found.end is SearchEnd.FOUND:
@@ -67,10 +67,10 @@ def capacity_in_words(found: CapacityResult, load: Load) -> str | None:
 
 
 def unjudged_least(plan: Plan, found: CapacityResult) -> Trial | None:
-    """Return a trial of the least load, where most that did not hold there broke nothing, and had too few iterations.
+    """Return a trial of the smallest load if most that did not pass there broke nothing, but had too few iterations.
 
-    A trial whose percentile cannot be stated has not held its threshold. If as many iterations were begun as the
-    percentile needs, the server made them fail; if there were fewer, the trial says nothing.
+    A trial whose percentile cannot be stated has not met its threshold. If as many iterations were begun as the
+    percentile needs, the server made them fail; if there were fewer, the trial shows nothing.
     """
     if found.end is not SearchEnd.LEAST_BROKEN or found.upper is None:
         return None

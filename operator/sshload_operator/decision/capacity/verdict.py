@@ -1,6 +1,6 @@
-"""The verdict on a search for the capacity, as far as it differs from that on any run.
+"""The verdict on a search for the capacity, as far as it differs from that on other runs.
 
-A search must rest on its trials: if a bound has no judged trial, the search is Invalid.
+The bounds must rest on trials: if a bound has no judged trial, the search is Invalid.
 """
 
 from sshload_contract.thresholds import Terms, ThresholdResult
@@ -29,7 +29,7 @@ _CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LI
 
 
 def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return why a search has no capacity to be judged; None if it has one, and where none was searched for."""
+    """Return why a search has no capacity to be judged; None if it has one, or if the run is not a search."""
     if plan.spec.capacity is None:
         return None
     found = summary.capacity
@@ -40,7 +40,7 @@ def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def search_so_far(plan: Plan, summary: RunSummary) -> str:
-    """Return how far the search had come, as a sentence to be added to why the run ended; empty if there is none."""
+    """Return the progress of the search as a sentence to append to why the run ended; empty if there is none."""
     found = summary.capacity
     if found is None or not found.trials:
         return ""
@@ -48,7 +48,7 @@ def search_so_far(plan: Plan, summary: RunSummary) -> str:
 
 
 def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return that a search found what was asked for, None if none was searched."""
+    """Return the conclusion that a search found what was asked for, None if no capacity was searched."""
     found = summary.capacity
     if found is None:
         return None
@@ -60,7 +60,7 @@ def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def capacity_broken(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return which thresholds on the capacity it broke, and what limits it."""
+    """Return the conclusion with the broken thresholds on the capacity, and what limits it."""
     broken = [result for result in capacity_results(plan, summary) if result.passed is False]
     if not broken:
         return None
@@ -69,7 +69,7 @@ def capacity_broken(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def _by_trials(plan: Plan, found: CapacityResult) -> Conclusion | None:
-    """Return that the search cannot be trusted, if its bounds do not rest on judged trials."""
+    """Return the conclusion that the search cannot be trusted, if its bounds do not rest on judged trials."""
     reported = reported_trial(found)
     if reported is None:
         return _contradiction(f"the results describe trial {found.reported}, which is none of {how_many(found)}")
@@ -137,7 +137,7 @@ def _limit(plan: Plan, summary: RunSummary) -> str:
 
 
 def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, ...]:
-    """Return whether each threshold on the capacity held: None if the confirmed bounds do not decide it."""
+    """Return the result of each threshold on the capacity; undecided if the confirmed bounds do not decide it."""
     return tuple(_judge(threshold, plan, summary) for threshold in plan.spec.capacity_thresholds)
 
 
@@ -148,7 +148,7 @@ def promises_capacity(plan: Plan) -> bool:
 
 
 def known(plan: Plan, found: CapacityResult) -> str | None:
-    """Return what is known of the capacity, in a few words, None if nothing is."""
+    """Return in a few words what is known of the capacity, None if nothing is."""
     return None if unjudged_least(plan, found) is not None else capacity_in_words(found, plan.spec.load)
 
 

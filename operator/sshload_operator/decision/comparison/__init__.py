@@ -1,1 +1,1 @@
-"""What is to be done about an SSHLoadTestComparison, and what its tests say. Pure."""
+"""What must be done for an SSHLoadTestComparison, and the results of its tests. Pure."""

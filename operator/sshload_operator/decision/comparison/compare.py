@@ -1,9 +1,9 @@
-"""The figures of each variant beside those of its reference, which is the first one unless it names another.
+"""The figures of each variant compared with those of its reference: the first variant, unless it names another.
 
-Rounds are paired blocks: what drifts over an hour moves both tests of a round alike, and cancels out of the ratio of
-the two. So a ratio is the geometric mean of the rounds' ratios, and its interval is over the rounds. The share of
-errors may be 0, and then has no ratio: it is compared by the difference in percentage points. A latency also has
-its difference in milliseconds.
+Rounds are paired blocks: a drift over an hour affects both tests of a round alike, and cancels out in their ratio. So a
+ratio is the geometric mean of the rounds' ratios, and its interval is over the rounds. The error rate may be 0 and then
+has no ratio, so it is compared by the difference in percentage points. A latency also has its difference in
+milliseconds.
 """
 
 import sys
@@ -41,7 +41,7 @@ _RESOLUTION = log1p(RESOLUTION)
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One figure of one variant. `value` is the median over `rounds` tests, the whole variant's.
+    """One figure of one variant. `value` is the median over the variant's tests that have the figure.
 
     The rest is beside the reference, over the `rounds` in which both have the figure: `mean`, `low` and `high` are
     ratios, or percentage points where `in_points`; None if they cannot be stated. `in_ms` is the same difference in
@@ -63,12 +63,12 @@ Results = Mapping[str, Sequence[Compared]]
 
 
 def keys(runs: Iterable[TestRun]) -> tuple[str, ...]:
-    """Return the keys of all figures, those of whole tests first, then the steps' as they happen."""
+    """Return the keys of all figures: those of whole tests first, then those of steps in the order of their steps."""
     return tuple(sorted({key for run in runs for key in run.figures}, key=place))
 
 
 def compare(runs: Iterable[TestRun], reference: str, variant: str, seed: int) -> tuple[Compared, ...]:
-    """Return the variant's figures beside those of the variant `reference`, which may be itself."""
+    """Return the variant's figures compared with those of the variant `reference`, which may be the same."""
     ours: dict[int, Figures] = {}
     theirs: dict[int, Figures] = {}
     measured = tuple(runs)
@@ -112,12 +112,12 @@ def _compared(
 
 
 def _ratio(logarithm: float) -> float:
-    """Return the ratio of this logarithm. Whoever writes a status can state figures whose ratio is too large."""
+    """Return the ratio of this logarithm. Anyone who writes a status can state figures whose ratio is too large."""
     return exp(min(logarithm, _LARGEST_LOGARITHM))
 
 
 def _differences(pairs: Iterable[tuple[float, float]], *, in_points: bool) -> list[float]:
-    """Return the rounds' differences, of logarithms for a ratio; none at all where a value has no logarithm."""
+    """Return the rounds' differences, for a ratio those of logarithms; none at all if a value has no logarithm."""
     taken = list(pairs)
     if in_points:
         return [our - their for our, their in taken]
@@ -135,7 +135,7 @@ def _difference(key: str, found: Interval) -> Difference:
 
 
 def results_status(spec: ComparisonSpec, results: Results, tests: Sequence[TestRun]) -> ComparisonResults:
-    """Return `status.results`: for each variant, the first one first, its tests' verdicts and its figures."""
+    """Return `status.results`: for each variant, in order, the verdicts of its tests and its figures."""
     return ComparisonResults(
         tuple(
             _variant_result(
@@ -187,5 +187,5 @@ def _milliseconds(found: Milliseconds | None) -> Mapping[str, float | None]:
 
 
 def _rounded(value: float) -> float:
-    """Return a figure to six digits, more than it was measured with."""
+    """Return a figure rounded to six digits, more than its measurement has."""
     return float(f"{value:.6g}")

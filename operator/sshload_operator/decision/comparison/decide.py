@@ -1,10 +1,10 @@
-"""What is to be done about a comparison: a pure function of the plan, what is remembered and seen, and the time.
+"""What must be done for a comparison: a pure function of the plan, what is remembered and observed, and the time.
 
-One test after the other, in the plan's order, each under the one name that its place has. A test that is over is
-remembered in the status before the next one is made, and the next one is made only once no pod of the one before is
-left. So an operator that is killed anywhere finds in status and names what to do next: it neither makes two tests at
-once nor loses one. A test whose generator lagged is deleted and made again under its name, once the status remembers it
-by its uid.
+Tests run one after the other, in the plan's order, each with the fixed name of its place. A test that is over is
+recorded in the status before the next one is created, and the next one is created only when no pod of the previous one
+is left. So an operator that was killed at any point knows from the status and the names what to do next: it neither
+creates two tests at once nor loses one. A test whose generator lagged is deleted and created again under its name, once
+its uid is recorded in the status.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
     installation: Installation
 
     def keep(self) -> OwnerDecision | None:
-        """Leave what was found as it stands, and let no test run on. An older operator may have read another spec."""
+        """Keep the results, and end tests that still run. An older operator may have read the spec differently."""
         generation, past = self.comparison.generation, self.remembered.status
         if isinstance(self.plan, SpecError):
             return OwnerDecision(abort=self._unfinished, rests=True) if is_over_unread(generation, past) else None
@@ -70,7 +70,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         return OwnerDecision(abort=self._unfinished, status=status, rests=True)
 
     def refuse(self) -> OwnerDecision | None:
-        """Finish a comparison whose spec cannot be read. Its hash is forgotten: any readable spec is a new run."""
+        """Finish a comparison whose spec cannot be read. Its hash is dropped, so any readable spec is a new run."""
         if not isinstance(self.plan, SpecError):
             return None
         generation = self.comparison.generation
@@ -89,14 +89,14 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         return self._write(status, OwnerDecision(abort=self._unfinished, rests=True))
 
     def end_at_once(self) -> OwnerDecision | None:
-        """End a comparison by request."""
+        """End a comparison on request."""
         if not self._run.plan.spec.abort:
             return None
         message = "spec.abort was set. Set it to false to compare again"
         return self._finish(Ending(ComparisonVerdict.ABORTED, ComparisonReason.ABORT_REQUESTED, message))
 
     def hold_back(self) -> OwnerDecision | None:
-        """Make room for a new run: the tests of an earlier one end, and are deleted once their pods are gone."""
+        """Wait before a new run: the tests of an earlier one are ended, and deleted once their pods are gone."""
         run = self._run
         old = [test for test in self.tests if test.run_id != run.plan.run_id]
         if not old:
@@ -117,7 +117,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         return self._write(status, OwnerDecision(abort=abort, delete=delete, requeue_after_s=GOING_PASS_S))
 
     def end(self) -> OwnerDecision | None:
-        """End the run where all tests are over, or more of them are of no use."""
+        """End the run if all tests are over, or if more of them would be useless."""
         run = self._run
         found = given_up(run.plan, run.ended)
         if found is None and run.next_place is None:
@@ -125,7 +125,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         return None if found is None else self._finish(found)
 
     def go_on(self) -> OwnerDecision:
-        """Wait for the test of the next place, or make it once no pod is left of those before."""
+        """Wait for the test of the next place, or create it once no pod of the previous ones is left."""
         run, place = self._run, self._run.next_place
         assert place is not None  # noqa: S101 - else the run has ended
         seen = next((test for test in self.tests if test.name == place.test), None)
@@ -156,24 +156,24 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         return self._write(status, OwnerDecision(create=create, requeue_after_s=GOING_PASS_S))
 
     def _look_for_pods(self) -> OwnerDecision:
-        """Ask for the pods of the plan's tests, and of those of an earlier run by their own names."""
+        """List the pods of the plan's tests, and of tests of an earlier run by their own names."""
         return OwnerDecision(look_for_pods=self._run.plan.names | {test.name for test in self.tests})
 
     def _refused(self, place: Place, reason: ComparisonReason, message: str, *, may_pass: bool) -> OwnerDecision:
-        """Wait where the next test may be let in later, else end."""
+        """Wait if the next test may be admitted later, else end."""
         if not may_pass:
             return self._finish(Ending(ComparisonVerdict.ERROR, reason, message))
         return self._write(self._under_way(reason, message, place), OwnerDecision(requeue_after_s=REFUSED_PASS_S))
 
     def _make_again(self, place: Place, seen: ObservedTest, lagged: TestRun) -> OwnerDecision:
-        """Delete a test whose generator lagged, once it is remembered, so that another takes its place."""
+        """Delete a test whose generator lagged, once it is recorded, so that another one takes its place."""
         what = f"{place.test} is made again ({lagged.repeats + 1} of {MOST_REPEATS} times at most): {lagged.problem}"
         status = self._under_way(ComparisonReason.TEST_STARTING, what, place)
         delete = (seen,) if lagged in self.remembered.status.tests and not seen.deleting else ()
         return self._write(status, OwnerDecision(delete=delete, requeue_after_s=GOING_PASS_S))
 
     def _finish(self, end: Ending) -> OwnerDecision:
-        """Return the end of the run. Of what was measured by then, all figures are kept."""
+        """Return the end of the run, with all figures that were measured by then."""
         status = replace(
             self._measured(),
             phase=ComparisonPhase.FINISHED,
@@ -188,24 +188,24 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
 
     @property
     def _pod_names(self) -> str:
-        """The first of the pods that are seen."""
+        """The names of the first observed pods."""
         return ", ".join(sorted(self.pods or ())[:_PODS_NAMED])
 
     @property
     def _unfinished(self) -> tuple[ObservedTest, ...]:
-        """The tests that are to end with the comparison."""
+        """The tests that must end with the comparison."""
         return tuple(test for test in self.tests if test.verdict is None and not test.aborting and not test.deleting)
 
     @cached_property
     def _run(self) -> "_Run":
-        """The run that is under way, or is to begin. Raises SpecError if the spec cannot be read."""
+        """The run in progress, or the next one. Raises SpecError if the spec cannot be read."""
         if isinstance(self.plan, SpecError):
             raise self.plan
         resumed = is_resumed(self.plan.spec_hash, self.comparison.generation, self.remembered.status)
         return _Run(self.plan, self.remembered.status, self.tests, resumed)
 
     def _ended_conditions(self, end: Ending) -> tuple[Condition[ComparisonCondition], ...]:
-        """Return the conditions of a comparison that has ended: Ready only where it is conclusive."""
+        """Return the conditions of a comparison that has ended: Ready only if it is conclusive."""
         findings = {
             ComparisonCondition.COMPLETE: Finding(ConditionStatus.TRUE, end.reason, end.message),
             **settled(ComparisonCondition, end.reason, end.message, ready=end.verdict is ComparisonVerdict.CONCLUSIVE),
@@ -213,7 +213,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         return conditions(findings, self.remembered.status.conditions, self.now)
 
     def _under_way(self, reason: ComparisonReason, message: str, place: Place | None = None) -> ComparisonStatus:
-        """Return what the status says of a run that goes on."""
+        """Return the status of a run that continues."""
         findings = {
             ComparisonCondition.COMPLETE: Finding(ConditionStatus.FALSE, reason, message),
             **in_progress(ComparisonCondition, reason, message),
@@ -229,7 +229,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         )
 
     def _measured(self) -> ComparisonStatus:
-        """Return what every status of the run says. Results are computed only where a test has ended since."""
+        """Return the common part of all statuses of the run. Results are computed only if a test has ended since."""
         run, past = self._run, self.remembered.status
         results = past.results
         if not run.resumed or run.ended != past.tests:
@@ -248,7 +248,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         )
 
     def _write(self, status: ComparisonStatus, decision: OwnerDecision) -> OwnerDecision:
-        """Return the decision with the status, and with an Event where the run or its phase is news."""
+        """Return the decision with the status, and with an Event if the run or its phase is new."""
         before, after = ((said.run, said.phase, said.verdict) for said in (self.remembered.status, status))
         is_good = status.verdict in (None, ComparisonVerdict.CONCLUSIVE, ComparisonVerdict.ABORTED)
         said = Announcement(
@@ -260,7 +260,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
 
 @dataclass(frozen=True)
 class _Run:
-    """One run of a comparison: which of its tests are over, and what they measured. `past` is what is remembered."""
+    """One run of a comparison: which of its tests are over, and their results. `past` is what is remembered."""
 
     plan: ComparisonPlan
     past: ComparisonStatus
@@ -275,7 +275,7 @@ class _Run:
 
     @cached_property
     def ended(self) -> tuple[TestRun, ...]:
-        """The last test of each place that is over, in their order: those remembered, or seen to have ended since."""
+        """The last test of each place that is over, in order: those remembered, or observed to have ended since."""
         known = {run.test: run for run in self.past.tests} if self.resumed else {}
         seen = {test.name: test for test in self.tests if test.run_id == self.plan.run_id}
         most_figures = most_of_each(len(self.plan.places))

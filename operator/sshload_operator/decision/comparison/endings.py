@@ -1,4 +1,4 @@
-"""How a comparison ends: with all its tests over, or given up."""
+"""The end of a comparison: all its tests are over, or it is given up."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from sshload_operator.decision.comparison.plan import ComparisonPlan
 # If tests end in Error from the start, more tests will not help.
 _ERRORS_BEFORE_GIVING_UP = 2
 _SAID = 3
-# What is said first, where it differs.
+# The differences that a message names first.
 _WEIGHT = (
     CAPACITY,
     ERROR_PERCENT,
@@ -43,7 +43,7 @@ class Ending:
 
 
 def given_up(plan: ComparisonPlan, ended: Sequence[TestRun]) -> Ending | None:
-    """Return the end where a variant's tests have ended in Error from the start; None if it is worth going on."""
+    """Return the end if a variant's first tests have all ended in Error; None if the comparison can continue."""
     for variant in plan.spec.variants:
         mine = [run for run in ended if run.variant == variant.name]
         enough = len(mine) >= min(_ERRORS_BEFORE_GIVING_UP, plan.spec.repeats)
@@ -83,7 +83,7 @@ def _unmeasured(variant: str, runs: Sequence[TestRun]) -> Ending:
 
 
 def sentence(variant: str, first: str, found: Sequence[Compared]) -> str:
-    """Return what is to be said of a variant beside the first one."""
+    """Return in words how a variant compares with the first one."""
     judged = [one for one in found if one.difference is not Difference.UNKNOWN]
     differing = sorted((one for one in judged if one.difference is not Difference.NONE), key=_rank)
     if not judged:

@@ -1,4 +1,4 @@
-"""What is seen of a comparison's tests, and what its status is to remember of each that is over."""
+"""What is observed of a comparison's tests, and what its status remembers of each that is over."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ _LAGGED = frozenset(Reason(why) for why in Invalidity if why.is_own_delay)
 
 @dataclass(frozen=True, slots=True)
 class ObservedTest:
-    """One test as the API server shows it. `verdict` is None until it is finished; `figures` are empty till then.
+    """One test as the API server shows it. Until it is finished, `verdict` is None and `figures` are empty.
 
-    `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured, and `spec` what it
-    was told then, for a status is of this generation once there is a verdict. `own_delay_ms` is
-    how much of its figures may be the generator's own delay, None if it is too little to matter.
+    `run_id` is the run of the comparison for which it was created. `spec_hash` is that of the spec that it measured,
+    and `spec` is that spec, because with a verdict the status is of the present generation. `own_delay_ms` is how much
+    of its figures may be the generator's own delay, None if it is too little to matter.
     """
 
     name: str
@@ -44,7 +44,7 @@ class ObservedTest:
     spec: Mapping[str, Any] = field(default_factory=dict)
 
     def has_measured(self, spec_hash: str) -> bool:
-        """Return whether it has measured the spec of this hash. An operator of another release may hash otherwise."""
+        """Return whether it measured the spec with this hash. An operator of another release may hash differently."""
         if self.spec_hash == spec_hash:
             return True
         try:
@@ -54,7 +54,7 @@ class ObservedTest:
 
 
 def observed_test(test: Mapping[str, Any]) -> ObservedTest:
-    """Return what matters of an SSHLoadTest. One whose spec is newer than its status is not finished."""
+    """Return the relevant part of an SSHLoadTest. One whose spec is newer than its status is not finished."""
     metadata, status = test["metadata"], read_fitting(TestStatus, test.get("status"))
     is_over = status.phase is Phase.FINISHED and (status.observed_generation or 0) >= metadata["generation"]
     verdict = status.verdict if is_over else None
@@ -75,7 +75,7 @@ def observed_test(test: Mapping[str, Any]) -> ObservedTest:
 
 
 def test_run(place: Place, test: ObservedTest, verdict: Verdict, most_figures: int, repeats: int) -> TestRun:
-    """Return what is to be remembered of a test that is over with this verdict, after so many others of its place."""
+    """Return what to remember of a test that ended with this verdict, after `repeats` others in its place."""
     measured_it = verdict in MEASURED and test.has_measured(place.spec_hash)
     lagged = (verdict is Verdict.INVALID and test.reason in _LAGGED) or (measured_it and test.own_delay_ms is not None)
     kept = most_telling(test.figures, most_figures)

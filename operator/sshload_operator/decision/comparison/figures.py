@@ -1,4 +1,4 @@
-"""The figures of one test that are compared, from its status; each has a key that names its step and its unit."""
+"""The figures of a test's status that are compared. The key of each names its step and its unit."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -8,7 +8,7 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import GatewayResult, GeneratorResult, ProxyResult, Results, TargetResult
 from sshload_operator.api.status.steps import rank_of
 
-# A broken threshold, or too few samples for one, makes the figures no less true.
+# The figures are true even if a threshold was broken or had too few samples.
 MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
 CAPACITY = "capacity"
 ERROR_PERCENT = "errorPercent"
@@ -17,7 +17,7 @@ _STEPS = tuple(step.value for step in Timing)
 _PERCENTILES = (50, 90, 99)
 _MEAN = "meanMs"
 _PARTS = frozenset(_STEPS[: _STEPS.index(Timing.COMMAND)]) - {Timing.LOGIN}
-# What all tests together keep is half of what etcd takes as one object: each figure has 60 characters or so.
+# The figures of all tests take half of etcd's limit for one object: each has about 60 characters.
 _MOST_OF_A_TEST = 150
 _MOST_OF_ALL_TESTS = 15_000
 
@@ -25,11 +25,11 @@ Figures = Mapping[str, float]
 
 
 def figures(status: TestStatus) -> Figures:
-    """Return a measured test's figures by key: `completedRate`, or `login.p50Ms` of a step; none that is not stated.
+    """Return the stated figures of a measured test by key: `completedRate`, or `login.p50Ms` for a step.
 
-    Of a search there is one, its capacity: the rest are of trials at loads that differ from test to test. Where the
-    search ended at a bound of its own, that bound is no capacity. A load that was ended for a broken threshold has
-    none, because it ended where it was worst.
+    A search has only one, its capacity, because the others are of trials whose load differs between tests. If the
+    search ended at its min or max, it has none: that bound is not a capacity. A load that was ended because a threshold
+    was broken has none either, because it ended at its worst.
     """
     results, capacity = status.results, status.capacity
     if results is not None and results.ended_early is not None:
@@ -40,14 +40,14 @@ def figures(status: TestStatus) -> Figures:
 
 
 def most_of_each(tests: int) -> int:
-    """Return how many figures each of so many tests can keep."""
+    """Return how many figures can be kept for each of so many tests."""
     return min(_MOST_OF_A_TEST, _MOST_OF_ALL_TESTS // tests)
 
 
 def most_telling(keys: Iterable[str], most: int) -> frozenset[str]:
-    """Return at most so many of the keys: whole tests' first, then the whole iteration's, then whole steps' and logins.
+    """Return at most `most` of the keys: first those of whole tests, then of whole iterations, whole steps and logins.
 
-    Parts of steps come last. Which stay does not follow from their order, so that they are the same of each test.
+    Parts of steps come last. The choice does not depend on the order of the keys, so it is the same for each test.
     """
     return frozenset(sorted(keys, key=_weight)[:most])
 
@@ -59,7 +59,7 @@ def split(key: str) -> tuple[str, str]:
 
 
 def is_latency(key: str) -> bool:
-    """Return whether the figure of a key is a latency, in milliseconds: those of whole tests are CPU times."""
+    """Return whether the figure of a key is a latency. Milliseconds of a whole test are CPU time."""
     step, figure = split(key)
     return bool(step) and figure.endswith("Ms")
 
@@ -71,9 +71,9 @@ def is_of_whole_step(key: str) -> bool:
 
 
 def place(key: str) -> tuple[int, str, int, str]:
-    """Return where a key stands among others, to sort by: the whole test's first, then steps as they happen.
+    """Return the sort key of a figure's key: the whole test first, then steps in the order in which they happen.
 
-    It does not follow from the order in which a status has them, because the API server sorts a map by its keys.
+    The order in a status cannot be used, because the API server sorts a map by its keys.
     """
     step, figure = split(key)
     if not step:

@@ -1,12 +1,12 @@
-"""The 95 % confidence interval of the mean of a few differences, by the bootstrap, with a correction for the few.
+"""The 95 % confidence interval of the mean of a few differences: the bootstrap, corrected for their small number.
 
-Each difference is one round's: of two logarithms for a ratio, or of two shares. The rounds are resampled. With few
-rounds the plain percentile bootstrap promises too much: three rounds' resampled means never leave the range of the
-three differences, which covers the true value in 75 % of all cases and not in 95 %. That is so for every interval that
-only picks other quantiles of the same distribution (BCa; the expanded percentiles of Hesterberg 2015). So the interval
-is stretched about the mean instead, by the factor that would make it Student's if the differences were normal: the
-root of n/(n-1), because the resampled spread is too small by that, times t over z. It keeps the skew of what was seen,
-and its coverage is tested by simulation (docs/design/20261121-comparisons.md).
+Each difference is that of one round: of two logarithms for a ratio, or of two shares. The rounds are resampled. With
+few rounds the plain percentile bootstrap is too narrow: with three rounds, resampled means are always within the range
+of the three differences, which covers the true value in 75 % of all cases and not in 95 %. That holds for every
+interval that only takes other quantiles of the same distribution (BCa; the expanded percentiles of Hesterberg 2015). So
+the interval is stretched about the mean instead, by the factor that would make it Student's if the differences were
+normal: the root of n/(n-1), because the resampled spread is too small by that, times t over z. This keeps the skew of
+the differences. Its coverage is tested by simulation (docs/design/20261121-comparisons.md).
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _BISECTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean, and the bounds between which the true one lies with 95 % confidence."""
+    """A mean, and the bounds of its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -38,8 +38,8 @@ class Interval:
 def interval(differences: Sequence[float], seed: int) -> Interval | None:
     """Return the interval of the mean of the differences; None for fewer than three, which say nothing.
 
-    The same differences and seed give the same interval. Up to six rounds every possible resample is taken, so that
-    the seed does not matter.
+    The same differences and seed give the same interval. For up to six rounds every possible resample is used, so the
+    seed does not matter.
     """
     rounds = len(differences)
     if rounds < FEWEST_ROUNDS:
@@ -58,7 +58,7 @@ def _stretch(rounds: int) -> float:
 
 @lru_cache(maxsize=2)
 def _resamples(rounds: int, seed: int) -> tuple[Resample, ...]:
-    """Return how often each round is taken in a resample, with the resample's share of all."""
+    """Return for each resample how often it takes each round, and its share of all resamples."""
     if comb(2 * rounds - 1, rounds) > _DRAWN:
         random = Random(seed)  # noqa: S311 - repeatable, and nothing secret
         drawn = (random.choices(range(rounds), k=rounds) for _ in range(_DRAWN))
@@ -73,7 +73,7 @@ def _counts(indexes: Sequence[int], rounds: int) -> tuple[int, ...]:
 
 
 def _quantile(means: Sequence[tuple[float, float]]) -> float:
-    """Return the first mean, in the order given, at which the tail is reached."""
+    """Return the first mean, in the given order, at which the tail is reached."""
     reached = 0.0
     for mean, share in means:
         reached += share
@@ -84,7 +84,7 @@ def _quantile(means: Sequence[tuple[float, float]]) -> float:
 
 @cache
 def two_sided_t(confidence: float, degrees: int) -> float:
-    """Return the t within whose bounds, -t to t, a value lies with this confidence (0 to 1, both excluded)."""
+    """Return the t for which a value is between -t and t with this confidence (0 to 1, both excluded)."""
     low, high = 0.0, pi / 2
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
@@ -93,7 +93,7 @@ def two_sided_t(confidence: float, degrees: int) -> float:
 
 
 def share_within(t: float, degrees: int) -> float:
-    """Return how much of the distribution lies within -t and t."""
+    """Return the share of the distribution between -t and t."""
     return _within(atan(t / sqrt(degrees)), degrees)
 
 

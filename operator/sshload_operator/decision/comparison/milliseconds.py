@@ -1,7 +1,7 @@
-"""How many milliseconds a latency is longer than the first variant's, by the rounds, as its ratio is.
+"""The difference of a latency from the first variant's in milliseconds, over the rounds as for the ratio.
 
-The ratio says how much slower a way is; the milliseconds say what it adds, which stays the same where the rest becomes
-slower or faster. The difference is the mean of the rounds' differences. Its interval is over the rounds, too.
+The ratio says how much slower a variant is. The milliseconds say how much it adds, which stays the same if the rest
+becomes slower or faster. The difference is the mean of the rounds' differences. Its interval is over the rounds too.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Final
 from sshload_operator.decision.comparison.interval import interval
 
 RESOLUTION = 0.001
-"""The part of a latency below which nothing was measured: latencies are kept to three digits."""
+"""The relative resolution of a latency: latencies are kept with three digits."""
 _DECIMALS: Final = ((100.0, 0), (10.0, 1), (1.0, 2), (0.0, 3))
 
 
@@ -25,7 +25,7 @@ class Milliseconds:
 
 
 def milliseconds_more(pairs: Sequence[tuple[float, float]], seed: int) -> Milliseconds | None:
-    """Return by how many milliseconds the first of each round's two latencies is longer; None without any round."""
+    """Return by how many milliseconds the first latency of each round is longer than the second; None for no rounds."""
     if not pairs:
         return None
     differences = [our - their for our, their in pairs]
@@ -38,6 +38,6 @@ def milliseconds_more(pairs: Sequence[tuple[float, float]], seed: int) -> Millis
 
 
 def milliseconds_text(difference_ms: float) -> str:
-    """Return a difference with its sign, to three digits or to the microsecond: `+1,120`, `-3.25`, `+0.041`."""
+    """Return a difference with its sign, rounded to three digits or the microsecond: `+1,120`, `-3.25`, `+0.041`."""
     decimals = next(decimals for least, decimals in _DECIMALS if abs(difference_ms) >= least)
     return f"{difference_ms:+,.{decimals}f}"

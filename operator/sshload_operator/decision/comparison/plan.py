@@ -23,7 +23,7 @@ _HASH_CHARACTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One test in its order. Rounds count from 1. `spec_hash` is the one that the test's status has to name."""
+    """The place of one test in the order. Rounds count from 1. The test's status must have this `spec_hash`."""
 
     round: int
     variant: str
@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPlan:
-    """One run, started for generation `run`. `places` are all its tests, in the order in which they are to run."""
+    """One run, started for generation `run`. `places` are all its tests, in the order in which they must run."""
 
     comparison: TestIdentity
     run: int
@@ -62,7 +62,7 @@ def make_comparison_plan(comparison: TestIdentity, spec: ComparisonSpec, run: in
 
 
 def comparison_hash(spec: ComparisonSpec) -> str:
-    """Return a hash of what is compared: the variants' names and what their tests measure, and how often."""
+    """Return a hash of what is compared: the variants' names, what their tests measure, and how often."""
     compared: list[Any] = [spec.repeats, [(variant.name, spec_hash(variant.spec)) for variant in spec.variants]]
     if spec.swept:
         compared.append([spec.swept, [variant.value for variant in spec.variants]])
@@ -72,7 +72,7 @@ def comparison_hash(spec: ComparisonSpec) -> str:
 
 
 def refusal(plan: ComparisonPlan, installation: Installation) -> tuple[Reason, str] | None:
-    """Return why a variant's tests would be refused before they begin, with what to change; None if none would."""
+    """Return why a variant's tests would be refused before they begin, and what to change; None if none would be."""
     for place in plan.places[: len(plan.spec.variants)]:
         spec = next(variant.spec for variant in plan.spec.variants if variant.name == place.variant)
         test = TestIdentity(plan.comparison.namespace, place.test, plan.comparison.uid, 1)
@@ -104,6 +104,6 @@ def _places(name: str, spec: ComparisonSpec) -> Iterator[Place]:
 
 
 def _round(variants: tuple[Variant, ...], number: int) -> tuple[Variant, ...]:
-    """Return the order of a round: A B C, B C A, C A B and so on, so that none is always the first."""
+    """Return the order of a round: A B C, B C A, C A B and so on, so that no variant is always first."""
     first = (number - 1) % len(variants)
     return variants[first:] + variants[:first]
