@@ -1,1 +1,1 @@
-"""What is to be done about an SSHLoadTest, and what its status says. Pure."""
+"""What must be done for an SSHLoadTest, and its status. Pure."""

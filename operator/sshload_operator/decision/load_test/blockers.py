@@ -1,4 +1,4 @@
-"""What keeps a run from going on, as its pods and the master's log show it, and for how long that is put up with."""
+"""What blocks a run, by its pods and the master's log, and how long that is tolerated."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ _REJECTED_ADVICE = "Raise the quota, lower resources or workers.replicas, or use
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """What blocks, and where that ends: after `patience_s` seconds the run ends with `verdict` and `final_reason`.
+    """What blocks a run. After `patience_s` seconds the run ends with `verdict` and `final_reason`.
 
-    Without a patience only the start timeout and the deadline bound it.
+    If `patience_s` is None, only the start timeout and the deadline limit it.
     """
 
     reason: Reason
@@ -50,12 +50,12 @@ class Blocker:
 
 
 def target_blocker(situation: Situation) -> Blocker | None:
-    """Return what keeps the managed target's pod from running, or that of what stands before it."""
+    """Return what keeps the pod of the managed target from running, or that of the proxy or gateway before it."""
     return _pods_blocker(situation, *situation.deployed) if situation.managed else None
 
 
 def workers_blocker(situation: Situation) -> Blocker | None:
-    """Return what keeps the master's or a worker's pod from running, or from doing its part to the end."""
+    """Return what keeps the master's or a worker's pod from running, or from completing the run."""
     return (
         _pods_blocker(situation, Role.MASTER, Role.WORKER)
         or _unreadable_results(situation)
@@ -116,7 +116,7 @@ def _unreadable_results(situation: Situation) -> Blocker | None:
 
 
 def _silent_master(situation: Situation) -> Blocker | None:
-    """Give the log of a master that has ended one more read: it may have been read before the last line."""
+    """Return the blocker if a master has ended without results. Its log is read again first: it may lack the end."""
     master = situation.master_ended
     if master is None:
         return None
@@ -133,7 +133,7 @@ def _silent_master(situation: Situation) -> Blocker | None:
 
 
 def disrupted_master(situation: Situation) -> Blocker | None:
-    """Return that the master's pod is taken away. On a lost node it seems to run until the Node is deleted."""
+    """Return the blocker if the master's pod is being deleted. On a lost node it seems to run until the Node is gone."""
     masters = situation.pods(Role.MASTER)
     if not masters or not all(pod.deleting and pod.disruption for pod in masters):
         return None
@@ -142,7 +142,7 @@ def disrupted_master(situation: Situation) -> Blocker | None:
 
 
 def _lost_worker(situation: Situation) -> Blocker | None:
-    """Leave a lost worker to the master for a while: its summary says more than the pod does."""
+    """Return the blocker if a worker was lost, with patience: the master's summary says more than the pod does."""
     how = worker_loss(situation)
     if not how:
         return None
@@ -154,7 +154,7 @@ def _lost_worker(situation: Situation) -> Blocker | None:
 
 
 def worker_loss(situation: Situation) -> str:
-    """Return how the pod of a worker was lost, as far as pods tell it; empty if none was."""
+    """Return how the pod of a worker was lost, as far as pods show it; empty if none was."""
     workers = situation.pods(Role.WORKER)
     gone = [pod for pod in workers if pod.phase == "Failed" or pod.deleting]
     expected = situation.plan.spec.workers.replicas
@@ -165,7 +165,7 @@ def worker_loss(situation: Situation) -> str:
 
 
 def disruption_of(situation: Situation, role: Role) -> str:
-    """Return what is said of a disruption of a role's pod, as the further part of a sentence; empty if none was."""
+    """Return the disruption of a role's pod as the end of a sentence; empty if there was none."""
     said = situation.disruption(role)
     return f"; {said}" if said else ""
 

@@ -1,9 +1,9 @@
 """The conditions of a test's status, recomputed in every pass.
 
-While a run is under way, a condition that is not settled yet is Unknown, and False is a defect. A finished test has
-TargetReady or WorkersReady only if that condition is why it ended. Ready is True for Passed only; every other verdict
-makes Ready False and Stalled True, so that Argo CD, Flux and `kubectl wait` tell them apart.
-Passed is Unknown where the run says nothing about the server: Inconclusive, Invalid, Error, Aborted.
+While a run is in progress, a condition that is not settled yet is Unknown, and False means a defect. A finished test
+has TargetReady or WorkersReady only if that condition is why it ended. Ready is True for Passed only; every other
+verdict makes Ready False and Stalled True, so that Argo CD, Flux and `kubectl wait` can distinguish them. Passed is
+Unknown if the run says nothing about the server: Inconclusive, Invalid, Error, Aborted.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _SWEPT_WORKERS = Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is 
 
 
 def under_way(situation: Situation) -> tuple[Finding, Findings]:
-    """Return the headline of a run that goes on, and its conditions."""
+    """Return the headline of a run in progress, and its conditions."""
     target, workers = _target(situation), _workers(situation)
     blocked = next((finding for finding in (target, workers) if _blocks(finding)), None)
     reason, message = (blocked.reason, blocked.message) if blocked is not None else _headline(situation)
@@ -82,7 +82,7 @@ def _target(situation: Situation) -> Finding:
         through = "".join(f" through pod {name}" for role, name in ready.items() if role is not Role.TARGET)
         return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready[Role.TARGET]} accepts logins{through}")
     if situation.start_over and any(pod.role not in ready for pod in pods):
-        # Each pod is named, because only by its name is one that replaces another told from it (endings.py).
+        # Each pod is named, because only the name distinguishes a pod from its replacement (endings.py).
         answers = ", ".join(f"pod {pod.name} {'does' if pod.role in ready else 'does not'}" for pod in pods)
         message = f"not all readiness probes are answered while the load runs: {answers}"
         return Finding(ConditionStatus.FALSE, Reason.TARGET_NOT_READY, message)

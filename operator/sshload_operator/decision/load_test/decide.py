@@ -1,7 +1,7 @@
-"""What is to be done about a test: a pure function of the plan, what is remembered, what is observed, and the time.
+"""What must be done for a test: a pure function of the plan, what is remembered, what is observed, and the time.
 
 A new run begins for a spec that was not run before, and after a change of what is measured. A finished run keeps its
-verdict, and whatever it left behind is taken away.
+verdict, and its remaining objects are deleted.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ STARTING_PASS_S = 1.0
 RUNNING_PASS_S = 5.0
 COLLECTING_PASS_S = 0.5
 _AFTER_LOAD_S = 0.3
-# Sweeping a run takes ten requests. Whoever may make pods can state any number of runs.
+# Sweeping a run takes ten requests. Anyone who may create pods can label them with any number of runs.
 _LEFTOVERS_AT_ONCE = 10
 _SHORTEST_PASS_S = 0.05
 _SUSPENDED = "spec.suspend holds the test back. Set it to false to run it"
@@ -60,11 +60,11 @@ _NOT_WARNED_OF = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestDecision(Decision):
-    """What is to be done about a test. control/run/execute.py has the order.
+    """What must be done for a test. control/run/execute.py has the order.
 
-    `start` says that a new run's children are to be applied (`manifests.children(plan)`), `replaced` the run ids whose
-    results are to be deleted because a new run begins, `store` the results ConfigMap to apply, `sweep` the run ids
-    whose other children are to be deleted. `delete_self` deletes the test (its TTL is over).
+    `start`: apply the children of a new run (`manifests.children(plan)`). `replaced` are the run ids whose results must
+    be deleted because a new run begins, `store` is the results ConfigMap to apply, `sweep` are the run ids whose other
+    children must be deleted. `delete_self`: delete the test, because its TTL is over.
     """
 
     __test__ = False  # not a pytest class
@@ -95,7 +95,7 @@ class TestSubject(Subject[TestDecision]):
 
     @property
     def may_begin(self) -> bool:
-        """Whether a run would begin now if nothing but other tests were in its way: so only such tests queue."""
+        """Whether only other tests prevent a run from beginning now. Only such tests are queued."""
         if isinstance(self.plan, SpecError):
             return False
         spec, generation, past = self.plan.spec, self.test.generation, self.remembered.status
@@ -107,7 +107,7 @@ class TestSubject(Subject[TestDecision]):
 
     @cached_property
     def situation(self) -> Situation:
-        """The run that is under way, or is to begin. Raises SpecError if the spec cannot be read."""
+        """The run in progress, or the next one. Raises SpecError if the spec cannot be read."""
         plan, past = self.plan, self.remembered.status
         if isinstance(plan, SpecError):
             raise plan
@@ -116,9 +116,9 @@ class TestSubject(Subject[TestDecision]):
         return Situation(plan, self.remembered, self.observed, resumed, self.now)
 
     def keep(self) -> TestDecision | None:
-        """Leave a verdict as it stands, take away what is left of its run, and the test itself when its time is over.
+        """Keep a verdict, delete the remaining objects of its run, and the test itself when its TTL is over.
 
-        The verdict of an older operator stays where this one does not read its spec.
+        The verdict of an older operator is kept even if this one cannot read its spec.
         """
         generation, past = self.test.generation, self.remembered.status
         if isinstance(self.plan, SpecError):
@@ -135,7 +135,7 @@ class TestSubject(Subject[TestDecision]):
         )
 
     def refuse(self) -> TestDecision | None:
-        """Finish a test whose spec cannot be read. Its hash is forgotten, so that any readable spec is a new run."""
+        """Finish a test whose spec cannot be read. Its hash is dropped, so that any readable spec is a new run."""
         if not isinstance(self.plan, SpecError):
             return None
         found, past = Ending(Verdict.ERROR, Reason.INVALID_SPEC, str(self.plan)), self.remembered.status
@@ -159,7 +159,7 @@ class TestSubject(Subject[TestDecision]):
         )
 
     def end_at_once(self) -> TestDecision | None:
-        """End a run by request, and one that is refused before it begins."""
+        """End a run on request, or one that is refused before it begins."""
         resumed, plan = self.situation.resumed, self.situation.plan
         if plan.spec.abort:
             when = "while it was under way" if resumed else "before it began"
@@ -169,7 +169,7 @@ class TestSubject(Subject[TestDecision]):
         return None if refusal is None else self._finish(Ending(Verdict.ERROR, *refusal))
 
     def hold_back(self) -> TestDecision | None:
-        """Let no run begin; one that is under way and suspended ends without a verdict."""
+        """Do not start a run. A run in progress that is suspended ends without a verdict."""
         situation = self.situation
         if situation.plan.spec.suspend:
             return self._hold_back(Reason.SUSPENDED, _SUSPENDED)
@@ -180,12 +180,12 @@ class TestSubject(Subject[TestDecision]):
         return self._hold_back(Reason.QUEUED, _queue(situation)) if self.observed.queued else None
 
     def end(self) -> TestDecision | None:
-        """End the run that is under way, where its facts say so."""
+        """End the run in progress, if its facts require it."""
         found = ending(self.situation) if self.situation.resumed else None
         return None if found is None else self._finish(found)
 
     def go_on(self) -> TestDecision:
-        """Begin a new run, or wait for the one that is under way. A run of another spec ends as Aborted with it."""
+        """Start a new run, or wait for the one in progress. A new run ends one of another spec as Aborted."""
         situation = self.situation
         plan, phase, snapshot = situation.plan, situation.phase, situation.snapshot
         headline, findings = under_way(situation)
@@ -213,7 +213,7 @@ class TestSubject(Subject[TestDecision]):
         )
 
     def _hold_back(self, reason: Reason, message: str) -> TestDecision:
-        """Keep no hash, so that the run begins later as a new one."""
+        """Write the status without a hash, so that the run begins later as a new one."""
         findings = held_back(reason, message, managed=self.situation.managed)
         status = TestStatus(
             observed_generation=self.test.generation,
@@ -269,10 +269,10 @@ class TestSubject(Subject[TestDecision]):
         return None if ttl_s is None or completed is None else ttl_s - (self.now - completed).total_seconds()
 
     def _leftovers(self, keep: str = "") -> tuple[str, ...]:
-        """Return this test's runs other than this one whose pods are there and not yet being deleted, ten at most.
+        """Return at most ten other runs of this test that have pods which are not yet being deleted.
 
-        What is swept has names that are made from the run id, so an id that a pod merely states is never taken: it has
-        to follow from the number of the run that the pod states too. Of more runs, each pass takes others, by chance.
+        The names of what is swept contain the run id, so the id in a pod's label is not trusted: it must match the
+        number of the run, which is also in the pod. If there are more runs, each pass takes a random choice of them.
         """
         stated = {(pod.run_id, pod.run) for pod in self.observed.pods if not pod.deleting and pod.run_id != keep}
         own = sorted({claimed for claimed, run in stated if claimed in (self._remembered_run_id, self._id_of(run))})
@@ -281,12 +281,12 @@ class TestSubject(Subject[TestDecision]):
 
     @property
     def _remembered_run_id(self) -> str:
-        """The id of the run that is remembered, empty if there is none, or none that the test can have had."""
+        """The id of the remembered run, empty if there is none, or if the test cannot have had it."""
         return self._id_of(self.remembered.status.run)
 
     @property
     def _unfinished_run_id(self) -> str:
-        """The id of the run that is remembered as being under way, else empty."""
+        """The id of the run that is remembered as in progress, else empty."""
         return "" if self.remembered.status.phase in (Phase.PENDING, Phase.FINISHED) else self._remembered_run_id
 
     def _id_of(self, run: int) -> str:
@@ -294,13 +294,13 @@ class TestSubject(Subject[TestDecision]):
         return run_id(self.test.uid, run) if is_run_of(self.test.generation, run) else ""
 
     def _old_runs(self) -> tuple[str, ...]:
-        """Return the runs whose children are to go: an older one that was under way, and any that left pods behind."""
+        """Return the runs whose children must be deleted: an unfinished older one, and any that left pods behind."""
         keep = self.situation.plan.run_id
         superseded = "" if self.situation.resumed else self._unfinished_run_id
         return tuple(one for one in _in_order(*self._leftovers(keep), superseded) if one != keep)
 
     def _replaced(self) -> tuple[str, ...]:
-        """Return the run whose results the status speaks of no longer."""
+        """Return the run whose results the status no longer contains."""
         before, situation = self._remembered_run_id, self.situation
         return () if situation.resumed or before in ("", situation.plan.run_id) else (before,)
 
@@ -312,7 +312,7 @@ class TestSubject(Subject[TestDecision]):
         return (Announcement(Reason.SPEC_CHANGED, message, warning=False),)
 
     def _news(self, status: TestStatus) -> tuple[Announcement, ...]:
-        """Announce a change of run, phase or reason, and nothing twice."""
+        """Return an announcement of a change of run, phase or reason; none if nothing has changed."""
         before, after = ((one.run, one.phase, one.reason) for one in (self.remembered.status, status))
         if before == after:
             return ()
@@ -366,6 +366,6 @@ def _pace_s(situation: Situation) -> float:
 
 
 def _cautions(situation: Situation) -> tuple[Announcement, ...]:
-    """Report cautions at the start of a run."""
+    """Return the cautions as announcements, at the start of a run."""
     said = () if situation.resumed else cautions(situation.plan)
     return tuple(Announcement(Reason.CAUTION, text, warning=True) for text in said)

@@ -1,4 +1,4 @@
-"""Whether a run that is under way ends now, and how: one small rule after another, the first that holds decides."""
+"""Whether a run in progress ends now, and how. The first rule that applies decides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ _LOST = {
     Role.PROXY: "the proxy in the path was lost while the load ran",
     Role.GATEWAY: "the gateway was lost while the load ran",
 }
-_EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
+_EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target exits with it if sshd rejects its configuration
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ends. `about` is the condition whose defect ended it, `summary` what the master found out.
+    """How a run ends. `about` is the condition whose defect ended it, `summary` the result from the master.
 
-    `baseline` is the test that it was held against, None if it was not.
+    `baseline` is the test that it was compared with, None if it was with none.
     """
 
     verdict: Verdict
@@ -51,7 +51,7 @@ class Ending:
 
 
 def ending(situation: Situation) -> Ending | None:
-    """Return how the run ends now, None while it goes on. Where not all could be read, only certain facts end it."""
+    """Return how the run ends now, None while it continues. If not all could be read, only known facts end it."""
     rules = _CERTAIN if situation.observed.unread else _RULES
     return next((found for rule in rules if (found := rule(situation)) is not None), None)
 
@@ -150,7 +150,7 @@ def _loss_of(situation: Situation, role: Role) -> str:
             return f"pod {pod.name} ended{_exit(pod)}: {pod.termination_message.strip() or 'it left no message'}"
         if pod.deleting:
             return f"pod {pod.name} is being deleted"
-    # A pod may still be Pending although the load has begun: the kubelet reports late that it runs.
+    # A pod may still be Pending although the load has begun, because the kubelet reports with a delay.
     if not any(pod.phase in ("Pending", "Running") for pod in pods):
         return "its pod is gone"
     condition = situation.remembered_condition(ConditionType.TARGET_READY)
@@ -227,7 +227,7 @@ def _seen(situation: Situation, *roles: Role) -> str:
 
 
 def _not_ready(situation: Situation) -> str:
-    """Return which pods are not ready: those on a node that is lost, for one."""
+    """Return in words which pods are not ready, for example those on a lost node."""
     pods = [pod for pod in situation.pods(*Role) if not pod.ready]
     return ", ".join(f"pod {pod.name} is {_state(pod)}" for pod in pods[:_PODS_NAMED])
 

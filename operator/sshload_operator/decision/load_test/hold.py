@@ -1,4 +1,4 @@
-"""What held sessions are and cost: how many, what each takes of a managed target, and what a newcomer sees of them."""
+"""Results of held sessions: their number, what each uses of a managed target, and how they affect a new login."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ def held(summary: RunSummary) -> HoldResult | None:
 
 @dataclass(frozen=True, slots=True)
 class PerSession:
-    """What a target took for each session that it had; `upper_bound` says that it may have taken less memory."""
+    """What a target used for each session that it had; `upper_bound`: it may have used less memory."""
 
     memory_bytes: int
     processes: float
@@ -32,10 +32,10 @@ class PerSession:
 
 
 def per_session(summary: RunSummary) -> PerSession | None:
-    """Return what the target took for each session that it had when the most were held, beyond what it took idle.
+    """Return what the target used per session when the most were held, beyond what it used when idle.
 
-    What it says of itself is of one instant, so its own count of sessions is the divisor: a probe's counts as well.
-    Nothing is stated where it took no more than before, or was restarted in between.
+    Its figures are of one instant, so they are divided by its own count of sessions, which includes those of probes.
+    Nothing is stated if it used no more than before, or was restarted in between.
     """
     before, then = summary.target_before, summary.target_held
     if before is None or then is None or then.accepted < before.accepted:
@@ -48,10 +48,9 @@ def per_session(summary: RunSummary) -> PerSession | None:
 
 
 def _fresh_login(summary: RunSummary) -> FreshLogin | None:
-    """Return the login of the probes beside the held sessions and, of the warm-up, with nothing held.
+    """Return the login times of probes beside the held sessions and, in the warm-up, without held sessions.
 
-    The bounds of the ratio set each median's 95 % interval against the other's, so they hold it in 90 % of all runs at
-    least.
+    The bounds of the ratio combine the 95 % intervals of both medians, so they contain it in at least 90 % of all runs.
     """
     beside, alone = (find_step(summary, Timing.LOGIN, window) for window in (Window.MEASURED, Window.WARM_UP))
     found = FreshLogin(

@@ -1,4 +1,4 @@
-"""Why the load was not begun: what kept a worker from logging in before it, in words, and what to change."""
+"""Why the load did not begin: in words, why a worker could not log in before it, and what to change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _GATEWAY_ADVICE = "The run made this gateway: the log of its pod may say more"
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """What an outcome means. `{server}` and `{field}`, the server's place in the spec, are filled in."""
+    """What an outcome means. `{server}` and `{field}`, the server's path in the spec, are placeholders."""
 
     reason: Reason
     words: str
@@ -131,11 +131,11 @@ _OF_GATEWAY = {
         "Check that {field}.port, {field}.path and {field}.tls are those of a gateway",
     ),
 }
-"""What outcomes mean where the target is a gateway."""
+"""What outcomes mean if the target is a gateway."""
 
 
 def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
-    """Return the verdict on a run whose load was not begun because a worker could not log in."""
+    """Return the verdict on a run whose load did not begin because a worker could not log in."""
     meaning = _NO_ADDRESS if failure.outcome is None else _meanings(plan).get(failure.outcome, _OTHER)
     role = f"jump host {failure.jump_host}" if failure.jump_host else "the target"
     server = f"{role} ({failure.host} port {failure.port})"

@@ -1,4 +1,4 @@
-"""How much of a run's completed rate is chance: its 95 % confidence interval."""
+"""The random variation of a run's completed rate: its 95 % confidence interval."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _Z_95 = 1.96
 
 @dataclass(frozen=True, slots=True)
 class RateBounds:
-    """What a completed rate lies between, by its 95 % confidence interval."""
+    """The bounds of the 95 % confidence interval of a completed rate."""
 
     low: float
     high: float
@@ -24,15 +24,15 @@ class RateBounds:
 def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | None:
     """Return the bounds of the completed rate, None if nothing succeeded.
 
-    Arrivals that are evenly spaced and all begun complete as many as are due, but for those that fail and those that
-    are still under way at the end: only these two are chance. Of a disturbance that the run did not see its interval
-    knows nothing. The count of any other load is taken for that of independent events (Poisson), or for less even where
-    it was, by the time series of a closed load.
+    If arrivals are evenly spaced and all are begun, as many complete as are due, except those that fail and those that
+    are still in flight at the end: only these two are random. The interval does not include disturbances that did not
+    occur in the run. The count of any other load is treated as independent events (Poisson); for a closed load with a
+    wider interval, if the time series shows that it was less even.
     """
     load = summary.load
     if not load.completed_rate or not load.offered_rate:
         return None
-    inside = load.completed_rate * load.scheduled / load.offered_rate  # those that succeed after the window have no say
+    inside = load.completed_rate * load.scheduled / load.offered_rate  # excludes those that succeed after the window
     measured = list(_measured(plan, summary)) if plan.spec.capacity is None else []
     if _is_even(plan, summary) and len(measured) >= FEWEST_SLICES:
         low, high = _bounds_of_even_arrivals(summary, inside, measured)
@@ -51,8 +51,8 @@ def _bounds_of_even_arrivals(
 ) -> tuple[float, float]:
     """Return the bounds of how many arrivals complete inside the window.
 
-    Failures are a Poisson count (its score interval), widened where they come in bursts. By how much the number under
-    way differs from one end to the next is seen in its changes over time.
+    Failures are a Poisson count (its score interval), widened if they come in bursts. How much the number in flight
+    varies between the ends of runs is estimated from its changes over time.
     """
     seconds = [duration_s for duration_s, _ in measured]
     failed = summary.load.failed
@@ -72,7 +72,7 @@ def _bounds_of_events(
 
 
 def _rate_spread(plan: Plan, summary: RunSummary, measured: list[tuple[float, SeriesPoint]]) -> float:
-    """Return by how much the rate of a closed load varies more than that of independent events, per user's time."""
+    """Return the factor by which the rate of a closed load, per user's time, varies more than independent events."""
     if not plan.spec.load.most_users:
         return 1.0
     with_users = [(duration_s, point) for duration_s, point in measured if point.users]
@@ -81,7 +81,7 @@ def _rate_spread(plan: Plan, summary: RunSummary, measured: list[tuple[float, Se
 
 
 def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, SeriesPoint]]:
-    """Yield the intervals of the time series that lie in the measured window, each with its duration in seconds."""
+    """Yield the intervals of the time series within the measured window, each with its duration in seconds."""
     begin_s, end_s = plan.spec.warm_up_s, plan.spec.warm_up_s + summary.load.duration_s
     before_s = 0.0
     for point in summary.series:

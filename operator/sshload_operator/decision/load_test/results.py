@@ -1,4 +1,4 @@
-"""The results of a run as its status has them: units by name, and nothing that was not seen."""
+"""The results of a run in its status: units are in the names, and only what was observed is stated."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ from sshload_operator.planning.plan import Plan, gateway_of
 
 
 def results_status(plan: Plan, summary: RunSummary) -> Results:
-    """Return `status.results`. Text that a server or a tenant's own worker chose is cut to what the CRD takes."""
+    """Return `status.results`. Text from a server or a tenant's own worker is cut to what the CRD accepts."""
     load, measured = summary.load, measured_load(plan, summary)
     interval = completed_rate_interval(plan, summary)
     target = _target(plan, summary)
@@ -113,7 +113,7 @@ def _warm_up(summary: RunSummary) -> WarmUp | None:
 
 
 def _stages(plan: Plan, summary: RunSummary) -> Iterator[StageResult]:
-    """Yield the stages that the load has, each once, whatever a summary says."""
+    """Yield the stages of the load, each once, whatever a summary contains."""
     load = plan.spec.load
     users = load.stages if isinstance(load, UsersLoad) else ()
     found = {stage.number: stage for stage in summary.stages}
@@ -192,7 +192,7 @@ def _generator(plan: Plan, summary: RunSummary) -> GeneratorResult:
 
 
 def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> GeneratorResult:
-    """Add what the workers report of themselves, which they do from the start of the load on."""
+    """Add what the workers report about themselves, which they do from the start of the load."""
     generator = summary.generator
     spoiled = figures_spoiled(summary, plan.spec.scenario.slept_s) is not None
     return replace(
@@ -210,7 +210,7 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
 
 
 def _cpu_per_iteration_ms(plan: Plan, summary: RunSummary) -> float | None:
-    """Return what an iteration took of the workers' CPUs; None of held sessions, which are no iterations."""
+    """Return the workers' CPU time per iteration; None for held sessions, which are not iterations."""
     return _per_iteration_ms(plan, summary, summary.generator.cpu_s)
 
 
@@ -228,11 +228,11 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         return None
     grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
     cpu_s, accepted = grown["cpu_s"], grown["accepted"]
-    is_counted = not calls_gateway(plan.spec)  # whose logins are not the workers'
+    is_counted = not calls_gateway(plan.spec)  # with a gateway, logins are not those of the workers
     restarted = None in grown.values()
 
     def told(count: float | None) -> Any:
-        """Return a count of what went wrong; None for 0, unless counts that are absent are not known."""
+        """Return a count of failures; None for 0, unless an absent count means that it is not known."""
         return count if count or restarted else None
 
     return TargetResult(
@@ -266,16 +266,16 @@ def _logs_in_each_time(plan: Plan) -> bool:
 
 
 def _per_login_ms(plan: Plan, accepted: int | None, cpu_s: float | None) -> float | None:
-    """Return what a login took of a CPU; None if sessions are reused, which take it for other things too."""
+    """Return the CPU time per login; None if sessions are reused, because they use CPU time for other work too."""
     if not _logs_in_each_time(plan) or not accepted or cpu_s is None:
         return None
     return round(cpu_s * 1_000 / accepted, 3)
 
 
 def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> ProxyResult | None:
-    """Return what the proxy in the path used; None if there was none, or it did not tell.
+    """Return what the proxy in the path used; None if there was none, or it did not report it.
 
-    Before a gateway no login goes through it, but requests, whichever the policy.
+    In front of a gateway it forwards requests and not logins, whatever the policy is.
     """
     use = summary.in_path.get(InPath.PROXY)
     if use is None:
@@ -287,7 +287,7 @@ def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> Prox
 
 
 def _gateway(plan: Plan, summary: RunSummary) -> GatewayResult | None:
-    """Return what the run's gateway used; None if there was none, or it did not tell."""
+    """Return what the run's gateway used; None if there was none, or it did not report it."""
     use = summary.in_path.get(InPath.GATEWAY)
     if use is None:
         return None
@@ -295,7 +295,7 @@ def _gateway(plan: Plan, summary: RunSummary) -> GatewayResult | None:
 
 
 def _used(use: ProgramUse) -> dict[str, Any]:
-    """Return what a program in the path used, by the names of ProgramResult."""
+    """Return what a program in the path used, by the field names of ProgramResult."""
     cpu_s = _cpu_s(use)
     throttled_s = rounded(use.after.cpu_throttled_s - use.before.cpu_throttled_s)
     return {
@@ -306,13 +306,13 @@ def _used(use: ProgramUse) -> dict[str, Any]:
 
 
 def _cpu_s(use: ProgramUse) -> float | None:
-    """Return the CPU time of a program; None if it fell, since then the program was started again."""
+    """Return the CPU time of a program; None if it has decreased, because then the program was restarted."""
     grown_s = use.after.cpu_s - use.before.cpu_s
     return grown_s if grown_s >= 0 else None
 
 
 def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) -> DroppedConnections | None:
-    """Return what sshd dropped, None if it dropped nothing and told of all that it did."""
+    """Return what sshd dropped, None if it dropped nothing and reported every drop."""
     found = DroppedConnections(
         max_startups=_drops(before, grown["dropped_max_startups"]),
         penalty=_drops(before, grown["dropped_penalty"]),
@@ -322,18 +322,18 @@ def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) 
 
 
 def _drops(before: TargetStats, told: int | None) -> int | None:
-    """Return a count of drops, None if some may be an earlier trial's: sshd logs suppressed drops later."""
+    """Return a count of drops, None if some may be of an earlier trial: sshd logs suppressed drops later."""
     return None if told and before.dropped_is_lower_bound else told
 
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
-    """Return by how much each counter grew; None if it fell, since then the target was restarted in between."""
+    """Return the increase of each counter; None if it has decreased, because then the target was restarted."""
     grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
     return {name: value if value >= 0 else None for name, value in grown.items()}
 
 
 def progress(plan: Plan, snapshot: Snapshot) -> Progress:
-    """Return the status's progress as the newest snapshot has it."""
+    """Return `status.progress` by the newest snapshot."""
     share = min(snapshot.failures / snapshot.iterations, 1.0) if snapshot.iterations else None
     return Progress(
         stage=snapshot.stage,
@@ -359,7 +359,7 @@ def progress(plan: Plan, snapshot: Snapshot) -> Progress:
 
 
 def threshold_status(result: ThresholdResult) -> ThresholdStatus:
-    """Return a threshold as judged, as a status has it."""
+    """Return the result of a threshold for a status."""
     terms = result.terms
     whole = ThresholdStatus(
         threshold=result.threshold,

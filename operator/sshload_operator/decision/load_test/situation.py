@@ -1,4 +1,4 @@
-"""Situation: what one pass knows of the run that is under way, and the questions that are asked of it."""
+"""Situation: what one pass knows about the run in progress, and the questions that decisions ask about it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +26,7 @@ _ENDED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """One pass over one run. `resumed` says that `remembered` speaks of this run, and not of an earlier one."""
+    """One pass over one run. `resumed`: `remembered` is about this run, and not an earlier one."""
 
     plan: Plan
     remembered: Remembered[TestHead]
@@ -36,17 +36,17 @@ class Situation:
 
     @property
     def managed(self) -> bool:
-        """Whether the operator makes the target."""
+        """Whether the operator deploys the target."""
         return isinstance(self.plan.spec.target, ManagedTarget)
 
     @property
     def deployed(self) -> tuple[Role, ...]:
-        """The roles of what the operator deploys to be measured: the managed target, and what stands before it."""
+        """The roles that the operator deploys to measure: the managed target, and the proxy or gateway before it."""
         return tuple(role for role in pods_asked(self.plan.spec) if role in DEPLOYED)
 
     @property
     def start_time(self) -> datetime:
-        """When the run was started: as remembered, else now. A clock that was put back never makes it the future."""
+        """When the run was started: as remembered, else now. Never in the future, even if the clock was set back."""
         return min((self.remembered.status.start_time if self.resumed else None) or self.now, self.now)
 
     @property
@@ -56,7 +56,7 @@ class Situation:
 
     @property
     def last_phase(self) -> Phase | None:
-        """The phase in which the last pass left this run, None in its first pass."""
+        """The phase of this run after the last pass, None in its first pass."""
         return self.remembered.status.phase if self.resumed else None
 
     @property
@@ -73,29 +73,29 @@ class Situation:
 
     @property
     def phase(self) -> Phase:
-        """Where the run stands by the facts, and never before where the last pass left it."""
+        """The phase of the run by the facts; never an earlier one than after the last pass."""
         seen, last = self._phase_seen(), self.last_phase
         return seen if last is None else max(seen, last, key=_ORDER.index)
 
     @property
     def start_over(self) -> bool:
-        """Whether the starting is over: the load runs or ran, or the master ended without one."""
+        """Whether the start is over: the load runs or ran, or the master ended without one."""
         return self.phase in (Phase.RUNNING, Phase.COLLECTING)
 
     @property
     def results_begun(self) -> bool:
-        """Whether the master has ended or is printing its results, so that nothing more can happen to the load."""
+        """Whether the master has ended or is printing its results, so nothing can affect the load any more."""
         log = self.observed.log
         return self.master_ended is not None or (log is not None and log.summary_lines > 0)
 
     @property
     def target_ready(self) -> bool:
-        """Whether logins can be tried: an external target is taken to be there until the workers find otherwise."""
+        """Whether logins can be tried. An external target counts as ready until the workers find that it is not."""
         return all(any(pod.ready and not pod.deleting for pod in self.pods(role)) for role in self.deployed)
 
     @property
     def master_ended(self) -> PodFacts | None:
-        """The master's pod, where it has ended and no other runs."""
+        """The master's pod if it has ended and no other one runs."""
         masters = self.pods(Role.MASTER)
         ended = [pod for pod in masters if pod.phase in _ENDED]
         return ended[0] if ended and len(ended) == len(masters) else None
@@ -115,19 +115,19 @@ class Situation:
         return tuple(sorted(mine, key=lambda pod: pod.name))
 
     def disruption(self, role: Role) -> str:
-        """Return what the condition DisruptionTarget of a pod of this role says; empty if none has or had it."""
+        """Return the condition DisruptionTarget of a pod of this role in words; empty if none has or had it."""
         seen = (*self.pods(role), *self.observed.disrupted)
         mine = (pod for pod in seen if pod.run_id == self.plan.run_id and pod.role is role and pod.disruption)
         pod = next(mine, None)
         return "" if pod is None else f"pod {pod.name} had the condition DisruptionTarget ({pod.disruption})"
 
     def remembered_condition(self, kind: ConditionType) -> Condition[ConditionType] | None:
-        """Return a condition as this run's last pass left it."""
+        """Return a condition as it was after the last pass of this run."""
         found = (condition for condition in self.remembered.status.conditions if condition.type is kind)
         return next(found, None) if self.resumed else None
 
     def false_for_s(self, kind: ConditionType) -> float:
-        """Return for how many seconds of this run a condition has stood at False, 0 if it does not."""
+        """Return for how many seconds of this run a condition has been False, 0 if it is not."""
         condition = self.remembered_condition(kind)
         if condition is None or condition.status is not ConditionStatus.FALSE:
             return 0.0

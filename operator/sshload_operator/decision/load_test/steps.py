@@ -1,4 +1,4 @@
-"""`status.results.timings`: which steps a status has in full, and which percentiles of each."""
+"""`status.results.timings`: which steps a status states in full, and which percentiles of each."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +19,7 @@ _WHOLE: Final = frozenset(map(str, WHOLE_STEPS))
 
 
 def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
-    """Return the measured steps, of those with one name the first: the status has a step once."""
+    """Return the measured steps, and of several with the same name only the first: a status has each step once."""
     named: dict[str, set[float]] = {}
     for threshold in (*plan.spec.thresholds, *plan.spec.relative_thresholds):
         if isinstance(threshold, LatencyThreshold | RelativeLatency):
@@ -33,7 +33,7 @@ def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
 
 
 def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
-    """Return a step whose percentiles thresholds name: in full if there are any, or if it is a whole step."""
+    """Return a step whose percentiles `named` thresholds name: in full if there are any, or if it is a whole step."""
     in_full = bool(named) or step.step.rpartition(".")[2] in _WHOLE
     found = StepResult(
         step=step.step[:STEP_CHARACTERS],
@@ -56,7 +56,7 @@ def _unbounded(one: Percentile) -> Percentile:
 
 
 def _percentiles(step: StepStats) -> Iterator[Percentile]:
-    """Yield each percentile of a step that is stated, with its interval as far as the samples bound it."""
+    """Yield each stated percentile of a step, with its interval as far as the samples bound it."""
     for key, value_us in step.percentiles_us.items():
         if value_us is not None:
             yield Percentile(

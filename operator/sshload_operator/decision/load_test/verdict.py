@@ -52,7 +52,7 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
 
 
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
-    """Return the verdict. A broken threshold outranks one that cannot be judged; nothing invalid is ever Passed."""
+    """Return the verdict. A broken threshold outranks one that cannot be judged. An invalid run is never Passed."""
     load = measured_load(plan, summary)
     judged = tuple(judge_threshold(threshold, load, summary) for threshold in plan.spec.thresholds)
     if plan.spec.capacity is not None:
@@ -111,7 +111,7 @@ def _by_emptiness(load: Load, summary: RunSummary) -> Conclusion | None:
 
 
 def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Where nothing succeeded, and all for the same reason, the test is set up wrongly: it measured nothing."""
+    """Return Error if everything failed for the same reason: the test is configured wrongly and measured nothing."""
     tried = attempts(measured_load(plan, summary), summary)
     if tried.failed < tried.ended or tried.failed == 0:
         return None
@@ -142,7 +142,7 @@ def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 
 def _whose(plan: Plan, field: str) -> str:
-    """Return which fields may be meant, because any server on the path may have refused."""
+    """Return the fields that may be wrong: any server on the path may have refused."""
     fields = [f"spec.target.external.{field}"] if isinstance(plan.spec.target, ExternalTarget) else []
     fields += [f"spec.via[{hop}].{field}" for hop in range(len(plan.spec.via))]
     return " or ".join(fields) or "the run, which sshload made: somebody has changed it"
@@ -175,9 +175,9 @@ def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Conclusion
 
 
 def _by_failures(plan: Plan, load: Load, summary: RunSummary) -> Conclusion | None:
-    """Fail a test of which much did not work, even if it promises nothing about errors.
+    """Return Failed if too much failed, even without a threshold on errors.
 
-    Where the generator's own delay may have made these failures, that says nothing. A search judges its trials so.
+    If the generator's own delay may have caused these failures, they prove nothing. A search judges its trials so.
     """
     nothing_worked = all_failed(load, summary)
     many = many_failed(plan.spec.thresholds, load, summary) if plan.spec.capacity is None else ""
@@ -216,7 +216,7 @@ def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conc
 
 
 def _caution(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> str:
-    """Return how much of the generator's own delay the latencies may include, as a sentence; empty if it is little."""
+    """Return a sentence on how much of the generator's own delay latencies may include; empty if that is little."""
     cautions = [one.caution for one in judged if one.caution]
     if cautions:
         return f". Caution: {'; '.join(cautions)}. {own_delay(summary).figures}"

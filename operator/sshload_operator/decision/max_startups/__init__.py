@@ -1,1 +1,1 @@
-"""The MaxStartups advisor: what sshd's random early drop does to a load, and which setting of it drops nothing."""
+"""The MaxStartups advisor: the effect of sshd's random early drop on a load, and the setting that drops nothing."""

@@ -1,6 +1,6 @@
-"""`status.results.maxStartups`: what MaxStartups did to the run, what explains it, and what to set.
+"""`status.results.maxStartups`: the effect of MaxStartups on the run, its explanation, and the recommended setting.
 
-What to set is the smallest that drops nothing at this load, with room to spare.
+The recommended setting is the smallest that drops nothing at this load, with headroom.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from sshload_operator.planning.plan import Plan
 
 HEADROOM = 0.25
 LOST_SHARE = 1e-6
-"""`start` is so high that no more than this share of connections find as many unauthenticated ones."""
+"""`start` is so high that at most this share of connections finds so many unauthenticated ones."""
 _NEAR_THE_LIMIT = 0.9
 
 
@@ -37,9 +37,9 @@ _NEAR_THE_LIMIT = 0.9
 class Need:
     """The least `start` that drops nothing, without headroom; None if no setting does that.
 
-    `per_s` connections come per second, and the server logs in `most_per_s` at most. Both are None in
-    bursts, and with users, who wait. `start_if_waiting` is what it takes if logins wait for something else than each
-    other, None if the target's CPU tells whether they do.
+    `per_s` connections come per second, and the server logs in at most `most_per_s`. Both are None for bursts, and for
+    users, because they wait. `start_if_waiting` is the `start` that is needed if logins wait for something other than
+    each other, None if the target's CPU shows whether they do.
     """
 
     start: int | None
@@ -49,20 +49,20 @@ class Need:
 
     @property
     def use(self) -> float:
-        """The demanded share of the logins that the server can make, 0 if it is not known."""
+        """The load as a share of the logins that the server can process, 0 if that is not known."""
         return 0.0 if self.per_s is None or self.most_per_s is None else self.per_s / self.most_per_s
 
 
 def needed(logins: tuple[Logins, ...], setting: MaxStartups | None) -> Need:
-    """Return what the most demanding of these logins need; `setting` is the one of the run, None if it is not known."""
+    """Return the need of the most demanding of these logins; `setting` is that of the run, None if it is not known."""
     return max((_needed(one, setting) for one in logins), key=_demand)
 
 
 def recommended(start: int) -> MaxStartups:
-    """Return the setting for a `start` that is needed: with headroom, and else as sshd's default.
+    """Return the setting for the needed `start`: with headroom, and otherwise sshd's default.
 
-    `full` is only raised where `start` is above it: so many processes can be held by those who connect and do not log
-    in.
+    `full` is only raised if `start` is above it, because clients that connect and do not log in can occupy so many
+    processes.
     """
     raised = max(DEFAULT.start, ceil(start * (1 + HEADROOM)))
     return MaxStartups(raised, DEFAULT.rate, max(DEFAULT.full, raised))
@@ -92,7 +92,7 @@ def _start(arrivals: Steady, service: LoginService) -> int | None:
 
 
 def _accepted(arrivals: Steady, logins: Logins) -> Steady:
-    """Return the arrivals without those that were dropped, as if they had not come at all."""
+    """Return the arrivals without the dropped ones, as if these had never come."""
     kept = 1 - logins.drop_share
     if isinstance(arrivals, Users):
         return replace(arrivals, away_s=(arrivals.away_s + logins.time_s * kept) / kept - logins.time_s)
@@ -100,11 +100,11 @@ def _accepted(arrivals: Steady, logins: Logins) -> Steady:
 
 
 def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
-    """Return the advice, None for a run that cannot be trusted, or that ended early and had no drop that was named."""
+    """Return the advice, None for a run that cannot be trusted, or that ended early without a known drop."""
     target = plan.spec.target
     managed = isinstance(target, ManagedTarget)
     if (
-        calls_gateway(plan.spec)  # who logs in is not seen
+        calls_gateway(plan.spec)  # the gateway's logins are not measured
         or summary.end is not RunEnd.COMPLETED
         or defects(summary, managed=managed)
         or arrivals_dropped(summary)
@@ -122,7 +122,7 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
 
 
 def _of_early_end(summary: RunSummary, setting: MaxStartups | None) -> MaxStartupsAdvice | None:
-    """Return that there is no advice though sshd dropped connections, None if it says nothing of any drop."""
+    """Return that there is no advice although sshd dropped connections, None if no drop is known."""
     drop = (Timing.BANNER, Outcome.THROTTLED, Window.MEASURED)
     throttled = sum(error.count for error in summary.errors if (error.step, error.outcome, error.window) == drop)
     if throttled == 0:

@@ -1,4 +1,4 @@
-"""How connections come to sshd: the load's own manner, and its rate as it was measured."""
+"""How connections arrive at sshd: the process of the load, with the measured rate."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Even:
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """`users` of whom each comes again `away_s` seconds after it was logged in or dropped, on average."""
+    """`users` users, each of whom connects again on average `away_s` seconds after it was logged in or dropped."""
 
     users: int
     away_s: float
@@ -39,14 +39,14 @@ Arrivals = Steady | Burst
 
 @dataclass(frozen=True, slots=True)
 class LoginService:
-    """A login takes `alone_s` by itself, and all of them together end at most at `most_per_s` logins per second.
+    """A login takes `alone_s` by itself, and the server completes at most `most_per_s` logins per second.
 
-    That is a server whose CPUs the logins share fairly. It is infinite for one that no number of logins slows down.
+    This is a server whose CPUs the logins share fairly. `most_per_s` is infinite if no number of logins slows it down.
     """
 
     alone_s: float
     most_per_s: float
 
     def logins_per_s(self, unauthenticated: int) -> float:
-        """Return how many logins end per second while so many are under way."""
+        """Return how many logins end per second while so many are in progress."""
         return min(unauthenticated / self.alone_s, self.most_per_s)

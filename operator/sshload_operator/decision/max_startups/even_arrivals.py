@@ -1,8 +1,8 @@
-"""Connections that come evenly: what each of them finds, as a Markov chain from one to the next.
+"""Evenly spaced connections: how many others each one finds, as a Markov chain from one connection to the next.
 
-Between two of them every unauthenticated connection ends with the same probability, which is exact where logins do not
-slow each other down. The count rises by one at most, so the balance across each number gives the next lower one by a
-sum of positive terms: no iteration, and no digits lost.
+Between two of them every unauthenticated connection ends with the same probability, which is exact if logins do not
+slow each other down. The count increases by at most one, so the balance across each number gives the probability of the
+next lower one as a sum of positive terms: without iteration, and without loss of precision.
 """
 
 from itertools import accumulate
@@ -16,9 +16,9 @@ _HALF = 0.5
 
 
 def seen_by_even_arrivals(drops: list[float], gap_s: float, service: LoginService) -> list[float]:
-    """Return the share of connections that find each number; `drops[n]` is the probability of a drop there.
+    """Return the share of connections that find each number of others; `drops[n]` is the probability of a drop then.
 
-    The last of `drops` is taken to be the most that is ever found.
+    The last index of `drops` is taken as the largest number that is ever found.
     """
     top = len(drops) - 1
     ended = [_tails(count, _end_probability(count, gap_s, service)) for count in range(top + 2)]
@@ -38,7 +38,7 @@ def seen_by_even_arrivals(drops: list[float], gap_s: float, service: LoginServic
 
 
 def unauthenticated_between(count: int, gap_s: float, service: LoginService) -> float:
-    """Return how many there are on average over a gap that begins with `count`."""
+    """Return the average number of unauthenticated connections over a gap that begins with `count`."""
     if count == 0:
         return 0.0
     ends_per_s = service.logins_per_s(count) / count

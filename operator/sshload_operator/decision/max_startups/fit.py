@@ -1,4 +1,4 @@
-"""Finding the LoginService that explains how long logins took under a load."""
+"""Fit the LoginService that explains how long logins took under a load."""
 
 from functools import lru_cache
 from math import inf, sqrt
@@ -22,8 +22,8 @@ _KEPT = 16
 def service_of(logins: Logins, arrivals: Steady, setting: MaxStartups | None) -> LoginService:
     """Return the service that explains how long these logins took.
 
-    Where it would be full before the target's CPU is, logins took longer than the shortest one because they waited for
-    something else (PAM, LDAP, distance), which no number of them slows down.
+    If the fitted service would be saturated before the target's CPU, logins took longer than the shortest one because
+    they waited for something else (PAM, LDAP, distance), which no number of logins slows down.
     """
     shared = fitted(arrivals, setting, logins.alone_s, logins.time_s)
     if logins.cpu_allows_per_s is None or shared.most_per_s >= logins.cpu_allows_per_s * _CPU_IN_DOUBT:
@@ -33,10 +33,10 @@ def service_of(logins: Logins, arrivals: Steady, setting: MaxStartups | None) ->
 
 @lru_cache(maxsize=_KEPT)
 def fitted(arrivals: Steady, setting: MaxStartups | None, alone_s: float, time_s: float) -> LoginService:
-    """Return the service that takes `alone_s` for a login by itself, and `time_s` for one on average under this load.
+    """Return the service that takes `alone_s` for a login by itself, and on average `time_s` under this load.
 
-    Where no sharing explains that (a login alone took as long, or the setting lets too few in to slow each other down
-    so much), it is one that no number of logins slows down, and that takes `time_s`.
+    If sharing cannot explain that (a login alone took as long, or the setting admits too few to slow each other down so
+    much), it is a service that takes `time_s`, and that no number of logins slows down.
     """
     unshared = LoginService(time_s, inf)
     if alone_s >= time_s * (1 - _PRECISION):
@@ -52,7 +52,7 @@ def fitted(arrivals: Steady, setting: MaxStartups | None, alone_s: float, time_s
 def _between(
     arrivals: Steady, setting: MaxStartups | None, time_s: float, bounds: tuple[LoginService, LoginService]
 ) -> LoginService:
-    """Halve the distance of two services, between which lies the one whose logins take `time_s`."""
+    """Return the service whose logins take `time_s`, by bisection between two services."""
     slow, fast = bounds
     while slow.most_per_s < fast.most_per_s * (1 - _FINEST):
         middle = LoginService(slow.alone_s, sqrt(slow.most_per_s * fast.most_per_s))

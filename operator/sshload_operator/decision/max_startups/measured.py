@@ -1,4 +1,4 @@
-"""What a run measured of the connections that came to sshd: how, how many, how long they took, what was lost."""
+"""What a run measured about connections to sshd: how they arrived, how many, how long they took, how many were lost."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -37,12 +37,13 @@ class NoFiguresError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """Connections that came to sshd in one manner within `lasted_s`, bursts each at one instant.
+    """Connections that arrived at sshd by one process within `lasted_s`, or in bursts, each at one instant.
 
-    `dropped` of `attempted` were told that they were dropped; `unexplained` were closed before the banner without a
-    word. Those that were not dropped took `time_s` to log in on average, and `alone_s` at least. `overflowed` says that
-    a burst was too large for sshd's listen queue: then the rest of it came later, or never. The target's CPU allows at
-    least `cpu_allows_per_s` logins per second, None if the target does not tell; with `cpu_is_limited` no more.
+    `dropped` of `attempted` got sshd's message that they were dropped; `unexplained` were closed before the banner
+    without a message. Those that were not dropped took on average `time_s` to log in, and at least `alone_s`.
+    `overflowed`: a burst was too large for sshd's listen queue, so the rest of it came later, or never. The target's
+    CPU allows at least `cpu_allows_per_s` logins per second, None if the target does not report it; with
+    `cpu_is_limited` no more than that.
     """
 
     arrivals: Arrivals
@@ -63,9 +64,9 @@ class Logins:
 
 
 def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
-    """Return the measured window's logins, those of one manner together.
+    """Return the logins of the measured window, grouped by their arrival process.
 
-    Raises NoFiguresError if nothing can be said.
+    Raises NoFiguresError if there is nothing to base advice on.
     """
     scenario, load = plan.spec.scenario, measured_load(plan, summary)
     if plan.spec.client.library is Library.OPENSSH:
@@ -92,7 +93,7 @@ def _of_held(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins
 
 
 def _of_probes(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins]:
-    """Yield the probes' logins where they are enough: the held sessions' alone are enough too."""
+    """Yield the probes' logins if they are enough. Without them, those of the held sessions are enough."""
     try:
         logins = _logins(plan, summary, "", summary.load.duration_s - load.ramp_up_s)
     except NoFiguresError:
@@ -131,7 +132,7 @@ def _longest_login_s(summary: RunSummary) -> float:
 
 
 def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | Even:
-    """Take arrivals for memoryless where it makes no difference, or where jump hosts have spread them."""
+    """Return the arrivals, as memoryless if that makes no difference, or if jump hosts have spread them."""
     per_s = logins.attempted / logins.lasted_s
     even = process is ArrivalProcess.CONSTANT and not plan.spec.via and per_s * logins.time_s < MOST_EVEN
     return Even(per_s) if even else Memoryless(per_s)
@@ -176,9 +177,9 @@ def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, over
 
 
 def _cpu_allows_per_s(summary: RunSummary) -> float | None:
-    """Return how many logins the CPU that the target may use makes per second; without a limit, one core of it.
+    """Return how many logins per second the target's CPU limit allows; without a limit, one core.
 
-    What sessions used beside their logins counts as theirs, so the server's CPU allows more rather than less.
+    CPU time of sessions after their logins counts as CPU time of logins, so the CPU rather allows more than less.
     """
     before, after = summary.target_before, summary.target_after
     if before is None or after is None:
@@ -196,7 +197,7 @@ def _failures(summary: RunSummary, name: str) -> dict[tuple[Timing, Outcome], in
 
 
 def _waited_in_vain_s(timeouts: Timeouts, failures: dict[tuple[Timing, Outcome], int]) -> float:
-    """Return for how long altogether connections were held open that were given up in the end."""
+    """Return the total time for which connections were open that were finally given up."""
     limits = {
         Outcome.BANNER_TIMEOUT: timeouts.banner_s,
         Outcome.KEX_TIMEOUT: timeouts.kex_s,

@@ -1,8 +1,8 @@
-"""Occupancy: how many unauthenticated connections those that come find, and what becomes of the ones that come.
+"""Occupancy: how many unauthenticated connections a new connection finds, and whether it is dropped.
 
-sshd keeps a count of the connections that it has accepted and that are not logged in yet. A new one is dropped with a
-probability that depends on nothing but this count, so the count is a birth-death process: births are the connections
-that are not dropped, deaths the logins.
+sshd counts the connections that it has accepted and that are not logged in yet. It drops a new one with a probability
+that depends only on this count, so the count is a birth-death process: births are the connections that are not dropped,
+deaths the logins.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,10 +20,10 @@ _MOST_STATES = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """`seen[n]` is the share of connections that find n others; `time_s` how long an accepted one takes to log in.
+    """`seen[n]` is the share of connections that find n others; `time_s` is how long an accepted one takes to log in.
 
     `dropped` is the share of connections that are dropped. `dropped_variance` is the variance of the drop probability
-    from connection to connection, and `mean` the number of unauthenticated connections on average over time.
+    between connections, and `mean` the average number of unauthenticated connections over time.
     """
 
     seen: tuple[float, ...]
@@ -34,9 +34,10 @@ class Occupancy:
 
 
 def occupancy(arrivals: Steady, service: LoginService, setting: MaxStartups | None) -> Occupancy | None:
-    """Return the occupancy in the long run; None setting: nothing is dropped.
+    """Return the occupancy in the steady state; with the setting None nothing is dropped.
 
-    None if there is no long run: more connections come than can be logged in, and too few are dropped to end that.
+    None if there is no steady state: more connections come than can be logged in, and too few are dropped to limit
+    their number.
     """
     at_times = _birth_death(lambda count: _born_per_s(arrivals, count), service, setting)
     if at_times is None:
@@ -61,8 +62,8 @@ def _birth_death(
 ) -> list[float] | None:
     """Return the probability of each number of unauthenticated connections, from 0 on, at any time.
 
-    The closed formula of a birth-death process: each is the product of births over deaths on the way to it. As in
-    Erlang's loss system it holds for any distribution of what a login takes, not only for the exponential one.
+    This is the closed formula of a birth-death process: each probability is proportional to the product of the ratios
+    of births to deaths up to its number. As in Erlang's loss system it holds for any distribution of login times.
     """
     if setting is None and born_per_s(_MOST_STATES) >= service.most_per_s:
         return None
@@ -90,13 +91,13 @@ def _found(seen: list[float], at_times: list[float], per_s: float, setting: MaxS
 
 
 def _found_by_users(at_times: list[float], users: int, away_s: float, setting: MaxStartups | None) -> Occupancy:
-    """Weigh each number with the users that are left to find it."""
+    """Return the occupancy with each number weighted by the users that are left to find it."""
     weights = [share * max(users - count, 0) / away_s for count, share in enumerate(at_times)]
     return _found(_normalised(weights), at_times, sum(weights), setting)
 
 
 def _found_evenly(top: int, per_s: float, service: LoginService, setting: MaxStartups | None) -> Occupancy:
-    """Bound the numbers by those of a Poisson process of the same rate, which are spread more widely."""
+    """Return the occupancy for even arrivals, with numbers limited by those of a Poisson process of the same rate."""
     drops = [_drop_share(setting, count) for count in range(top + 1)]
     seen = seen_by_even_arrivals(drops, 1 / per_s, service)
     mean = sum(
@@ -115,7 +116,7 @@ def share_that_finds(found: Occupancy, count: int) -> float:
 
 
 def most_found(found: Occupancy, share: float) -> int:
-    """Return the most that all but `share` of the connections find, plus one: from there on may be dropped."""
+    """Return one more than the most that all but `share` of the connections find: drops may start at that number."""
     reversed_tails = accumulate(reversed(found.seen))
     beyond = sum(1 for tail in reversed_tails if tail <= share)
     return len(found.seen) - beyond

@@ -1,4 +1,4 @@
-"""Prediction: the share of a run's connections that sshd's rule drops, and how far from it a run may fall."""
+"""Prediction: the share of a run's connections that sshd's rule drops, and how much a run may differ from it."""
 
 from dataclasses import dataclass, replace
 from math import inf, sqrt
@@ -14,8 +14,9 @@ from sshload_operator.decision.max_startups.occupancy import occupancy
 from sshload_operator.decision.max_startups.setting import MaxStartups, burst_drops
 
 SHORTEST, LONGEST = 1 / 1.5, 1.25
-"""How long sshd counts a connection, by how long the clients see it take to log in, at least and at most.
-What they see begins in sshd's listen queue and includes their own delays; sshd learns of a login after the client.
+"""The least and the most time for which sshd counts a connection, relative to the login time that clients measure.
+
+The clients' time begins in sshd's listen queue and includes their own delays; sshd learns of a login after the client.
 """
 STANDARD_DEVIATIONS = 4.0
 FLOOR = 0.01
@@ -24,19 +25,19 @@ FLOOR = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The expected share of drops, and the bounds outside of which sshd's rule does not explain what was seen."""
+    """The expected share of drops, and the bounds outside which sshd's rule does not explain the observed share."""
 
     dropped: float
     lowest: float
     highest: float
 
     def explains(self, observed: float) -> bool:
-        """Return whether a run may have dropped this share."""
+        """Return whether sshd's rule explains this share of drops."""
         return self.lowest <= observed <= self.highest
 
 
 def predicted(logins: tuple[Logins, ...], setting: MaxStartups) -> Prediction | None:
-    """Return the prediction for all logins together; None if the load had no long run under this setting."""
+    """Return the prediction for all logins together; None if the load has no steady state under this setting."""
     parts = [_one(one, setting) for one in logins]
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
@@ -69,7 +70,7 @@ def _of_bursts(burst: Burst, setting: MaxStartups) -> Prediction:
 
 
 def _of_steady(logins: Logins, arrivals: Steady, setting: MaxStartups, *, shared: bool) -> Prediction | None:
-    """Add the noise of each single decision, and that of the number of connections, which lasts as long as a login."""
+    """Return the prediction for a steady load, with the noise of single drops and that of the number of connections."""
     service = service_of(logins, arrivals, setting) if shared else LoginService(logins.time_s, inf)
     found = occupancy(arrivals, service, setting)
     if found is None:

@@ -12,7 +12,7 @@ _NEGLIGIBLE = 1e-15
 class MaxStartups:
     """`start:rate:full`: from `start` unauthenticated connections on, sshd drops `rate` % of the new ones.
 
-    The share grows linearly to all of them at `full`. `start` is at most `full`, `rate` 1 to 100.
+    The share increases linearly to 100 % at `full`. `start` is at most `full`, `rate` is 1 to 100.
     """
 
     start: int
@@ -23,10 +23,10 @@ class MaxStartups:
         return f"{self.start}:{self.rate}:{self.full}"
 
     def drop_percent(self, unauthenticated: int) -> int:
-        """Return the probability in whole percent with which a connection is dropped that finds so many.
+        """Return the probability, in whole percent, that a connection is dropped which finds so many others.
 
-        It is should_drop_connection in sshd.c of OpenSSH, which is the same in 8.4 to 10.5: in integers, so that the
-        quotient is cut off, and compared with a random number from 0 to 99.
+        This is should_drop_connection in sshd.c of OpenSSH, which is the same in 8.4 to 10.5: it computes with
+        integers, so the quotient is truncated, and compares with a random number from 0 to 99.
         """
         if unauthenticated < self.start:
             return 0
@@ -36,7 +36,7 @@ class MaxStartups:
         return grown + self.rate
 
     def drop_share(self, unauthenticated: int) -> float:
-        """Return the same as a share."""
+        """Return the same probability as a fraction of 1."""
         return self.drop_percent(unauthenticated) / _PERCENT
 
 
@@ -45,28 +45,28 @@ DEFAULT = MaxStartups(10, 30, 100)
 
 
 def setting_of(sshd: Sshd) -> MaxStartups:
-    """Return the setting that a managed sshd runs with."""
+    """Return the MaxStartups setting of a managed sshd."""
     return DEFAULT if sshd.max_startups is None else read(sshd.max_startups)
 
 
 def read(text: str) -> MaxStartups:
-    """Return the setting of a text such as 10:30:100, as the parser of specs lets it through."""
+    """Return the setting of a text such as 10:30:100 that the parser of specs has accepted."""
     start, rate, full = (int(number) for number in text.split(":"))
     return MaxStartups(start, rate, full)
 
 
 @dataclass(frozen=True, slots=True)
 class BurstDrops:
-    """The share of a burst's connections that is dropped, on average, and its variance from burst to burst."""
+    """The average share of a burst's connections that are dropped, and its variance between bursts."""
 
     dropped: float
     variance: float
 
 
 def burst_drops(connections: int, setting: MaxStartups) -> BurstDrops:
-    """Return what becomes of `connections` at one instant: none is logged in before the last is accepted or dropped.
+    """Return the drops of a burst of `connections`: none is logged in before the last is accepted or dropped.
 
-    The time is as `connections` times the width of the distribution.
+    The time complexity is `connections` times the width of the distribution.
     """
     certain = min(setting.start, connections)
     accepted = {certain: 1.0}

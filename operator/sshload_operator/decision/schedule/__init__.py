@@ -1,1 +1,1 @@
-"""What is to be done about an SSHLoadTestSchedule: pure, in virtual time, by CronJob's rules."""
+"""What must be done for an SSHLoadTestSchedule, by the rules of CronJob. Pure: the time is an argument."""

@@ -1,8 +1,8 @@
-"""What is to be done about a schedule: a pure function of its spec, its tests, what is remembered, and the time.
+"""What must be done for a schedule: a pure function of its spec, its tests, what is remembered, and the time.
 
-A decision that makes a test writes no status: it is carried out, and then decided again by what is there. So a status
-never speaks of a test that was not made; and an operator that was killed in between finds the test by its name, and
-does not make it twice.
+A decision that creates a test writes no status: it is executed, and then the next decision is made with the test. So a
+status never mentions a test that was not created, and an operator that was killed in between finds the test by its name
+and does not create it twice.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class ScheduleSubject(ScheduleFacts):
     """A schedule with the rules of a decision about it."""
 
     def refuse(self) -> OwnerDecision | None:
-        """Report a spec that cannot be read, once for each generation of it."""
+        """Report a spec that cannot be read, once for each generation."""
         if not isinstance(self.spec, SpecError):
             return None
         occasion = str(self.schedule.generation)
@@ -140,7 +140,7 @@ def _said(time: datetime, reason: ScheduleReason, message: str, *, warning: bool
 
 
 def child(schedule: ScheduleIdentity, spec: ScheduleSpec, time: datetime) -> Manifest:
-    """Return the test to be created: the template's."""
+    """Return the test to be created from the template."""
     labels = {**spec.template.labels, SCHEDULE_LABEL: label_value(schedule.name)}
     annotations = {**spec.template.annotations, SCHEDULED_ANNOTATION: time.astimezone(spec.zone).isoformat()}
     owner = Owner(SCHEDULE, schedule.namespace, schedule.name, schedule.uid)

@@ -1,4 +1,4 @@
-"""What a decision about a schedule is made from: which one it is, its tests, and what its status says of the past."""
+"""The facts for a decision about a schedule: its identity, its tests, and what its status remembers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _MINUTE: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class ScheduleIdentity:
-    """Which object it is, and since when there is one."""
+    """The identity of a schedule, and when it was created."""
 
     namespace: str
     name: str
@@ -38,9 +38,9 @@ class ScheduleIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a run measured, as its status has it; None if it did not measure that.
+    """What a run measured, by its status; None if it did not measure that.
 
-    A bound at which a search ended is no `capacity`; `capacity_in_words` tells of it.
+    If a search ended at its min or max, there is no `capacity`; `capacity_in_words` mentions the bound.
     """
 
     capacity: float | None
@@ -51,7 +51,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledTest:
-    """One test of the schedule. `time` is the one it was scheduled for. It is active until it is finished.
+    """One test of the schedule. `time` is its scheduled time. It is active until it is finished.
 
     `measured` is the hash of what it measured if a later one can have it as its baseline, else None. `installed` is the
     hash of the resources that the installation gave its pods, empty if they are not known. Its latencies may include
@@ -72,7 +72,7 @@ class ScheduledTest:
 
     @property
     def active(self) -> bool:
-        """Whether it is, or may be, under way: one that is being deleted too, until it is gone, as CronJob has it."""
+        """Whether it is, or may be, in progress: as with CronJob, one that is being deleted too, until it is gone."""
         return not self.finished
 
 
@@ -86,14 +86,14 @@ class ScheduleFacts(OwnerSubject[ScheduledTest]):
 
 
 def identity(body: Mapping[str, Any]) -> ScheduleIdentity:
-    """Return which object it is, as the API server shows it."""
+    """Return the identity of a schedule from its object."""
     metadata = body["metadata"]
     created = datetime.fromisoformat(metadata["creationTimestamp"])
     return ScheduleIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], created)
 
 
 def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
-    """Return what matters of a test that a schedule owns."""
+    """Return the relevant part of a test that a schedule owns."""
     metadata, test = body["metadata"], EarlierTest.of(body)
     status, results, capacity = test.status, test.status.results, test.status.capacity
     return ScheduledTest(
@@ -117,15 +117,15 @@ def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
 
 
 def child_name(schedule_name: str, time: datetime) -> str:
-    """Return the name of the test of a scheduled time: the same time, the same name, so that there is never a second.
+    """Return the name of the test for a scheduled time: always the same, so that there is never a second test.
 
-    As CronJob's Jobs, by the minutes since 1970, because no calendar is finer than that.
+    As with CronJob's Jobs, it ends with the minutes since 1970, because no calendar is finer than that.
     """
     return extended(schedule_name, f"-{(time - _EPOCH) // _MINUTE}")
 
 
 def _scheduled_time(metadata: Mapping[str, Any]) -> datetime:
-    """Return the annotated time; the creation where somebody took the annotation away or garbled it."""
+    """Return the annotated time, or the creation time if somebody has removed or garbled the annotation."""
     try:
         return read_timestamp(Timestamp(), metadata.get("annotations", {}).get(SCHEDULED_ANNOTATION))
     except Misfit:

@@ -1,4 +1,4 @@
-"""Which start is due: by CronJob's rules of missed starts, with a jitter that each scheduled time has for good."""
+"""Which start is due, by CronJob's rules for missed starts, with a jitter that is fixed for each scheduled time."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from sshload_operator.api.schedule.spec import ScheduleSpec
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.decision.schedule.facts import ScheduleIdentity
 
-# Above so many CronJob warns of a clock that is wrong.
+# Above this number CronJob warns that a clock may be wrong.
 MANY_MISSED: Final = 100
 _SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """The starts of one schedule: times later than `earliest`, which was served or came before the schedule did."""
+    """The starts of one schedule: times later than `earliest`, which was served or is before the schedule existed."""
 
     calendar: Calendar
     earliest: datetime
@@ -25,7 +25,7 @@ class Starts:
     uid: str
 
     def begin(self, time: datetime) -> datetime:
-        """Return when the test of a scheduled time is to begin: always the same, whoever computes it and when."""
+        """Return when the test of a scheduled time must begin. The result is the same in every process."""
         jitter_s = self.jitter // _SECOND
         if jitter_s < 1:
             return time
@@ -33,9 +33,9 @@ class Starts:
         return time + int.from_bytes(digest[:8]) % jitter_s * _SECOND
 
     def due(self, now: datetime) -> datetime | None:
-        """Return the latest scheduled time whose test is to have begun by now; None if none is due.
+        """Return the latest scheduled time whose test should have begun by now; None if none is due.
 
-        Only the latest one counts: however many were missed, one test makes up for all.
+        Only the latest one counts: one test makes up for all missed ones.
         """
         until = now
         while True:
@@ -52,7 +52,7 @@ class Starts:
         return count
 
     def next(self, now: datetime) -> tuple[datetime, datetime] | None:
-        """Return the scheduled time whose test begins next, and when that is; None if there is none any more."""
+        """Return the scheduled time whose test begins next, and when it begins; None if there is none."""
         found: tuple[datetime, datetime] | None = None
         time = self.calendar.first(self.calendar.last(self.earliest, now - self.jitter) or self.earliest)
         while time is not None and (found is None or time < found[1]):
@@ -64,20 +64,20 @@ class Starts:
 
 
 def starts(schedule: ScheduleIdentity, spec: ScheduleSpec, memory: ScheduleStatus, now: datetime) -> Starts:
-    """Return the starts of a schedule: after the last one, else after its creation, and after its calendar's change."""
+    """Return the starts of a schedule: after the last one or else its creation, and after a change of its calendar."""
     earliest = memory.last_schedule_time or schedule.created
     since = calendar_since(spec, memory, now)
     return Starts(spec.calendar, max(earliest, since) if since else earliest, spec.jitter, schedule.uid)
 
 
 def calendar_since(spec: ScheduleSpec, memory: ScheduleStatus, now: datetime) -> datetime | None:
-    """Return the last change of the calendar, None if there was none. What it says of earlier times means nothing.
+    """Return when the calendar was last changed, None if it never was. Its times before that do not count.
 
-    CronJob's controller, too, waits for the next time of a calendar that was changed, and does not look back.
+    CronJob's controller also waits for the next time of a changed calendar, and ignores earlier ones.
     """
     return now if memory.calendar not in ("", spec.calendar_text) else memory.calendar_since
 
 
 def is_too_late(spec: ScheduleSpec, begin: datetime, now: datetime) -> bool:
-    """Return whether the starting deadline of a start has passed, in whole seconds: nobody wakes at the instant."""
+    """Return whether the starting deadline of a start has passed, in whole seconds, because passes are never exact."""
     return spec.starting_deadline is not None and begin + spec.starting_deadline < now.replace(microsecond=0)

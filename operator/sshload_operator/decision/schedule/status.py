@@ -29,9 +29,9 @@ CAUSES: Final = {Cause.REFUSED: ScheduleReason.CREATE_REFUSED, Cause.NAME_TAKEN:
 
 
 def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[ScheduledTest, ...]:
-    """Return the finished tests beyond the limits, the oldest of each sort: Passed, and every other verdict.
+    """Return the finished tests beyond the limits: the oldest with Passed, and the oldest with any other verdict.
 
-    Those that the next test is compared with are kept whatever the limits.
+    The tests with which the next one is compared are kept whatever the limits are.
     """
     finished = [test for test in in_order(tests) if test.finished and not test.deleting]
     passed = [test for test in finished if test.verdict is Verdict.PASSED]
@@ -42,9 +42,9 @@ def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[Schedul
 
 
 def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[ScheduledTest]:
-    """Return the tests that the next one is compared with: the last that passed, and the oldest (see find_baseline).
+    """Return the tests with which the next one is compared: the last that passed, and the oldest (see find_baseline).
 
-    The installation is taken to be that of the newest of them: those on pods of other resources are no baselines.
+    The installation is assumed to be that of the newest of them: tests on pods with other resources are not baselines.
     """
     ours = spec.template.parsed
     if ours.baseline is None or ours.baseline.test:
@@ -61,24 +61,24 @@ def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[S
 
 
 def in_order(tests: Iterable[ScheduledTest]) -> list[ScheduledTest]:
-    """Return the tests by the time that they were scheduled for."""
+    """Return the tests in the order of their scheduled times."""
     return sorted(tests, key=lambda test: (test.time, test.name))
 
 
 def last_completed(tests: Iterable[ScheduledTest]) -> ScheduledTest | None:
-    """Return the finished test that ended last."""
+    """Return the test that finished last."""
     ended = [test for test in tests if test.finished and test.completion_time is not None]
     return max(ended, key=_completion, default=None)
 
 
 def last_passed_time(tests: Iterable[ScheduledTest]) -> datetime | None:
-    """Return when the last of the tests that passed ended."""
+    """Return when the last test that passed ended."""
     passed = last_completed(test for test in tests if test.verdict is Verdict.PASSED)
     return passed.completion_time if passed is not None else None
 
 
 def trend(tests: Iterable[ScheduledTest]) -> tuple[TrendPoint, ...]:
-    """Return what the kept runs found, the oldest first, as a status has it."""
+    """Return the results of the kept runs for a status, the oldest first."""
     return tuple(_point(test) for test in in_order(tests) if test.finished)[-MOST_POINTS:]
 
 
@@ -105,7 +105,7 @@ def _point(test: ScheduledTest) -> TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleTimes:
-    """What a decision found out: the scheduled time that was served last, and the one that comes next."""
+    """Times that a decision has computed: the scheduled time that was served last, and the next one."""
 
     last_schedule_time: datetime | None
     next_time: datetime | None
@@ -113,7 +113,7 @@ class ScheduleTimes:
 
 @dataclass(frozen=True, slots=True)
 class _LastRun:
-    """The run that ended last, as the tests show it, else as it is remembered."""
+    """The run that ended last, by the tests or else as it is remembered."""
 
     completion_time: datetime | None
     verdict: Verdict | None
