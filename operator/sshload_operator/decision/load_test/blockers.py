@@ -133,7 +133,7 @@ def _silent_master(situation: Situation) -> Blocker | None:
 
 
 def disrupted_master(situation: Situation) -> Blocker | None:
-    """Return the blocker if the master's pod is being deleted. On a lost node it seems to run until the Node is gone."""
+    """Return the blocker if the master is being deleted. On a lost node it seems to run until its Node is gone."""
     masters = situation.pods(Role.MASTER)
     if not masters or not all(pod.deleting and pod.disruption for pod in masters):
         return None
