@@ -116,7 +116,7 @@ def read_advertisement(lines: PktLineReader) -> Advertisement:
     if not head:
         why = "the repository is empty: it has no HEAD"
         if branches:
-            why = f"the repository's HEAD names none of the {branches} branches (git symbolic-ref HEAD)"
+            why = f"the repository has no HEAD: its HEAD names none of the {branches} branches (git symbolic-ref HEAD)"
         raise StepFailure(Outcome.OUTPUT_MISMATCH, why)
     words = tuple(capabilities.split())
     formats = [word.removeprefix(_OBJECT_FORMAT).decode("ascii", "replace") for word in words if _is_format(word)]
