@@ -4,7 +4,7 @@
 fifth of the CPU time that a worker takes until it is ready. The compiled code depends only on the source, so it can be
 cached. `python -m sshload_contract.compiled_methods` stores that of the whole package in a file beside the compiled
 modules. A process that calls `use` loads it from there, and calls `forget` when it has imported what it needs. Source
-that the file does not have is compiled as usual, and a file of another Python version is not used.
+that the file does not have is compiled as usual. An incomplete file, or one of another Python version, is not used.
 """
 
 import builtins
@@ -23,10 +23,10 @@ _WITHOUT_REFERENCES = 2
 
 
 def use(file: Path = _FILE) -> None:
-    """Make dataclasses that are created from now on load their methods from the file, if it exists."""
+    """Make dataclasses that are created from now on load their methods from the file, if it exists and is complete."""
     try:
         python, codes = marshal.loads(file.read_bytes())  # noqa: S302 - a file of the image, as compiled modules are
-    except FileNotFoundError:
+    except (FileNotFoundError, EOFError, TypeError, ValueError):  # a crash of the machine may leave zeros or nothing
         return
     if python == sys.version:
         _take_from(codes)

@@ -86,7 +86,7 @@ def _is_home_of(user: pwd.struct_passwd, home: Path) -> bool:
 
 
 def _find_user(name: str) -> pwd.struct_passwd:
-    """Return the user's entry; raises ConfigRefusedError if there is none, or where sshd could not become it."""
+    """Return the user's entry; raises ConfigRefusedError if there is none, or if sshd could not become it."""
     try:
         user = pwd.getpwnam(name)
     except KeyError:

@@ -76,8 +76,7 @@ class Destinations:
     async def addresses(self, host: str, port: int) -> tuple[Address, ...]:
         """Resolve a host once and return its addresses, of which each may be connected to.
 
-        Raises LoginError if the host may not be connected to, where any of its addresses may not, or where it has
-        none.
+        Raises LoginError if the host or any of its addresses may not be connected to, or if it has no address.
         """
         why = self.refusal(host, port)
         if why:

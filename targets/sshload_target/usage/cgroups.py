@@ -151,7 +151,7 @@ def _v1_processes(place: Path) -> int | None:
 
 
 def find_v1_reader(own_cgroups: str, mountinfo: str) -> CgroupV1Reader | None:
-    """Return the reader of our cgroups; None if there are none, or where they are the machine's own.
+    """Return the reader of our cgroups; None if there are none, or if they are the machine's own.
 
     Both arguments are texts, of /proc/self/cgroup and of /proc/self/mountinfo.
     """
@@ -220,7 +220,7 @@ def _v2_cpu_cores(place: Path) -> float | None:
 
 
 def find_v2_reader(own_cgroups: str, mountinfo: str) -> CgroupV2Reader | None:
-    """Return the reader of our cgroup; None if there is none, or where it is the machine's own (no memory.current).
+    """Return the reader of our cgroup; None if there is none, or if it is the machine's own (no memory.current).
 
     Both arguments are texts, of /proc/self/cgroup and of /proc/self/mountinfo.
     """

@@ -110,6 +110,14 @@ def test_a_file_of_another_python_is_not_used(file: Path, tmp_path: Path) -> Non
     assert "kept" not in sources(methods(other))
 
 
+@pytest.mark.parametrize("begin", [0, 100], ids=["empty", "cut off"])
+@pytest.mark.parametrize("rest", [b"", b"\0" * 512], ids=["", "zeros"])
+def test_an_incomplete_file_is_not_used(file: Path, tmp_path: Path, begin: int, rest: bytes) -> None:
+    incomplete = tmp_path / "incomplete"
+    incomplete.write_bytes(file.read_bytes()[:begin] + rest)
+    assert "kept" not in sources(methods(incomplete))
+
+
 def test_a_text_that_the_file_does_not_have_is_compiled(file: Path, tmp_path: Path) -> None:
     python, codes = read(file)
     half = tmp_path / "half"
