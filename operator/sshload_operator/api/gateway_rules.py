@@ -65,7 +65,7 @@ def _impossible_steps(spec: LoadTestSpec) -> list[str]:
 
 
 def _sets_ssh(client: Client, auth: Auth) -> bool:
-    """Return whether any setting is there of how SSH is spoken."""
+    """Return whether any setting of the SSH protocol is set."""
     chosen = client.library is not Library.SSH2_PYTHON or client.control_master or client.compression
     return chosen or auth is not Auth.PUBLICKEY or any(getattr(client, one) for one in _UNUSED_TEXTS.values())
 

@@ -135,7 +135,7 @@ def _documents(text: str) -> list[Any]:
 
 
 def is_ours(document: Any) -> bool:
-    """Return whether a document is of our API group; raises SpecError if it is no object, or of no kind of ours."""
+    """Return whether a document is of our API group; raises SpecError if it is not an object of a known kind."""
     if not isinstance(document, dict):
         raise SpecError("", f"a document is a {type(document).__name__}, expected an object")
     api_version = document.get("apiVersion")

@@ -109,7 +109,7 @@ def _print(swept: Sweep, done: Sequence[_Done], output: str, save: Path | None) 
 
 
 def _at(test: Document, swept: Sweep, number: int, value: Any) -> Document:
-    """Return the test at one value; raises SpecError, so that nothing is run if one of the values is not valid."""
+    """Return the test at one value; raises SpecError for an invalid value, before any test of the sweep runs."""
     if swept.field in NOT_IN_TESTS:
         raise SpecError("", f"{swept.field} cannot be swept: it begins, ends or deletes a test")
     spec = swept.spec_at(test.spec, value)

@@ -250,7 +250,7 @@ def parse_comparison(body_spec: Mapping[str, Any]) -> ComparisonSpec:
 
 
 def _values_of(written: _WrittenSweep | None, repeats: int) -> Sweep:
-    """Return the values of a sweep, of none if nothing is swept."""
+    """Return the sweep, an empty one if the spec has none."""
     if written is None:
         return Sweep((), ())
     top = written.field.partition(".")[0]

@@ -187,7 +187,7 @@ def parse_schedule(body_spec: Mapping[str, Any]) -> ScheduleSpec:
 
 
 def _tests_of(body_spec: Any) -> Mapping[str, Any] | None:
-    """Return the spec of the tests, None if there is no object in its place."""
+    """Return the spec of the tests, None if it is not an object."""
     template = body_spec.get("testTemplate") if isinstance(body_spec, Mapping) else None
     tests = template.get("spec") if isinstance(template, Mapping) else None
     return tests if isinstance(tests, Mapping) else None

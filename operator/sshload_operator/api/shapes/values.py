@@ -296,7 +296,7 @@ class MapShape:
 
 
 def entries_of(value: Any, path: str, problems: list[Problem]) -> Mapping[str, Any] | None:
-    """Return the entries of an object; None if it is none, which is a problem."""
+    """Return the entries of an object; adds a problem and returns None for another value."""
     try:
         return read_object(value)
     except Misfit as misfit:

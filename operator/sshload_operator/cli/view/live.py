@@ -74,7 +74,7 @@ class LiveView:
         self._live.stop()
 
     def _forget(self) -> None:
-        """Clear the picture, so that nothing of one run shows in that of the next."""
+        """Clear the figures of the last run before those of the next one are shown."""
         self._curve.clear()
         self._trials.clear()
         self._last = None

@@ -296,7 +296,7 @@ class LiveObjects(Generic[S]):
             self._rest(key, live, following)
 
     async def _pass(self, key: Key, live: Live[S], *, has_waited: bool) -> Next:
-        """Do one pass when it is the object's turn, or none if nothing is to be done.
+        """Do one pass when it is the object's turn, or none if the object needs no work.
 
         An object that `has_waited` keeps its body.
         """

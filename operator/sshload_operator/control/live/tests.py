@@ -19,9 +19,9 @@ from sshload_operator.control.run.observe import Observations
 from sshload_operator.control.run.reconcile import (
     ParsedSpec,
     Shared,
-    asks_for_deeds,
     is_finished,
     is_held_back,
+    needs_action,
     reconcile,
     subject_of,
 )
@@ -123,7 +123,7 @@ class _TestReconciler(Reconciler[TestState]):
         return TestState(has_children=body is None)
 
     def at_once(self, live: Live[TestState]) -> Next | None:
-        """Let a finished test rest if nothing is to be done."""
+        """Let a finished test rest if it needs no work."""
         if live.body is None or live.state.has_children or not is_finished(live.body):
             return None
         return _rest_unseen(subject_of(live.body, self.installation, ParsedSpec(), live.state.clock.now()))
@@ -165,9 +165,9 @@ class _TestReconciler(Reconciler[TestState]):
 
 
 def _rest_unseen(subject: TestSubject) -> Rest | None:
-    """Return a Rest for a test without pods if nothing is to be done, else None."""
+    """Return a Rest for a test without pods if it needs no work, else None."""
     decision = decide(subject)
-    return None if asks_for_deeds(decision) else Rest(decision.requeue_after_s)
+    return None if needs_action(decision) else Rest(decision.requeue_after_s)
 
 
 def _following(live: Live[TestState], left: Object, requeue_after_s: float | None) -> Next:

@@ -89,8 +89,8 @@ def subject_of(test: Object, installation: Installation, known: ParsedSpec, now:
     return TestSubject(identity, _plan(identity, test["spec"], installation, past, known), past, _NOTHING_SEEN, now)
 
 
-def asks_for_deeds(decision: TestDecision) -> bool:
-    """Whether anything is to be done besides waiting."""
+def needs_action(decision: TestDecision) -> bool:
+    """Return whether the decision asks for more than waiting."""
     deeds = (decision.status, decision.replaced, decision.store, decision.sweep, decision.announcements)
     return decision.start or decision.delete_self or any(deeds)
 
