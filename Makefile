@@ -46,7 +46,7 @@ test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, secu
 	@$(PYTHON) scripts/run_tests.py e2e
 
 test-oldest: venv ## CRDs, manifests, chart and operator against the API server of the oldest Kubernetes that is supported
-	@$(CLUSTER) build kubernetes etcd kubernetes-oldest > /dev/null
+	@$(CLUSTER) build programs kubernetes-oldest > /dev/null
 	@SSHLOAD_KUBE_APISERVER=$${SSHLOAD_CLUSTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/sshload-cluster}/bin/oldest/kube-apiserver \
 	  $(PYTHON) -m pytest -n 2 --dist loadgroup tests/integration/api_server tests/integration/manifests tests/integration/watch \
 	  tests/integration/chart tests/integration/operator_api/test_whole_run.py tests/integration/operator_api/test_schedules.py
@@ -63,7 +63,7 @@ test-gitops: venv ## examples/gitops applied by Flux and by Argo CD (compiled th
 	@$(PYTHON) scripts/run_tests.py gitops
 
 chaos: venv ## each KINDS (test ...) with the operator killed at each write, each request and event failing; ONLY=regex, EVERY=n
-	@$(CLUSTER) build kubernetes etcd > /dev/null
+	@$(CLUSTER) build > /dev/null
 	@PYTHONPATH=tests/support:tests/chaos nice -n 10 $(PYTHON) tests/chaos/chaos.py $(KINDS) --only "$(ONLY)" --every $(or $(EVERY),1) --at-once $(or $(AT_ONCE),6)
 
 chaos-network: venv ## sshload run through each bad network, by each of LIBRARIES (ssh2-python ...); ONLY=text chooses (needs root)
@@ -104,15 +104,15 @@ bench-master: venv ## what reports cost the master, by the number of its workers
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_master.py --rates 50 200
 
 bench-scale: venv ## what running and finished tests cost the operator, at an API server of its own, into docs/measurements
-	@$(CLUSTER) build kubernetes etcd > /dev/null
+	@$(CLUSTER) build > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_scale.py
 
 bench-hostile: venv ## how long others wait while a tenant attacks the operator, at an API server of its own, into docs/measurements
-	@$(CLUSTER) build kubernetes etcd > /dev/null
+	@$(CLUSTER) build > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_hostile.py
 
 bench-held: venv ## what tests and schedules that only wait cost the operator, at an API server of its own, into docs/measurements
-	@$(CLUSTER) build kubernetes etcd > /dev/null
+	@$(CLUSTER) build > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_held.py
 
 bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements

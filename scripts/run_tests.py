@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from testing.layers import CORES, LAYERS, LINT, ROOT, Layer
+from testing.layers import CORES, LAYERS, LINT, NEEDS, ROOT, Layer
 from testing.machine import cpu_times, fixed_work_s
 from testing.preparation import Preparation, PreparationError, serving
 from testing.pytest_run import REPORTS, Lane, Test, run_suite
@@ -82,7 +82,8 @@ def main(names: list[str]) -> int:
     for old in REPORTS.iterdir():
         old.unlink()
     layers = [next(layer for layer in LAYERS if layer.name == name) for name in names]
-    preparation = Preparation(tuple(dict.fromkeys(need for layer in layers for need in layer.needs)))
+    needed = {need for layer in layers for need in layer.needs}
+    preparation = Preparation(tuple(need for need in NEEDS if need in needed))
     preparation.start()
     outcomes = []
     for layer in layers:

@@ -22,7 +22,7 @@ class PreparationError(Exception):
 
 @dataclass(slots=True)
 class Preparation:
-    """The needs, prepared one after the other in a thread of its own, in the order in which layers name them."""
+    """The needs, prepared one after the other, in their order, in a thread of its own."""
 
     needs: tuple[Need, ...]
     seconds: dict[str, float] = field(default_factory=dict)

@@ -1,9 +1,10 @@
-# Compiles Kubernetes, etcd, containerd and CoreDNS from their own Go modules, each once. Sourced by ../cluster.
+# Compiles the cluster's programs, and helm, from Go modules, each once. They are one module, so what they share is compiled once. Sourced by ../cluster.
 
-build() {
+build() { # [MODULE...]
   local module modules=("$@")
-  [ ${#modules[@]} -gt 0 ] || modules=(kubernetes etcd containerd coredns)
+  [ ${#modules[@]} -gt 0 ] || modules=(programs)
   for module in "${modules[@]}"; do
+    [ -e "$here/$module/go.mod" ] || fail "no module $module"
     built "$module" || { build_from_nothing "${modules[@]}"; return; }
   done
 }
@@ -13,31 +14,27 @@ built() { [ "$(cat "$bin/.$1" 2> /dev/null)" = "$(module_key "$1")" ]; }
 
 build_from_nothing() {
   local go k=k8s.io/kubernetes/cmd c=github.com/containerd/containerd/v2/cmd module
+  local linked="-s -w -X k8s.io/component-base/version.gitVersion"
   go=${GO:-$("$project/scripts/find-go")}
   mkdir -p "$bin"
   began=$SECONDS
   export CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=local
   export GOMODCACHE=${GOMODCACHE:-$cache/go/mod} GOCACHE=${GOCACHE:-$cache/go/build}
   export GOGC=off GOMEMLIMIT=1GiB # the compiler's own garbage collector takes a fifth of its CPU time
-  say "compiling once: $* (about 8 minutes for all on 2 cores)"
+  say "compiling once: $* (about 8 minutes on 2 cores)"
   for module; do
     built "$module" && continue
     case $module in
-      kubernetes)
-        compile kubernetes -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kube_version" \
-          -- $k/kube-apiserver $k/kube-controller-manager $k/kube-scheduler $k/kubelet $k/kube-proxy $k/kubeadm $k/kubectl
+      programs)
+        compile programs -tags no_btrfs,no_zfs,no_devmapper -ldflags "$linked=$kube_version" \
+          -- $k/kube-apiserver $k/kube-controller-manager $k/kube-scheduler $k/kubelet $k/kube-proxy $k/kubeadm $k/kubectl \
+          go.etcd.io/etcd/server/v3 $c/containerd $c/containerd-shim-runc-v2 $c/ctr ./coredns helm.sh/helm/v4/cmd/helm
+        mv "$bin/server" "$bin/etcd" # the name that go makes of .../server/v3
         ;;
       kubernetes-oldest) # the oldest supported release, whose API server alone is tested
         mkdir -p "$bin/oldest"
-        out=$bin/oldest/ compile kubernetes-oldest -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$oldest_kube_version" -- $k/kube-apiserver
+        out=$bin/oldest/ compile kubernetes-oldest -ldflags "$linked=$oldest_kube_version" -- $k/kube-apiserver
         ;;
-      etcd)
-        compile etcd -ldflags "-s -w" -- go.etcd.io/etcd/server/v3
-        mv "$bin/server" "$bin/etcd" # the name that go makes of .../server/v3
-        ;;
-      containerd) compile containerd -tags no_btrfs,no_zfs,no_devmapper -ldflags "-s -w" -- $c/containerd $c/containerd-shim-runc-v2 $c/ctr ;;
-      coredns) compile coredns -ldflags "-s -w" -- . ;;
-      *) fail "no module $module" ;;
     esac
     module_key "$module" > "$bin/.$module"
   done

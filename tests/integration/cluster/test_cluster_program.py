@@ -114,19 +114,26 @@ def test_images_can_be_built_before_a_cluster_was_ever_started(tmp_path: Path) -
 
 def test_what_is_compiled_is_not_compiled_again(cache: Path) -> None:
     """The hash of the module's go.mod and go.sum decides: no Go is needed, and the program is not touched."""
-    shutil.copy(compiled() / ".etcd", cache / "bin")
+    shutil.copy(compiled() / ".programs", cache / "bin")
     before = (cache / "bin/etcd").stat()
-    done = cluster(cache, "build", "etcd", GO="/nonexistent/go")
+    done = cluster(cache, "build", GO="/nonexistent/go")
     assert done.returncode == 0, done.stderr
     assert (cache / "bin/etcd").stat() == before
 
 
 def test_what_was_compiled_from_other_sources_is_compiled_anew(cache: Path) -> None:
     """A changed lock is noticed."""
-    (cache / "bin/.etcd").write_text("another hash\n")
+    (cache / "bin/.programs").write_text("another hash\n")
+    done = cluster(cache, "build", GO="/nonexistent/go")
+    assert done.returncode != 0
+    assert "compiling once: programs" in done.stderr
+
+
+def test_a_module_that_does_not_exist_is_named(cache: Path) -> None:
+    """It is not taken for one that is compiled already."""
     done = cluster(cache, "build", "etcd", GO="/nonexistent/go")
     assert done.returncode != 0
-    assert "compiling once: etcd" in done.stderr
+    assert "no module etcd" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("begin",), ("start",), ("node-add", "one", "more")])

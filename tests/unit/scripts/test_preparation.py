@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from testing.layers import LAYERS, Need, Service
+from testing.layers import CLUSTER, CLUSTER_PROGRAMS, HELM, LAYERS, NEEDS, Need, Service
 from testing.preparation import Preparation, PreparationError, serving
 
 SERVES = "import sys; print('PORT=80', flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"
@@ -35,9 +35,17 @@ def test_a_need_that_fails_fails_only_what_needs_it() -> None:
 
 
 def test_every_need_is_named_once_in_the_closing_table() -> None:
-    names = [need.name for layer in LAYERS for need in layer.needs]
-    different = {need for layer in LAYERS for need in layer.needs}
-    assert len(set(names)) == len(different)
+    assert len({need.name for need in NEEDS}) == len(NEEDS)
+
+
+def test_what_layers_need_is_prepared_and_nothing_else_is() -> None:
+    assert set(NEEDS) == {need for layer in LAYERS for need in layer.needs}
+
+
+def test_helm_is_not_compiled_by_itself_where_the_programs_of_the_cluster_are_compiled() -> None:
+    """They include it."""
+    assert NEEDS.index(CLUSTER_PROGRAMS) < NEEDS.index(HELM)
+    assert all(CLUSTER_PROGRAMS in layer.needs for layer in LAYERS if {HELM, CLUSTER} <= set(layer.needs))
 
 
 def test_a_service_hands_over_its_variable_and_ends_with_its_layer(tmp_path: Path) -> None:
