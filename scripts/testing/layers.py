@@ -83,6 +83,11 @@ class Layer:
         return (Suite(self.name, together, self.lanes, self.services), *suites) if together else tuple(suites)
 
 
+def _made_by(program: str) -> tuple[str, ...]:
+    """Return the command that runs a module of tests/support which compiles programs for tests."""
+    return "env", "PYTHONPATH=scripts", ".venv/bin/python", f"tests/support/{program}.py"
+
+
 PACKAGES = Need(
     "packages",
     (
@@ -105,12 +110,10 @@ ACTIONLINT = Need(
 )
 POSTGRESQL = Need("PostgreSQL", ("scripts/debian-packages", "postgresql"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
-GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
-PROMETHEUS_OPERATOR = Need(
-    "CRDs of the Prometheus operator", (".venv/bin/python", "tests/support/prometheus_operator_crds.py")
-)
-FLUX = Need("Flux's kustomize-controller", (".venv/bin/python", "tests/support/flux_programs.py"))
-ARGO = Need("Argo CD", (".venv/bin/python", "tests/support/argo_cd_programs.py"))
+GITOPS_READER = Need("reader of GitOps objects", _made_by("flux_and_argo"))
+PROMETHEUS_OPERATOR = Need("CRDs of the Prometheus operator", _made_by("prometheus_operator_crds"))
+FLUX = Need("Flux's kustomize-controller", _made_by("flux_programs"))
+ARGO = Need("Argo CD", _made_by("argo_cd_programs"))
 REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
 BROWSER = Need("browser", ("scripts/debian-packages", "chromium"))
 CLUSTER_PROGRAMS = Need("cluster's programs", ("tests/cluster/cluster", "build"))

@@ -1,5 +1,6 @@
-"""How fast the machine's CPUs are, and what they did while something ran, from /proc/stat (proc_stat(5))."""
+"""The machine: what its checkouts share, how fast its CPUs are, and what they did, from /proc/stat (proc_stat(5))."""
 
+import os
 import time
 import zlib
 from dataclasses import dataclass
@@ -7,6 +8,10 @@ from pathlib import Path
 
 from testing.layers import CORES
 
+CACHE = Path(
+    os.environ.get("SSHLOAD_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sshload")
+)
+"""The folder of what is made once for all checkouts on this machine."""
 _STAT = Path("/proc/stat")
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _COUNTED = 8  # guest time, in the fields after these, is part of user time

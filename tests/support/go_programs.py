@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from testing.machine import CACHE
+
 ROOT = Path(__file__).parents[2]
-CACHE = Path(
-    os.environ.get("SSHLOAD_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sshload")
-)
 
 FEW_OPTIMISATIONS = ("-gcflags", "all=-dwarf=false -l", "-ldflags", "-s -w")
 """Flags of a build that is done soon."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from specs.small import SMALL
@@ -150,7 +150,7 @@ class _World:
     killed_after_create: bool
 
     def tests(self) -> Sequence[ScheduledTest]:
-        return tuple(scheduled_test(test) for test in self.cluster.tests.values())
+        return tuple(_read(json.dumps(test, default=str)) for test in self.cluster.tests.values())
 
     async def decide(self, subject: OwnerSubject[ScheduledTest]) -> OwnerDecision:
         self.cluster.last = decide(subject)
@@ -195,6 +195,12 @@ def _parsed(text: str) -> ScheduleSpec | SpecError:
         return parse_schedule(json.loads(text))
     except SpecError as error:
         return error
+
+
+@lru_cache(maxsize=1024)
+def _read(test: str) -> ScheduledTest:
+    """Read a test; each pass reads all of them, and few have changed."""
+    return scheduled_test(json.loads(test))
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

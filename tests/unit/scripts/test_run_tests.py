@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import run_tests
 from testing.layers import CORES, FIXED_WORK_S
-from testing.machine import CpuShares
+from testing.machine import CACHE, CpuShares
 from testing.preparation import Preparation
 from testing.pytest_run import Lane
 from testing.table import Outcome, table
@@ -145,6 +146,16 @@ def test_the_table_tells_what_the_cpus_did_and_which_tests_were_slow(good: Ended
     assert [word[-1] for word in row.split()[-3:-1]] == ["%", "%"]
     assert int(row.split()[-4]) > 0
     assert "simulation.meet.test_a::test_one" in good.closing.split("slowest tests")[1]
+
+
+def test_what_mypy_found_of_a_library_is_kept_for_all_checkouts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else the first check of each checkout takes a minute."""
+    monkeypatch.delenv("MYPY_CACHE_DIR", raising=False)
+    monkeypatch.setattr(run_tests, "lint_commands", lambda _: [("printenv", "MYPY_CACHE_DIR")])
+    assert run_tests.run_lint({}).failures == ()
+    assert capsys.readouterr().out.splitlines()[-1] == str(CACHE / "mypy")
 
 
 def test_the_cpu_time_of_a_run_is_told_in_multiples_of_a_fixed_piece_of_work() -> None:
