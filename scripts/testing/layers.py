@@ -146,7 +146,7 @@ API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_serve
 LINT = "lint"
 LAYERS = (
     Layer(LINT, CORES, 15, 10 * 60, (PACKAGES, ACTIONLINT)),
-    Layer("unit", CORES, 65, 20 * 60, (PACKAGES, SSH_LIBRARY)),
+    Layer("unit", CORES + 1, 65, 20 * 60, (PACKAGES, SSH_LIBRARY)),
     Layer("simulation", CORES, 30, 20 * 60),
     Layer("golden", 1, 5, 10 * 60, (PACKAGES, HELM)),
     Layer(
