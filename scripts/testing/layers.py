@@ -84,7 +84,7 @@ class Layer:
 
 
 def _made_by(program: str) -> tuple[str, ...]:
-    """Return the command that runs a module of tests/support which compiles programs for tests."""
+    """Return the command that runs a module of tests/support which makes what tests need."""
     return "env", "PYTHONPATH=scripts", ".venv/bin/python", f"tests/support/{program}.py"
 
 
@@ -118,6 +118,7 @@ REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
 BROWSER = Need("browser", ("scripts/debian-packages", "chromium"))
 CLUSTER_PROGRAMS = Need("cluster's programs", ("tests/cluster/cluster", "build"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
+"""It also names its helm."""
 COMPILED_TESTS = Need(
     "compiled tests", ("bash", "-c", ".venv/bin/pytest --collect-only -qq tests/integration > /dev/null || true")
 )
@@ -139,7 +140,7 @@ NEEDS = (
     FLUX,
     ARGO,
 )
-"""All needs, in the order in which they are prepared. helm is one of the cluster's programs, if they are needed."""
+"""All needs, in the order in which they are prepared. The cluster's programs include helm, so helm comes after them."""
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 
@@ -168,6 +169,6 @@ LAYERS = (
         ),
         (API_SERVER,),
     ),
-    Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, CLUSTER_PROGRAMS, HELM, CLUSTER), (INSTALLED_CHART,)),
+    Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, CLUSTER), (INSTALLED_CHART,)),
     Layer("gitops", 1, 180, 60 * 60, (PACKAGES, REDIS, CLUSTER_PROGRAMS, FLUX, ARGO)),
 )

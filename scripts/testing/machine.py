@@ -1,4 +1,4 @@
-"""The machine: what its checkouts share, how fast its CPUs are, and what they did, from /proc/stat (proc_stat(5))."""
+"""The machine: the cache of its checkouts, its CPUs' speed, and what they did, by /proc/stat (proc_stat(5))."""
 
 import os
 import time

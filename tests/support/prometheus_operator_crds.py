@@ -1,6 +1,6 @@
 """The CRDs of the Prometheus operator, as its own module has them.
 
-As a program, it fetches them: CI does so before the tests, which then wait for nothing.
+As a program, it fetches them: `make test` does so early, and the tests wait for nothing.
 """
 
 import json

@@ -150,7 +150,7 @@ class _World:
     killed_after_create: bool
 
     def tests(self) -> Sequence[ScheduledTest]:
-        return tuple(_read(json.dumps(test, default=str)) for test in self.cluster.tests.values())
+        return tuple(_read(json.dumps(test, default=datetime.isoformat)) for test in self.cluster.tests.values())
 
     async def decide(self, subject: OwnerSubject[ScheduledTest]) -> OwnerDecision:
         self.cluster.last = decide(subject)

@@ -1,10 +1,11 @@
-# Compiles the cluster's programs, and helm, from Go modules, each once. They are one module, so what they share is compiled once. Sourced by ../cluster.
+# Compiles the cluster's programs and helm from one Go module, so that what they share is compiled once, and the oldest
+# API server from another. Sourced by ../cluster.
 
 build() { # [MODULE...]
   local module modules=("$@")
   [ ${#modules[@]} -gt 0 ] || modules=(programs)
+  for module in "${modules[@]}"; do [ -e "$here/$module/go.mod" ] || fail "no module $module"; done
   for module in "${modules[@]}"; do
-    [ -e "$here/$module/go.mod" ] || fail "no module $module"
     built "$module" || { build_from_nothing "${modules[@]}"; return; }
   done
 }
@@ -21,9 +22,10 @@ build_from_nothing() {
   export CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=local
   export GOMODCACHE=${GOMODCACHE:-$cache/go/mod} GOCACHE=${GOCACHE:-$cache/go/build}
   export GOGC=off GOMEMLIMIT=1GiB # the compiler's own garbage collector takes a fifth of its CPU time
-  say "compiling once: $* (about 8 minutes on 2 cores)"
+  say "compiling once: $* (about 8 minutes each on 2 cores)"
   for module; do
     built "$module" && continue
+    rm -f "$bin/.$module" # programs of two versions, after an interruption, are not what either was compiled from
     case $module in
       programs)
         compile programs -tags no_btrfs,no_zfs,no_devmapper -ldflags "$linked=$kube_version" \

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from testing.layers import CLUSTER, CLUSTER_PROGRAMS, HELM, LAYERS, NEEDS, Need, Service
+from testing.layers import CLUSTER_PROGRAMS, HELM, LAYERS, NEEDS, Need, Service
 from testing.preparation import Preparation, PreparationError, serving
 
 SERVES = "import sys; print('PORT=80', flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"
@@ -43,9 +43,11 @@ def test_what_layers_need_is_prepared_and_nothing_else_is() -> None:
 
 
 def test_helm_is_not_compiled_by_itself_where_the_programs_of_the_cluster_are_compiled() -> None:
-    """They include it."""
+    """They include it. Where there is Docker, end-to-end tests need neither: the cluster's preparation names a helm."""
+    needs = {layer.name: set(layer.needs) for layer in LAYERS}
     assert NEEDS.index(CLUSTER_PROGRAMS) < NEEDS.index(HELM)
-    assert all(CLUSTER_PROGRAMS in layer.needs for layer in LAYERS if {HELM, CLUSTER} <= set(layer.needs))
+    assert {CLUSTER_PROGRAMS, HELM} <= needs["integration"]
+    assert not {CLUSTER_PROGRAMS, HELM} & needs["e2e"]
 
 
 def test_a_service_hands_over_its_variable_and_ends_with_its_layer(tmp_path: Path) -> None:
