@@ -118,7 +118,7 @@ REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
 BROWSER = Need("browser", ("scripts/debian-packages", "chromium"))
 CLUSTER_PROGRAMS = Need("cluster's programs", ("tests/cluster/cluster", "build"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
-"""It also names its helm."""
+"""It prints the path of helm too, as HELM does."""
 COMPILED_TESTS = Need(
     "compiled tests", ("bash", "-c", ".venv/bin/pytest --collect-only -qq tests/integration > /dev/null || true")
 )
@@ -145,6 +145,7 @@ INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 
 LINT = "lint"
+# Some unit tests wait: with a lane for each core, a fifth of the cores' time is idle.
 LAYERS = (
     Layer(LINT, CORES, 15, 10 * 60, (PACKAGES, ACTIONLINT)),
     Layer("unit", CORES + 1, 65, 20 * 60, (PACKAGES, SSH_LIBRARY)),

@@ -25,7 +25,7 @@ build_from_nothing() {
   say "compiling once: $* (about 8 minutes each on 2 cores)"
   for module; do
     built "$module" && continue
-    rm -f "$bin/.$module" # programs of two versions, after an interruption, are not what either was compiled from
+    rm -f "$bin/.$module" # an interrupted build leaves programs of two versions
     case $module in
       programs)
         compile programs -tags no_btrfs,no_zfs,no_devmapper -ldflags "$linked=$kube_version" \
