@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum, unique
-from itertools import accumulate
-from math import ceil, sqrt
+from fractions import Fraction
+from itertools import accumulate, count, repeat
+from math import ceil, nextafter, sqrt
 from random import Random
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self, TypeAlias
 
@@ -77,17 +78,19 @@ class ArrivalsStage:
         after_s = min(max(after_s, 0.0), self.duration_s)
         return self.rate * after_s + self.slope * after_s**2 / 2
 
-    def due(self, number: float) -> float | None:
-        """Return how many seconds after its beginning the stage has begun `number` iterations, None if never.
+    @property
+    def whole(self) -> Fraction:
+        """How many iterations the stage begins on average, exactly as the rates and the duration are written."""
+        first, last = (Fraction(str(rate)) for rate in (self.rate, self.rate if self.to_rate is None else self.to_rate))
+        return (first + last) / 2 * Fraction(str(self.duration_s))
+
+    def due(self, number: float) -> float:
+        """Return how many seconds after its beginning the stage has begun `number` iterations, fewer than `whole`.
 
         This inverts `begun`: the root of rate t + slope t²/2 = number, in the form that is stable for small slopes.
         """
-        under_root = self.rate**2 + 2 * self.slope * number
-        if under_root < 0:
-            return None
-        divisor = self.rate + sqrt(under_root)
-        due_s = 2 * number / divisor if divisor else 0.0
-        return due_s if due_s < self.duration_s else None
+        divisor = self.rate + sqrt(max(self.rate**2 + 2 * self.slope * number, 0.0))
+        return min(2 * number / divisor, self.duration_s) if divisor else 0.0
 
 
 Process: TypeAlias = Annotated[
@@ -183,8 +186,8 @@ class ArrivalsLoad(StagedLoad):
 
     @property
     def most_due(self) -> float:
-        """As many as the rates give, one more at the beginning of each stage, and a margin for random variation."""
-        expected = self.iterations + len(self.stages)
+        """As many as the rates give, one more for a fraction, and a margin for random variation."""
+        expected = self.iterations + 1
         return expected + (_CERTAIN_DEVIATIONS * (sqrt(expected) + 1) if self.is_memoryless else 0.0)
 
     def warm_up_iterations(self, warm_up_s: float) -> float:
@@ -252,14 +255,28 @@ class ArrivalsLoad(StagedLoad):
 def staged_arrivals(stages: tuple[ArrivalsStage, ...], process: ArrivalProcess, seed: int) -> Iterator[float]:
     """Yield the offset of each arrival of consecutive stages.
 
-    A Poisson process with a changing rate is one of rate 1 on a transformed time scale: its k-th arrival is due when
-    the average number of begun iterations equals the sum of k exponential draws (Çinlar 1975).
+    An arrival is due when the average number of begun iterations, over all stages, equals its number: 0, 1, 2 and so
+    on. So a fraction of an arrival that is left at the end of a stage is carried into the next one, and no stage rounds
+    by itself. Which stage an arrival is in is decided exactly, not by a rounded sum of seconds.
+
+    A Poisson process with a changing rate is one of rate 1 on a transformed time scale: the number of its k-th arrival
+    is the sum of k exponential draws (Çinlar 1975).
     """
-    random = Random(seed)  # noqa: S311 - spacing, no secrets
-    start = 0.0
+    numbers = _numbers(process, seed)
+    number = next(numbers)
+    begun, start_s = Fraction(0), 0.0
     for stage in stages:
-        number = 0.0 if process is ArrivalProcess.CONSTANT else random.expovariate(1.0)
-        while stage.most_rate > 0 and (offset := stage.due(number)) is not None:
-            yield start + offset
-            number += 1.0 if process is ArrivalProcess.CONSTANT else random.expovariate(1.0)
-        start += stage.duration_s
+        until, end_s = begun + stage.whole, start_s + stage.duration_s
+        below = ceil(until) if process is ArrivalProcess.CONSTANT else float(until)
+        last_s = nextafter(end_s, start_s)
+        while number < below:
+            yield min(start_s + stage.due(max(number - float(begun), 0.0)), last_s)
+            number = next(numbers)
+        begun, start_s = until, end_s
+
+
+def _numbers(process: ArrivalProcess, seed: int) -> Iterator[float]:
+    if process is ArrivalProcess.CONSTANT:
+        yield from count()
+    random = Random(seed)  # noqa: S311 - spacing, no secrets
+    yield from accumulate(random.expovariate(1.0) for _ in repeat(None))

@@ -134,25 +134,34 @@ class UsersLoad(StagedLoad):
         """Yield which user begins or leaves when, in order. The warm-up has the initial users of the first stage."""
         stages = (UsersStage(self.stages[0].users, warm_up_s), *self.stages)
         starts = accumulate((stage.duration_s for stage in stages), initial=0.0)
-        running = 0
+        running, free_s = 0, 0.0
         for stage, start_s in zip(stages, starts, strict=False):
-            for change in self._changes_of(stage, running):
+            steps = _between(running, stage.users)
+            for change, frees_s in self._changes_of(stage, steps, max(free_s - start_s, 0.0)):
                 if change.at_s >= stage.duration_s:
                     break
                 running += 1 if change.begins else -1
+                free_s = start_s + frees_s
                 yield replace(change, at_s=start_s + change.at_s)
 
-    def _changes_of(self, stage: UsersStage, running: int) -> Iterator[UserChange]:
-        """Yield the changes to a stage's initial users, then those to its final users; offsets from its beginning."""
-        at_s = 0.0
-        for number, (user, begins) in enumerate(_between(running, stage.users)):
-            at_s = number / self.spawn_rate if self.spawn_rate else 0.0
-            yield UserChange(at_s, user, begins)
+    def _changes_of(
+        self, stage: UsersStage, steps: Iterator[tuple[int, bool]], free_s: float
+    ) -> Iterator[tuple[UserChange, float]]:
+        """Yield the changes to a stage's initial users, then those to its final users; offsets from its beginning.
+
+        The spawn rate allows the first one at `free_s`: it counts over all stages, so that a short stage gets no user
+        sooner. Each comes with the time at which it allows the next one.
+        """
+        at_s, first_s = 0.0, free_s
+        for number, (user, begins) in enumerate(steps, start=1):
+            at_s = free_s
+            free_s = first_s + number / self.spawn_rate if self.spawn_rate else 0.0
+            yield UserChange(at_s, user, begins), free_s
         if stage.to_users is None:
             return
         moves = abs(stage.to_users - stage.users)
         for number, (user, begins) in enumerate(_between(stage.users, stage.to_users)):
-            yield UserChange(max(at_s, stage.duration_s * (number + 0.5) / moves), user, begins)
+            yield UserChange(max(at_s, stage.duration_s * (number + 0.5) / moves), user, begins), free_s
 
 
 def _between(running: int, users: int) -> Iterator[tuple[int, bool]]:

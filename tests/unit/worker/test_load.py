@@ -1,4 +1,6 @@
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 from itertools import islice, pairwise
 from math import ceil
 
@@ -228,16 +230,56 @@ def test_a_stage_too_short_for_its_ramp_ends_where_it_got() -> None:
     assert left == [3, 2, 1, 0]
 
 
+def exact(value: float) -> Fraction:
+    return Fraction(str(value))
+
+
 @given(
     stages=st.lists(
-        st.tuples(st.sampled_from([0.0, 0.5, 2.0, 7.0]), st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=5
+        st.tuples(
+            st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.7, 1.1, 2.0, 7.0]),
+            st.none() | st.sampled_from([0.0, 0.7, 3.3]),
+            st.sampled_from([0.1, 0.5, 1.0, 3.0]),
+        ),
+        min_size=1,
+        max_size=12,
     ),
+    warm_up_s=st.sampled_from([0.0, 0.7, 3.0]),
     workers=st.integers(min_value=1, max_value=5),
 )
-def test_no_constant_arrival_is_lost_at_the_borders_of_stages(stages: list[tuple[float, float]], workers: int) -> None:
-    due = sum(ceil(rate * seconds) for rate, seconds in stages)
-    shares = [list(Share(index, workers).take(constant(*stages).due(0.0))) for index in range(workers)]
-    assert sum(map(len, shares)) == due
+def test_stages_have_begun_at_each_border_what_their_rates_come_to_from_the_start_on_and_none_rounds_by_itself(
+    stages: list[tuple[float, float | None, float]], warm_up_s: float, workers: int
+) -> None:
+    played = tuple(ArrivalsStage(rate, seconds, to_rate) for rate, to_rate, seconds in stages)
+    load = replace(constant((1, 1)), stages=played)
+    shares = [list(Share(index, workers).take(load.due(warm_up_s))) for index in range(workers)]
+    offsets = [offset for share in shares for offset in share]
+    expected, end_s = exact(stages[0][0]) * exact(warm_up_s), warm_up_s
+    assert sum(offset < end_s for offset in offsets) == ceil(expected)
+    for rate, to_rate, seconds in stages:
+        expected += (exact(rate) + exact(rate if to_rate is None else to_rate)) / 2 * exact(seconds)
+        end_s += seconds
+        assert sum(offset < end_s for offset in offsets) == ceil(expected)
+    assert len(offsets) == ceil(expected)
+
+
+def test_ten_stages_of_half_an_arrival_each_begin_five() -> None:
+    assert list(constant(*[(0.5, 1)] * 10).due(0.0)) == [0.0, 2.0, 4.0, 6.0, 8.0]
+
+
+def test_a_fraction_of_an_arrival_that_the_warm_up_leaves_is_carried_into_the_window() -> None:
+    assert list(constant((0.5, 10)).due(1.0)) == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+
+
+def test_probes_of_a_warm_up_leave_their_fraction_for_the_time_after_the_ramp() -> None:
+    load = HoldLoad(sessions=1, ramp_up_s=5, duration_s=4, keep_alive_s=0, probe_rate=0.5)
+    assert list(load.due(1.0)) == [0.0, 7.0, 9.0]
+
+
+def test_the_spawn_rate_counts_over_all_stages_however_short_each_is() -> None:
+    stages = (UsersStage(users=10, duration_s=1),) * 10
+    load = UsersLoad(stages=stages, spawn_rate=0.5, think_time=ThinkTime(0, 0))
+    assert [change.at_s for change in load.changes(1.0)] == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
 
 
 @given(load=hold_loads, warm_up_s=WARM_UPS, workers=st.integers(min_value=1, max_value=7))
