@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from applied_schema import applied_schema
 from merge_patch_schema import merge_patch_schema
 from sshload_contract.declared import Rule
 from sshload_operator.api.comparison.spec import WrittenComparison
@@ -23,12 +24,9 @@ from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import UNSEEN, Column, written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import ScheduleStatus
-from written_defaults import with_defaults_that_are_read
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CRDS: Final = ROOT / "crds"
-_NEVER_EMPTY: Final = ".spec.target.managed.sshd.logLevel"
-"""A default that keeps `managed: {}` from being an empty object, which Argo CD's Lua would turn into a list."""
 _STEPS: Final = re.compile(r"\.(\w+)|\['(\w+)'[^]]*\]|\[[^]]*\]")
 
 Schema = dict[str, Any]
@@ -67,22 +65,26 @@ _DECLARED: Final = (
 
 def specs() -> Mapping[str, Schema]:
     """Return the schema of each kind's spec, by the plural of the kind."""
+    test = spec_schema()
+    schedules, comparisons = schema(WrittenSchedule), schema(WrittenComparison)
+    schedules["properties"]["testTemplate"]["properties"]["spec"] = _described(WrittenSpec, test)
+    comparisons["properties"]["base"] = _described(WrittenSpec, test)
+    patch = comparisons["properties"]["variants"]["items"]["properties"]["patch"]
+    patch |= {"properties": merge_patch_schema(test)["properties"]}
+    del patch["x-kubernetes-preserve-unknown-fields"]
     tests, schedules, comparisons = (
-        with_defaults_that_are_read(
-            {"description": description_of(declared), **found}, (_NEVER_EMPTY, *(one.path for one in status.columns))
-        )
-        for declared, found, status in (
-            (WrittenSpec, spec_schema(), TestStatus),
-            (WrittenSchedule, schema(WrittenSchedule), ScheduleStatus),
-            (WrittenComparison, schema(WrittenComparison), ComparisonStatus),
+        applied_schema(_described(written, found), [column.path for column in status.columns], within)
+        for written, found, status, within in (
+            (WrittenSpec, test, TestStatus, ()),
+            (WrittenSchedule, schedules, ScheduleStatus, [("testTemplate",), ("testTemplate", "spec")]),
+            (WrittenComparison, comparisons, ComparisonStatus, [("base",)]),
         )
     )
-    schedules["properties"]["testTemplate"]["properties"]["spec"] = tests
-    comparisons["properties"]["base"] = tests
-    patch = comparisons["properties"]["variants"]["items"]["properties"]["patch"]
-    patch |= {"properties": merge_patch_schema(tests)["properties"]}
-    del patch["x-kubernetes-preserve-unknown-fields"]
     return {TEST.plural: tests, SCHEDULE.plural: schedules, COMPARISON.plural: comparisons}
+
+
+def _described(written: type, of_spec: Schema) -> Schema:
+    return {"description": description_of(written), **of_spec}
 
 
 def crds() -> dict[Path, Schema]:

@@ -5,10 +5,14 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-# What applies only to a whole object. Descriptions are only in the object's own schema, to keep the CRD small.
-_OF_WHOLE_OBJECTS = ("default", "description", "minProperties", "required", "x-kubernetes-validations")
+_DESCRIPTION = "See base."
+"""Of every field: the base's own schema describes them, and a CRD has little room."""
+_ATOMIC_LIST = ("x-kubernetes-list-type", "atomic")
+"""What a list is that says nothing of it: in a patch, which has one owner, the word would only take room."""
+# What applies only to a whole object.
+_OF_WHOLE_OBJECTS = ("default", "minProperties", "required", "x-kubernetes-map-type", "x-kubernetes-validations")
 # What is also left out for a list's items, which a patch replaces as they are.
-_OF_OBJECTS_AT_WORK = ("default", "description", "x-kubernetes-validations")
+_OF_OBJECTS_AT_WORK = ("default", "x-kubernetes-validations")
 
 
 def merge_patch_schema(schema: Schema) -> dict[str, Any]:
@@ -52,4 +56,5 @@ def _replaced(schema: Schema) -> dict[str, Any]:
 
 
 def _without(schema: Schema, words: tuple[str, ...]) -> dict[str, Any]:
-    return {word: said for word, said in schema.items() if word not in words}
+    found = {word: said for word, said in schema.items() if word not in words and (word, said) != _ATOMIC_LIST}
+    return {**found, "description": _DESCRIPTION} if "description" in schema else found

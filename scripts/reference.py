@@ -95,8 +95,8 @@ def _section(name: str, schema: Schema, elsewhere: Mapping[str, str]) -> Iterato
     yield ""
     yield _text(schema)
     yield ""
-    yield "| field | type | default | |"
-    yield "|---|---|---|---|"
+    yield "| field | type | |"
+    yield "|---|---|---|"
     yield from _rows(schema, "", elsewhere)
 
 
@@ -105,7 +105,7 @@ def _rows(schema: Schema, above: str, elsewhere: Mapping[str, str]) -> Iterator[
         path = f"{above}{name}"
         shown = f"**`{path}`**" if name in schema.get("required", ()) else f"`{path}`"
         said = f"{_text(field)} {elsewhere.get(path, '')}".rstrip()
-        yield f"| {shown} | {_type(field)} | {_default(field)} | {said} |"
+        yield f"| {shown} | {_type(field)} | {said} |"
         if path not in elsewhere:
             yield from _rows(field, f"{path}.", elsewhere)
             yield from _rows(field.get("items", {}), f"{path}[].", elsewhere)
@@ -120,13 +120,6 @@ def _type(field: Schema) -> str:
         items = field["items"]
         return f"list of {_type(items)}s" if "properties" not in items else "list of objects"
     return str(field.get("type", "any"))
-
-
-def _default(field: Schema) -> str:
-    default = field.get("default")
-    if default is None or isinstance(default, dict | list):
-        return ""
-    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
 def _text(field: Schema) -> str:

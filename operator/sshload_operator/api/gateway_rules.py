@@ -19,7 +19,7 @@ _FIELDS: Final = {
 """Where a spec names a gateway, with what tells so in CEL."""
 HAS_GATEWAY: Final = f"({' || '.join(_FIELDS.values())})"
 NO_CLIENT: Final = "!has(self.client)"
-"""All rules take the client that holds where a spec has none, so that the API server need not write it into specs."""
+"""For rules that ask which fields the client has. Others read its defaults where a spec has none."""
 _STEP_KINDS: Final = ScenarioStep.__args__
 _POSSIBLE: Final = [kind for kind in _STEP_KINDS if hasattr(kind, "gateway_timings")]
 _POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _POSSIBLE)

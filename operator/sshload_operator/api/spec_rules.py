@@ -63,14 +63,13 @@ def _processes(spec: LoadTestSpec) -> int:
 
 _LOGINS: Final = (
     Rule(
-        f"!has(self.target.managed) || {NO_CLIENT} || self.client.auth in {BY_KEY_IN_CEL}",
+        f"!has(self.target.managed) || self.client.auth in {BY_KEY_IN_CEL}",
         "a managed target accepts publickey, certificate and agent only",
         lambda spec: not isinstance(spec.target, ManagedTarget) or spec.auth in BY_KEY,
         at=".client.auth",
     ),
     Rule(
-        f"!has(self.target.external) || !self.target.external.encryptedKey || {NO_CLIENT}"
-        f" || self.client.auth in {BY_KEY_IN_CEL}",
+        f"!has(self.target.external) || !self.target.external.encryptedKey || self.client.auth in {BY_KEY_IN_CEL}",
         "must not be true: client.auth uses no private key",
         lambda spec: (
             not isinstance(spec.target, ExternalTarget) or not spec.target.encrypted_key or spec.auth in BY_KEY
@@ -86,7 +85,7 @@ _LOGINS: Final = (
         at=".scenario.sessionReuse",
     ),
     Rule(
-        "self.workers.replicas * (has(self.workers.processesPerPod) ? self.workers.processesPerPod : 1)"
+        "self.workers.replicas * self.?workers.?processesPerPod.orValue(1)"
         " <= (has(self.scenario.poolSize) ? self.scenario.poolSize : 1000000)",
         "must be at least one session for each worker process (workers.replicas times workers.processesPerPod)",
         lambda spec: (
@@ -119,8 +118,7 @@ def _no_window_for_sftp(name: str, attribute: str) -> Rule:
 def _no_keep_alive(load: str) -> Rule:
     has = "has(self.load.hold)" if load == "load.hold" else "has(self.load.capacity) && has(self.load.capacity.hold)"
     return Rule(
-        f"{NO_CLIENT} || self.client.library != 'openssh' || !({has})"
-        f" || duration(self.{load}.keepAlive) == duration('0s')",
+        f"self.client.library != 'openssh' || !({has}) || duration(self.{load}.keepAlive) == duration('0s')",
         f"the library openssh cannot check that a session is alive: {load}.keepAlive must be 0s",
         lambda spec: (
             spec.client.library is not Library.OPENSSH
@@ -136,7 +134,7 @@ _LIBRARIES: Final = (
     _no_window_for_sftp("windowSize", "window_bytes"),
     _no_window_for_sftp("packetSize", "packet_bytes"),
     Rule(
-        f"{NO_CLIENT} || self.client.library != 'openssh' || !has(self.via)"
+        "self.client.library != 'openssh' || !has(self.via)"
         f" || self.via.all(v, v.?auth.orValue('publickey') in {BY_KEY_IN_CEL})",
         "the library openssh supports publickey, certificate and agent only",
         lambda spec: spec.client.library is not Library.OPENSSH or all(host.auth in BY_KEY for host in spec.via),
@@ -145,13 +143,13 @@ _LIBRARIES: Final = (
     _no_keep_alive("load.hold"),
     _no_keep_alive("load.capacity.hold"),
     Rule(
-        f"{NO_CLIENT} || self.client.library != 'mina-sshd' || !has(self.via)",
+        "self.client.library != 'mina-sshd' || !has(self.via)",
         "the library mina-sshd does not support jump hosts",
         lambda spec: spec.client.library not in WITHOUT_JUMP_HOSTS or not spec.via,
         at=".via",
     ),
     Rule(
-        f"{NO_CLIENT} || self.client.library != 'mina-sshd' || has(self.scenario.steps)"
+        "self.client.library != 'mina-sshd' || has(self.scenario.steps)"
         f" && self.scenario.steps.all(s, has(s.exec) || has(s.sleep) || {_HAS_SFTP})",
         "the library mina-sshd supports only the steps exec and sleep, and those of SFTP",
         lambda spec: (
@@ -352,7 +350,7 @@ _THRESHOLDS: Final = (
         at=".thresholds",
     ),
     Rule(
-        f"{NO_CLIENT} || !(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
+        "!(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
         " || self.thresholds.all(t, !has(t.latency)"
         f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
         "the libraries openssh and mina-sshd run programs, so the parts of a step cannot be measured: latency.step"

@@ -230,7 +230,7 @@ class ListShape:
             seen.append(key)
 
     def schema(self) -> Schema:
-        items = {"description": self.description, **_without_defaults(self.item.schema())}
+        items = {"description": self.description, **self.item.schema()}
         schema_of_list: Schema = {"type": "array"}
         if self.bounds.least:
             schema_of_list["minItems"] = self.bounds.least
@@ -240,28 +240,6 @@ class ListShape:
         if self.bounds.key:
             schema_of_list["x-kubernetes-list-map-keys"] = list(self.bounds.key)
         return {**schema_of_list, "items": items}
-
-
-def _without_defaults(of_item: Schema) -> Schema:
-    """Return the schema of a list's item. Its defaults are only described: an applied list stays as it was written."""
-    found = dict(of_item)
-    if "properties" in found:
-        found["properties"] = {
-            name: default_in_words(_without_defaults(one)) for name, one in found["properties"].items()
-        }
-    return found
-
-
-def default_in_words(field: Schema) -> Schema:
-    """Return the schema of a field whose default, if it has one, is described and not written by the API server."""
-    if "default" not in field:
-        return field
-    found = {name: said for name, said in field.items() if name != "default"}
-    default = field["default"]
-    if not isinstance(default, dict):
-        written = str(default).lower() if isinstance(default, bool) else default
-        found["description"] = f"{found['description']} Without it, {written}."
-    return found
 
 
 @dataclass(frozen=True, slots=True)
