@@ -190,9 +190,9 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
 
 def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
     rates = (
-        ""
-        if not need.use
-        else f": {need.per_s:.3g} connections come per second, and it logs in at most {{need.most_per_s:.3g}}"
+        f": {need.per_s:.3g} connections come per second, and it logs in at most {need.most_per_s:.3g}"
+        if need.use
+        else ""
     )
     if need.start is None and need.start_if_waiting is not None:
         return (
