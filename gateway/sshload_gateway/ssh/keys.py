@@ -8,6 +8,7 @@ from typing import Final
 import asyncssh
 from cryptography.hazmat.primitives.asymmetric.dsa import DSAPrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPrivateNumbers
+from sshload_contract.private_key_text import DamagedKeyError, private_key_text
 
 _PUBLIC_KEY: Final = re.compile(r"[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( [^\n]*)?\n?")
 _NO_PRIVATE_KEY: Final = "is not a private key in OpenSSH's format or PEM"
@@ -28,7 +29,9 @@ class KeyPair:
 def read_private_key(text: str) -> KeyPair:
     """Return the key of a private key's file; raises ValueError with a sentence that tells nothing of it."""
     try:
-        key = load_private_key(text)
+        key = load_private_key(private_key_text(text.encode()))
+    except DamagedKeyError:
+        raise
     except (asyncssh.KeyImportError, ValueError, TypeError) as error:
         if str(error).startswith("Passphrase"):
             raise ValueError("has a passphrase: give a key without one, made for this gateway") from None

@@ -50,7 +50,7 @@ def test_a_ready_gateway_has_what_it_was_given_and_keeps_its_version_until_it_ch
         ({"port": 22}, "127.0.0.1 port 22 is not among"),
         ({"name": "load"}, "name: "),
         ({"hostKeys": ["ssh-ed25519 AAAA"]}, "hostKeys.0: is no host key"),
-        ({"privateKey": "-----BEGIN OPENSSH PRIVATE KEY-----"}, "privateKey: is not a private key"),
+        ({"privateKey": "-----BEGIN OPENSSH PRIVATE KEY-----"}, "privateKey: is damaged: its last line"),
     ],
 )
 def test_a_gateway_that_was_given_nonsense_says_where_and_tells_nothing_of_the_key(

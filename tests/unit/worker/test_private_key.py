@@ -1,6 +1,9 @@
+import codecs
+import json
+import re
 import subprocess
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -77,6 +80,77 @@ def test_line_ends_of_windows_and_space_around_are_harmless(tmp_path: Path) -> N
     assert key.public_blob == read_private_key(data, "", ROLE).public_blob
 
 
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "blanks for line breaks": lambda text: b" ".join(text.split(b"\n")),
+    "line breaks written as backslash n": lambda text: text.replace(b"\n", rb"\n"),
+    "Windows line breaks written so": lambda text: text.replace(b"\n", rb"\r\n"),
+    "line ends of old Macs": lambda text: text.replace(b"\n", b"\r"),
+    "one long line of base64": lambda text: re.sub(rb"(?<=[A-Za-z0-9+/]{64})\n(?!-)", b"", text),
+    "a blank before each line": lambda text: b"".join(b"  " + line for line in text.splitlines(keepends=True)),
+    "a tab after each line": lambda text: text.replace(b"\n", b"\t\n"),
+    "an empty line after each line": lambda text: text.replace(b"\n", b"\n\n"),
+    "quotes around": lambda text: b'"' + text + b'"',
+    "quotes of JSON": lambda text: json.dumps(text.decode()).encode(),
+    "quotes of a shell": lambda text: b"'" + text.rstrip() + b"'\n",
+    "a byte order mark": lambda text: codecs.BOM_UTF8 + text,
+    "UTF-16 of Windows": lambda text: text.decode().encode("utf-16"),
+    "no line break at the end": bytes.rstrip,
+    "text of openssl pkcs12 before it": lambda text: (
+        b"Bag Attributes\n    localKeyID: 01\nKey Attributes: <x>\n" + text
+    ),
+    "parameters of a curve before it": lambda text: (
+        b"-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n" + text
+    ),
+    "a certificate after it": lambda text: text + b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("kind", "form"), [KINDS[0], KINDS[6], KINDS[7]])
+def test_a_key_whose_text_was_changed_on_its_way_is_read(
+    tmp_path: Path, kind: list[str], form: str, change: str
+) -> None:
+    path = make_key(tmp_path, kind, form)
+    key = read_private_key(CHANGES[change](path.read_bytes()), "", ROLE)
+    assert public_line(tmp_path, key) == " ".join(path.with_suffix(".pub").read_text().split()[:2])
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("kind", "form"), [KINDS[0], KINDS[6], KINDS[8]])
+def test_an_encrypted_key_whose_text_was_changed_on_its_way_is_read(
+    tmp_path: Path, kind: list[str], form: str, change: str
+) -> None:
+    path = make_key(tmp_path, kind, form, PASSPHRASE)
+    key = read_private_key(CHANGES[change](path.read_bytes()), PASSPHRASE, ROLE)
+    assert public_line(tmp_path, key) == " ".join(path.with_suffix(".pub").read_text().split()[:2])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param(
+            lambda text: text[: text.index(b"-----END")],
+            "is damaged: its last line, which begins with -----END, is missing",
+            id="without its last line",
+        ),
+        pytest.param(
+            lambda text: text[:200] + text[text.index(b"\n-----END") - 5 :],
+            "is damaged: a part of its base64 text is missing",
+            id="with a part left out",
+        ),
+        pytest.param(lambda text: text.replace(b"a", b"*"), "there is other text than base64", id="with other text"),
+        pytest.param(b64encode, "is encoded by base64 once more: decode it once", id="encoded twice"),
+        pytest.param(
+            lambda text: text.replace(b"BEGIN OPENSSH", b"BEGINOPENSSH"), "its first line must be like", id="first line"
+        ),
+    ],
+)
+def test_a_key_of_which_a_part_is_lost_is_told_as_damaged(
+    tmp_path: Path, change: Callable[[bytes], bytes], said: str
+) -> None:
+    assert said in refusal(change(make_key(tmp_path).read_bytes()))
+
+
 @pytest.mark.parametrize(("kind", "form"), [KINDS[0], KINDS[6], KINDS[8]])
 def test_an_encrypted_key_needs_its_passphrase(tmp_path: Path, kind: list[str], form: str) -> None:
     data = make_key(tmp_path, kind, form, PASSPHRASE).read_bytes()
@@ -103,7 +177,10 @@ def test_a_passphrase_that_is_not_needed_does_no_harm(tmp_path: Path) -> None:
             b"-----BEGIN OPENSSH PRIVATE KEY-----\n!\n-----END OPENSSH PRIVATE KEY-----", "is damaged", id="no base64"
         ),
         pytest.param(b"-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----", "is damaged", id="PEM"),
-        pytest.param(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "is damaged", id="X.509"),
+        pytest.param(
+            b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "holds a certificate", id="X.509"
+        ),
+        pytest.param(b"-----BEGINOPENSSHPRIVATEKEY-----", "its first line must be like", id="without any blank"),
     ],
 )
 def test_what_is_no_private_key_is_told(data: bytes, said: str) -> None:
@@ -112,7 +189,7 @@ def test_what_is_no_private_key_is_told(data: bytes, said: str) -> None:
 
 def test_a_key_that_is_cut_off_anywhere_is_told(tmp_path: Path) -> None:
     data = make_key(tmp_path).read_bytes()
-    for length in range(0, len(data) - 1, 7):
+    for length in range(0, data.index(b"-----END ") + 8, 7):
         refusal(data[:length])
 
 

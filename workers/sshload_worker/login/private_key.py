@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sshload_contract.private_key_text import DamagedKeyError, private_key_text
+
 from sshload_worker.login.wire import WireError, WireReader, wire_string
 from sshload_worker.outcomes import GeneratorFaultError
 
 _OPENSSH_BEGIN = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 _OPENSSH_END = b"-----END OPENSSH PRIVATE KEY-----"
 _OPENSSH_MAGIC = b"openssh-key-v1\0"
-_PEM_BEGIN = b"-----BEGIN "
 _PUTTY_BEGIN = b"PuTTY-User-Key-File"
 _NOT_ENCRYPTED = "none"
 _CHECK_BYTES = 8
@@ -64,12 +65,12 @@ def read_private_key(data: bytes, passphrase: str, role: str) -> PrivateKey:
         raise GeneratorFaultError(f"{role} is in PuTTY's format: convert it with `puttygen -O private-openssh`")
     if text.startswith(_PUBLIC_BEGINS):
         raise GeneratorFaultError(f"{role} holds a public key: the private one is needed")
-    if text.startswith(_OPENSSH_BEGIN):
-        key = _read_openssh(text, role)
-        return key or _decrypted(text, passphrase, role)
-    if text.startswith(_PEM_BEGIN):
-        return _decrypted(text, passphrase, role)
-    raise GeneratorFaultError(f"{role} is not a private key in OpenSSH's, PEM or PKCS #8 format")
+    try:
+        text = private_key_text(text)
+    except DamagedKeyError as error:
+        raise GeneratorFaultError(f"{role} {error}") from None
+    key = _read_openssh(text, role) if text.startswith(_OPENSSH_BEGIN) else None
+    return key or _decrypted(text, passphrase, role)
 
 
 def agent_identity(key: PrivateKey) -> bytes:
@@ -114,7 +115,7 @@ def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
         raise GeneratorFaultError(f"{role} is damaged: {error}") from None
     if not is_whole:
         raise GeneratorFaultError(f"{role} is damaged: its private part does not match its public part")
-    return PrivateKey(openssh=text + b"\n", public_blob=public_blob)
+    return PrivateKey(openssh=text, public_blob=public_blob)
 
 
 def _check_type(name: str, role: str) -> None:
