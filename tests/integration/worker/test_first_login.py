@@ -196,6 +196,61 @@ def test_all_addresses_of_a_name_that_are_dead_share_the_time_of_one_and_are_nam
     assert failure.message.startswith(", ".join(hosts) + ": banner took longer than 0."), failure.message
 
 
+def both_families(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
+    """Let each name have the address ::1 first, and then 127.0.0.1."""
+    found = [
+        (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", port, 0, 0)),
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)),
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+
+def test_a_server_that_listens_at_the_second_family_of_its_name_alone_is_reached_there(
+    sshd: SshServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both_families(monkeypatch, sshd.port)
+    config = logging_in_first(sshd)
+    target = replace(config.target, host="farm.example.org", known_hosts_path="")
+    addresses = resolve(target, pytest.fail)
+    assert addresses == ((socket.AF_INET, ("127.0.0.1", sshd.port)),)
+    assert log_in_once(0, prepare_login(replace(config, target=target), addresses), addresses, pytest.fail) is None
+
+
+def test_where_nothing_listens_at_either_family_each_address_is_told(
+    sshd: SshServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    both_families(monkeypatch, port)
+    config = logging_in_first(sshd, connect_s=0.1)
+    target = replace(config.target, host="farm.example.org", port=port, known_hosts_path="")
+    addresses = resolve(target, pytest.fail)
+    failure = log_in_once(0, prepare_login(replace(config, target=target), addresses), addresses, lambda _: None)
+    assert failure is not None
+    assert (failure.outcome, failure.message) == (Outcome.REFUSED, "::1, 127.0.0.1: Connection refused")
+
+
+def test_the_one_address_of_a_name_is_told_with_its_failure(sshd: SshServer) -> None:
+    config = logging_in_first(sshd, connect_s=0.1)
+    target = replace(config.target, host="localhost", port=free_port(), known_hosts_path="")
+    address = (socket.AF_INET, ("127.0.0.1", target.port))
+    failure = log_in_once(0, prepare_login(replace(config, target=target), (address,)), (address,), lambda _: None)
+    assert failure is not None
+    assert failure.message == "127.0.0.1: Connection refused"
+
+
+def test_an_address_that_may_get_no_load_is_not_connected_to(sshd: SshServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    both_families(monkeypatch, sshd.port)
+    asked: list[str] = []
+
+    def refuse(address: Address) -> str:
+        asked.append(str(address[1][0]))
+        return "is not allowed" if address[0] is socket.AF_INET else ""
+
+    addresses = resolve(replace(endpoint(sshd), host="farm.example.org"), pytest.fail, refusal=refuse)
+    assert [address[1][0] for address in addresses] == ["::1"]
+    assert "127.0.0.1" in asked
+
+
 @pytest.mark.parametrize(("banner_s", "shared_s"), [(0.008, "0.004"), (0.001, "0.001")])
 def test_short_limits_that_addresses_share_stay_above_nothing(sshd: SshServer, banner_s: float, shared_s: str) -> None:
     hosts = ["127.0.0.1", "127.0.0.2"]

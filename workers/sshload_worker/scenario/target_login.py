@@ -1,9 +1,10 @@
 """From a RunConfig to a Login: resolves names, reads files and checks the client, once, before the start.
 
 If a name has several addresses, connections use them in turn. Each worker begins with a different one, so that a load
-test of a round-robin name loads every server behind it equally. Addresses of a family other than the first one's are
-left out, because they are other ways to the same servers. A refusal by one of the addresses is counted like any
-refusal. A jump host is resolved by the one before it, and so is the target behind it.
+test of a round-robin name loads every server behind it equally. All have one family, because those of the other one are
+other ways to the same servers: the first family at which the server accepts a connection, as ssh would find it. A
+refusal by one of the addresses is counted like any refusal. A jump host is resolved by the one before it, and so is the
+target behind it.
 
 If the run has an allow-list, all hosts and the addresses are checked against it here, and every connection is to one of
 these addresses. No name is resolved a second time, so none can lead elsewhere later.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sshload_worker.clients.gateway.access import GatewayAccess
 
 _RESOLVE_PAUSE_S = 0.2
+_ACCEPT_S = 1.0
 _CHECK_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
 """The libraries that can check a host certificate. libssh2 fails the key exchange if the server sends one."""
 
@@ -90,21 +92,30 @@ def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], firs
     listed = config.via if config.is_managed else (*config.via, config.target)
     for host in listed:
         _refuse(host, "", host_refusal(allow_list, host.host, host.port))
-    addresses = resolve(server, on_problem, first, name=lookup_name(server.host))
-    if server in listed:
-        for _, (address, *_) in addresses:
-            why = address_refusal(allow_list, ip_address(str(address)), server.port)
-            _refuse(server, f"resolves to {address}, which ", why)
+
+    def refusal(address: Address) -> str:
+        why = address_refusal(allow_list, ip_address(str(address[1][0])), server.port) if server in listed else ""
+        return why and f"resolves to {address[1][0]}, which {why}"
+
+    addresses = resolve(server, on_problem, first, name=lookup_name(server.host), refusal=refusal)
+    for address in addresses:
+        _refuse(server, "", refusal(address))
     return addresses
 
 
 def resolve(
-    server: Endpoint | GatewayEndpoint, on_problem: Callable[[str], None], first: int = 0, name: str = ""
+    server: Endpoint | GatewayEndpoint,
+    on_problem: Callable[[str], None],
+    first: int = 0,
+    name: str = "",
+    refusal: Callable[[Address], str] = lambda _: "",
 ) -> tuple[Address, ...]:
     """Return a server's addresses, as soon as its name has one. Report each problem until then.
 
-    They are in the resolver's order, rotated so that they begin with the one at index `first`. If `name` is given, it
-    is looked up in place of the host.
+    They have one family, and are in the resolver's order, rotated so that they begin with the one at index `first`. If
+    the server accepts a connection at none of several families, they are those of all, so that a failure tells what
+    each of them said. If `name` is given, it is looked up in place of the host. Nothing connects to an address that has
+    a `refusal`, and if the resolver's first family has one, that family is returned.
     """
     while True:
         try:
@@ -115,10 +126,36 @@ def resolve(
             on_problem(f"{server.host}: {getattr(error, 'strerror', None) or error}")
             gevent.sleep(_RESOLVE_PAUSE_S)
         else:
-            family = found[0][0]
-            addresses = tuple(dict.fromkeys((family, entry[4]) for entry in found if entry[0] == family))
-            first %= len(addresses)
-            return addresses[first:] + addresses[:first]
+            return _of_one_family(list(dict.fromkeys((entry[0], entry[4]) for entry in found)), first, refusal)
+
+
+def _of_one_family(found: list[Address], first: int, refusal: Callable[[Address], str]) -> tuple[Address, ...]:
+    families: dict[socket.AddressFamily, list[Address]] = {}
+    for address in found:
+        families.setdefault(address[0], []).append(address)
+    usable = [_rotated(family, first) for family in families.values()]
+    usable = usable[:1] + [family for family in usable[1:] if not any(map(refusal, family))]
+    if len(usable) == 1 or any(map(refusal, usable[0])):
+        return usable[0]
+    accepting = (family for family in usable if any(map(_accepts, family)))
+    return next(accepting, tuple(address for family in usable for address in family))
+
+
+def _rotated(addresses: list[Address], first: int) -> tuple[Address, ...]:
+    first %= len(addresses)
+    return (*addresses[first:], *addresses[:first])
+
+
+def _accepts(address: Address) -> bool:
+    """Return whether something listens at an address, by one connection that is closed at once."""
+    family, place = address
+    try:
+        with socket.socket(family) as connection:
+            connection.settimeout(_ACCEPT_S)
+            connection.connect(place)
+    except OSError:
+        return False
+    return True
 
 
 def _refuse(server: Endpoint | GatewayEndpoint, how: str, why: str) -> None:
@@ -138,9 +175,10 @@ def _login(server: Endpoint, client: Client, addresses: tuple[Address, ...], rol
         via=(),
         turns=None,
     )
-    if len(addresses) < 2:  # noqa: PLR2004 - one address needs no turns
+    alike = [address for address in addresses if address[0] == addresses[0][0]]
+    if len(alike) < 2:  # noqa: PLR2004 - one address needs no turns
         return login
-    return replace(login, turns=cycle([replace(login, address=address) for address in addresses]))
+    return replace(login, turns=cycle([replace(login, address=address) for address in alike]))
 
 
 def _host_keys(server: Endpoint, library: Library, role: str) -> HostKeys:
