@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from sshload_contract.shortened import shortened
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import InPath, Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
 from sshload_contract.wire.bounds import Amount, Count, PercentileKey, StageNumber
@@ -256,6 +257,6 @@ def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
         errors=(),
         negotiated=(),
         stages=(),
-        message=summary.message[:_SHORT_MESSAGE_CHARACTERS],
+        message=shortened(summary.message, _SHORT_MESSAGE_CHARACTERS),
         omitted=("all but the totals",),
     )

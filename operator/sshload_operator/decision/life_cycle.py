@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
+from sshload_contract.shortened import shortened
+
 from sshload_operator.api.status.head import Condition, ObjectStatus, Remembered, RunStatus, Word, written
 from sshload_operator.planning.plan import is_of_generation, is_same_spec
 from sshload_operator.state import Announcement, ConditionStatus
@@ -114,7 +116,7 @@ def refused_at(generation: int, past: RunStatus, now: datetime) -> datetime | No
 def changed_status(remembered: Remembered[Any], status: ObjectStatus) -> Mapping[str, Any] | None:
     """Return the whole status as it is written, None if it is unchanged."""
     if isinstance(status, RunStatus):
-        status = replace(status, message=status.message[:MESSAGE_LIMIT_CHARACTERS])
+        status = replace(status, message=shortened(status.message, MESSAGE_LIMIT_CHARACTERS))
     whole = written(status)
     return None if whole == remembered.written else whole
 
@@ -145,7 +147,7 @@ def conditions(
 def _condition(kind: Word, finding: Finding, before: Condition[Word] | None, now: datetime) -> Condition[Word]:
     same = before is not None and before.status is finding.status
     since = before.last_transition_time if before is not None and same else now
-    message = finding.message[:MESSAGE_LIMIT_CHARACTERS]
+    message = shortened(finding.message, MESSAGE_LIMIT_CHARACTERS)
     return Condition(kind, finding.status, finding.reason, message, last_transition_time=since)
 
 

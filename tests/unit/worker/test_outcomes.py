@@ -56,4 +56,4 @@ def test_a_timeout_is_that_of_its_step(step: Timing, outcome: Outcome) -> None:
 
 
 def test_a_message_is_cut_to_what_a_summary_carries() -> None:
-    assert len(StepFailure(Outcome.NOT_SSH, "x" * 1_000).message) == 200
+    assert len(StepFailure(Outcome.NOT_SSH, "x" * 1_000).message) == 400

@@ -19,6 +19,8 @@ from sshload_contract.wire.report import Negotiated
 if TYPE_CHECKING:
     from sshload_contract.vocabulary import Timing
 
+    from sshload_worker.outcomes import StepFailure
+
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
@@ -181,6 +183,14 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """End the connection immediately, in whatever state it is. Never waits, never raises."""
+
+
+@runtime_checkable
+class AskingWhyRefused(Protocol):
+    """What a connection has in addition if its library does not tell what the server says when it refuses a login."""
+
+    def ask_why_refused(self) -> "StepFailure":
+        """Ask the server which methods it offers now; return the failure of the refused login, with its reason."""
 
 
 @runtime_checkable

@@ -1,8 +1,9 @@
 """The client libraries by name. Only a run that uses a library imports it.
 
-The package of each library has the three functions of `LibraryPackage`.
+The package of each library has the functions of `LibraryPackage`.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Protocol
 
@@ -21,6 +22,9 @@ class LibraryPackage(Protocol):
     def check_client(self, client: Client) -> None:
         """Raise UnsupportedSettingError if the library does not support a setting of `client`."""
 
+    def known_algorithms(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of all algorithms that the library has, by the setting of a Client."""
+
     def new_connection(self, login: Login, through: Connection | None, *, shared: bool) -> Connection:
         """Return a connection that is not connected yet; raises OSError if the process has no file descriptor left."""
 
@@ -33,6 +37,11 @@ def prepare_library(library: Library) -> None:
 def check_client(client: Client) -> None:
     """Raise UnsupportedSettingError if the client's library does not support a setting of `client`."""
     _package(client.library).check_client(client)
+
+
+def known_algorithms(library: Library) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of all algorithms that a library has, by the setting of a Client."""
+    return _package(library).known_algorithms()
 
 
 def new_connection(login: Login, through: Connection | None = None, *, shared: bool = False) -> Connection:

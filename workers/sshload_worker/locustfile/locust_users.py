@@ -20,6 +20,7 @@ from locust import User
 from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopUser
 from locust.user.task import TaskSet
 from locust.util.load_locustfile import load_locustfile
+from sshload_contract.shortened import shortened
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.interface import Connection
@@ -67,7 +68,7 @@ def _locustfile_line(error: BaseException, path: str) -> str:
 
 def _describe_error(error: BaseException) -> str:
     """Return an error's type and message, of limited length."""
-    return f"{type(error).__name__}: {error}".rstrip(": ")[:_MESSAGE_LIMIT_CHARACTERS]
+    return shortened(f"{type(error).__name__}: {error}".rstrip(": "), _MESSAGE_LIMIT_CHARACTERS)
 
 
 def _problem(user_class: type[User]) -> str:

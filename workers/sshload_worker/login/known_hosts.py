@@ -26,6 +26,8 @@ _CERTIFIED_TYPES = (
     "rsa-sha2-256",
 )
 _FIELDS = 3
+_MOST_SHOWN = 2
+_TYPE_CHARACTERS = 40
 
 
 class KnownHostsError(ValueError):
@@ -69,7 +71,13 @@ class HostKeys:
             return ""
         if self.authorities and is_certificate(blob):
             return certificate_refusal(blob, self.host, self.authorities, self.revoked, time())
-        return "the server's host key is not in known_hosts"
+        return self.mismatch(shown_key(blob))
+
+    def mismatch(self, presented: str) -> str:
+        """Return that the server's key, as `shown_key` writes it, is not a known one, and which are."""
+        known = ", ".join(shown_key(blob) for blob in sorted(self.accepted)[:_MOST_SHOWN]) or "only authorities"
+        more = f" and {len(self.accepted) - _MOST_SHOWN} more" if len(self.accepted) > _MOST_SHOWN else ""
+        return f"the server's host key is {presented}, and known_hosts has {known}{more}"
 
 
 ANY_HOST_KEY = HostKeys(any_key=True, accepted=frozenset(), revoked=frozenset(), algorithms=())
@@ -81,6 +89,17 @@ class _Entry:
     patterns: str
     key_type: str
     blob: bytes
+
+
+def shown_key(blob: bytes) -> str:
+    """Return the type and the fingerprint of a key in wire form, as `ssh-keygen -l` prints them."""
+    try:
+        kind = WireReader(blob).text()[:_TYPE_CHARACTERS]
+    except WireError:
+        kind = ""
+    if not (kind and kind.isascii() and kind.isprintable()):
+        kind = "of an unknown type,"
+    return f"{kind} SHA256:{base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip('=')}"
 
 
 def read_known_hosts(text: str, host: str, port: int) -> HostKeys:

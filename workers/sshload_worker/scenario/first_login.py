@@ -14,10 +14,13 @@ from typing import TypeVar
 
 import gevent
 from sshload_contract.client import Timeouts
-from sshload_contract.vocabulary import Outcome, Window, jump_host_of
+from sshload_contract.shortened import shortened
+from sshload_contract.vocabulary import Outcome, Timing, Window, jump_host_of
 from sshload_contract.wire.report import LoginFailure
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
+from sshload_worker.clients.libraries import known_algorithms
+from sshload_worker.clients.offers import NoOfferError, nothing_in_common, server_offer
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 from sshload_worker.recording.recorder import Recorder
@@ -37,6 +40,9 @@ _FINAL_OUTCOMES = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
 )
 """Outcomes that another attempt would not change. Servers penalise repeated failed logins."""
+
+_KEX_ENDS = frozenset({Outcome.KEX_FAILED, Outcome.DISCONNECTED})
+"""How a key exchange ends without a common algorithm: the server may close the connection first."""
 
 OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
 """Refusals that may be caused only by too many connections. They do not prevent the load."""
@@ -136,7 +142,7 @@ def unreachable_failure(
     worker: int, server: Endpoint | GatewayEndpoint, *, behind: bool, outcome: Outcome | None, why: str
 ) -> LoginFailure:
     """Return the failure to reach the first server on the way. It is a jump host if the target is `behind` it."""
-    message = why[:MESSAGE_LIMIT_CHARACTERS]
+    message = shortened(why, MESSAGE_LIMIT_CHARACTERS)
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
 
 
@@ -158,19 +164,22 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
             return None
         failures.append((str(address[1][0]), failure))
     overloaded = (failure for _, failure in failures if failure.outcome in OVERLOAD_OUTCOMES)
-    return next(overloaded, None) or _summarize_failures(failures)
+    first_hop = login.via[0].host if login.via else login.host
+    return next(overloaded, None) or _summarize_failures(failures, first_hop)
 
 
-def _summarize_failures(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
-    """Return the last failure. If there are several, its message says how each address failed."""
-    if len(failures) < 2:  # noqa: PLR2004 - a single failure is returned as it is
-        return failures[0][1] if failures else None
+def _summarize_failures(failures: list[tuple[str, LoginFailure]], first_hop: str) -> LoginFailure | None:
+    """Return the last failure. Its message says how each address of the first hop's name failed."""
+    if not failures:
+        return None
+    if len(failures) == 1 and (failures[0][0] == first_hop or failures[0][1].host != first_hop):
+        return failures[0][1]
     alike: dict[Outcome | None, list[str]] = {}
     for address, failure in failures:
         alike.setdefault(failure.outcome, []).append(address)
     messages = {failure.outcome: failure.message for _, failure in failures}
     said = "; ".join(f"{', '.join(where)}: {messages[outcome]}" for outcome, where in alike.items())
-    return replace(failures[-1][1], message=said[:_ADDRESSES_LIMIT_CHARACTERS])
+    return replace(failures[-1][1], message=shortened(said, _ADDRESSES_LIMIT_CHARACTERS))
 
 
 def _longest_s(login: Login) -> float:
@@ -226,7 +235,7 @@ def _attempt(worker: int, login: Login) -> LoginFailure | None:
     recorder = Recorder("", worker)  # discarded, with all that it counts
     now_ns = monotonic_ns()
     clock = StepClock(recorder, Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns))
-    connector = Connector(login, recorder)
+    connector = Connector(login, recorder, explains=True)
     try:
         connection = connector.connect(clock)
     except Exception as error:  # the master must know of any error at once
@@ -241,4 +250,17 @@ def _failure(worker: int, login: Login, clock: StepClock, failure: StepFailure) 
     jump_host = jump_host_of(clock.failed_step)
     server = login.via[jump_host - 1] if jump_host else login
     message = failure.message.removeprefix(f"jump host {server.host}: ")
-    return LoginFailure(worker, jump_host, server.host, server.port, failure.outcome, message)
+    outcome = failure.outcome
+    if outcome in _KEX_ENDS and clock.failed_step.endswith(Timing.KEX) and (lacking := _lacking(server)):
+        outcome, message = Outcome.KEX_FAILED, lacking
+    return LoginFailure(worker, jump_host, server.host, server.port, outcome, message)
+
+
+def _lacking(server: Login) -> str:
+    """Return which algorithms a server and the client do not share, "" if that is not known or not the reason."""
+    if server.address is None:
+        return ""
+    try:
+        return nothing_in_common(server, known_algorithms(server.client.library), server_offer(server.address))
+    except NoOfferError:
+        return ""

@@ -14,10 +14,10 @@ from gevent.event import AsyncResult
 from gevent.pool import Group
 from sshload_contract.client import Timeouts
 from sshload_contract.steps import RsyncStep
-from sshload_contract.vocabulary import Timing
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_worker.clients.interface import Connection
+from sshload_worker.clients.interface import AskingWhyRefused, Connection
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -40,12 +40,16 @@ class Connecting(Protocol):
 
 
 class Connector:
-    """Makes logged-in connections to one server, and ends them. The recorder counts them."""
+    """Makes logged-in connections to one server, and ends them. The recorder counts them.
 
-    def __init__(self, login: Login, recorder: Recorder, *, shared: bool = False) -> None:
+    If it `explains`, it asks a server that refuses a login what it offers, if the library does not tell that.
+    """
+
+    def __init__(self, login: Login, recorder: Recorder, *, shared: bool = False, explains: bool = False) -> None:
         self._login = login
         self._recorder = recorder
         self._shared = shared
+        self._explains = explains
 
     def connect(self, clock: StepClock, name: str = "") -> Connection:
         """Return a new connection after connect to auth; raises StepFailure or OSError.
@@ -59,9 +63,9 @@ class Connector:
         try:
             for number, jump in enumerate(self._login.via, start=1):
                 connection = new_connection(jump.at_next_address(), connection)
-                _log_in_to_jump(connection, f"via{number}", jump, clock)
+                self._log_in_to_jump(connection, f"via{number}", jump, clock)
             connection = new_connection(self._login.at_next_address(), connection, shared=self._shared)
-            _log_in(connection, name, self._login.client.timeouts, clock)
+            self._log_in(connection, name, self._login.client.timeouts, clock)
             self._recorder.login(connection.negotiated())
         except BaseException:  # also if the greenlet is killed
             self._recorder.connections -= 1
@@ -75,12 +79,29 @@ class Connector:
         self._recorder.connections -= 1
         connection.close()
 
+    def _log_in_to_jump(self, connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
+        try:
+            self._log_in(connection, name, jump.client.timeouts, clock)
+        except StepFailure as failure:
+            raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
 
-def _log_in_to_jump(connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
+    def _log_in(self, connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> None:
+        try:
+            _log_in(connection, name, timeouts, clock)
+        except StepFailure as failure:
+            if not self._explains or failure.outcome is not Outcome.AUTH_REJECTED:
+                raise
+            raise _explained(failure, connection, timeouts) from None
+
+
+def _explained(failure: StepFailure, connection: Connection, timeouts: Timeouts) -> StepFailure:
+    if not isinstance(connection, AskingWhyRefused):
+        return failure
     try:
-        _log_in(connection, name, jump.client.timeouts, clock)
-    except StepFailure as failure:
-        raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
+        with TimeLimit(timeouts.auth_s, Timing.AUTH):
+            return connection.ask_why_refused()
+    except StepFailure:  # the server no longer answers
+        return failure
 
 
 def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from sshload_contract.shortened import shortened
 from sshload_contract.steal import MachineCpu, stolen_share
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.master_log import (
@@ -252,7 +253,7 @@ def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -
         failures=now.counts.failed,
         p99_us=now.totals_ok.percentile_us(99),
         search=standing.search,
-        problem=standing.problem[:PROBLEM_LIMIT_CHARACTERS],
+        problem=shortened(standing.problem, PROBLEM_LIMIT_CHARACTERS),
         p50_us=now.totals_ok.percentile_us(50),
         recent_p50_us=now.totals_ok.minus(before.totals_ok).percentile_us(50),
         failure_kinds=now.failure_kinds,

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from sshload_contract.shortened import shortened
+
 from sshload_operator.api.kinds import API_VERSION, Kind
 from sshload_operator.api.names import extended
 from sshload_operator.control.api_server.cluster import Cluster, collection_path
@@ -53,7 +55,7 @@ def event(about: About, announcement: Announcement, now: datetime) -> Manifest:
         },
         "type": "Warning" if announcement.warning else "Normal",
         "reason": str(announcement.reason),
-        "message": announcement.message[:_MESSAGE_LIMIT_CHARACTERS],
+        "message": shortened(announcement.message, _MESSAGE_LIMIT_CHARACTERS),
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import aiohttp
 from kubernetes.aio.client import ApiClient
 from kubernetes.aio.client.rest import RESTResponse
+from sshload_contract.shortened import shortened
 
 from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION, Kind
 from sshload_operator.api.names import NAME_CHARACTERS
@@ -428,7 +429,9 @@ def _itself(body: Object) -> Object:
 def _what_event_says(event: Object) -> tuple[str, str]:
     """Return the name of an Event's involved object, and its message. Both may be missing: anybody may write Events."""
     about = event.get("involvedObject") or {}
-    return str(about.get("name", ""))[:NAME_CHARACTERS], str(event.get("message", ""))[:_EVENT_MESSAGE_CHARACTERS]
+    return str(about.get("name", ""))[:NAME_CHARACTERS], shortened(
+        str(event.get("message", "")), _EVENT_MESSAGE_CHARACTERS
+    )
 
 
 def _plural_of(path: str) -> str:

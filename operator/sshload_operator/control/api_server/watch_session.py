@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import aiohttp
 from kubernetes.aio.client import ApiClient
+from sshload_contract.shortened import shortened
 from yarl import URL
 
 from sshload_operator.control.api_server.client import authorization, refuse_redirects
@@ -145,7 +146,7 @@ class _Refusals:
             return
         before = self.times.get(path, 0)
         self.times[path] = before + 1
-        said = (await answer.text(errors="replace"))[:_SHOWN_CHARACTERS]
+        said = shortened(await answer.text(errors="replace"), _SHOWN_CHARACTERS)
         if not before:
             _LOG.warning("cannot list or watch %s, and tries again: %s: %s", path, status, said)
         await asyncio.sleep(_BACK_OFF_S[min(before, len(_BACK_OFF_S) - 1)])
@@ -213,7 +214,7 @@ async def _raise_error(event: Any) -> None:
     error = event.get("object") or {}
     if error.get("code") == HTTPStatus.GONE:
         return
-    said = str(error)[:_SHOWN_CHARACTERS]
+    said = shortened(str(error), _SHOWN_CHARACTERS)
     _LOG.warning("a watch ended with an error, and is started again: %s", said)
     await asyncio.sleep(_BACK_OFF_S[0])
     raise aiohttp.ClientPayloadError(said)

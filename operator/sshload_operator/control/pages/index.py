@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from sshload_contract.shortened import shortened
+
 from sshload_operator.api.kinds import COMPARISON, KINDS, SCHEDULE, TEST, Kind
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.shapes.reading import read_fitting
@@ -132,7 +134,7 @@ class Index:
                 course.add(status.progress)
             course.standing = {
                 "phase": str(status.phase),
-                "message": _cut(status.message),
+                "message": shortened(status.message, _TEXT_CHARACTERS),
                 **({} if status.progress is None else written(status.progress)),
             }
         self._tell(key)
@@ -215,15 +217,11 @@ def _line(  # noqa: PLR0913 - what the kinds say of their own
         is_over=is_over,
         state=word,
         passed={"Passed": True, "Conclusive": True, "Failed": False}.get(word),
-        message=_cut(message),
+        message=shortened(message, _TEXT_CHARACTERS),
         time="" if time is None else timestamp_text(time),
         figures={name: value for name, value in figures.items() if value is not None},
         trend=tuple(trend),
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT_CHARACTERS else f"{text[: _TEXT_CHARACTERS - 1]}…"
 
 
 _OWNER_LINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Line]]] = {

@@ -12,6 +12,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
 
+from sshload_contract.shortened import shortened
 from sshload_contract.wire.master_log import proof_sha256
 
 from sshload_operator.api.kinds import TEST
@@ -101,8 +102,8 @@ class ClusterWorld:
             if error.status not in REFUSED:
                 raise
             whole = read_fitting(TestStatus, status)
-            refused = f" The results ConfigMap was refused: {error}"[:_REFUSAL_LIMIT_CHARACTERS]
-            said = whole.message[: MESSAGE_LIMIT_CHARACTERS - len(refused)]
+            refused = shortened(f" The results ConfigMap was refused: {error}", _REFUSAL_LIMIT_CHARACTERS)
+            said = shortened(whole.message, MESSAGE_LIMIT_CHARACTERS - len(refused))
             return written(replace(whole, results_config_map="", message=f"{said}{refused}".strip()))
         return status
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
+from sshload_contract.shortened import shortened
 from sshload_contract.wire.master_log import MasterLog, Stage
 
 from sshload_operator.api.names import label_value
@@ -247,7 +248,7 @@ async def _failure(read: Coroutine[Any, Any, None]) -> str:
     try:
         await read
     except ApiError as error:
-        return str(error)[:_UNREAD_LIMIT_CHARACTERS]
+        return shortened(str(error), _UNREAD_LIMIT_CHARACTERS)
     return ""
 
 

@@ -7,6 +7,8 @@ may keep the pod from starting, which is reported, but how they end says nothing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sshload_contract.shortened import shortened
+
 from sshload_operator.manifests.labels import membership_of_pod
 from sshload_operator.state import DEPLOYED, WAITS_TO_BE_MADE, PodFacts, Role
 
@@ -89,7 +91,7 @@ def _blocked_message(status: Mapping[str, Any]) -> str:
 def _disruption(status: Mapping[str, Any]) -> str:
     target = _condition(status, "DisruptionTarget")
     said = (target.get("reason", ""), target.get("message", "")) if target.get("status") == "True" else ()
-    return ": ".join(filter(None, said))[:_DISRUPTION_LIMIT_CHARACTERS]
+    return shortened(": ".join(filter(None, said)), _DISRUPTION_LIMIT_CHARACTERS)
 
 
 def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None, str]:

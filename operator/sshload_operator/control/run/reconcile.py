@@ -12,6 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
+from sshload_contract.shortened import shortened
 from sshload_contract.wire.master_log import MasterLog
 
 from sshload_operator.api.load_test import parse
@@ -192,7 +193,9 @@ def _discard_results(subject: TestSubject, observations: Observations, problem: 
     """Treat the results in the master's log as unreadable from now on, and return the log without them."""
     if observations.reading is None:
         return None
-    _LOG.error("%s/%s: the results cannot be judged: %s", subject.test.namespace, subject.test.name, problem[:1000])
+    _LOG.error(
+        "%s/%s: the results cannot be judged: %s", subject.test.namespace, subject.test.name, shortened(problem, 1000)
+    )
     unreadable = replace(observations.reading.log, summary=None, problem=problem)
     observations.reading = replace(observations.reading, log=unreadable)
     return unreadable

@@ -2,6 +2,7 @@
 
 from sshload_contract.load import Load
 from sshload_contract.percentiles import percentile_key
+from sshload_contract.shortened import shortened
 from sshload_contract.wire.master_log import SearchProgress
 from sshload_contract.wire.run_summary import RunSummary, Trial
 
@@ -89,4 +90,4 @@ def _bound(amount: float | None) -> float | None:
 
 
 def _short(text: str | None) -> str | None:
-    return text[:TRIAL_MESSAGE_CHARACTERS] if text else None
+    return shortened(text, TRIAL_MESSAGE_CHARACTERS) if text else None

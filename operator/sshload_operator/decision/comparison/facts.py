@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sshload_contract.shortened import shortened
 from sshload_contract.vocabulary import Invalidity, Verdict
 
 from sshload_operator.api.load_test import parse
@@ -66,7 +67,7 @@ def observed_test(test: Mapping[str, Any]) -> ObservedTest:
         aborting=bool(test["spec"].get("abort")),
         verdict=verdict,
         reason=status.reason if verdict else "",
-        message=status.message[:_MESSAGE_LIMIT_CHARACTERS] if verdict else "",
+        message=shortened(status.message, _MESSAGE_LIMIT_CHARACTERS) if verdict else "",
         spec_hash=status.spec_hash if verdict else "",
         figures=figures(status) if verdict in MEASURED else {},
         own_delay_ms=None if status.capacity is not None else own_delay_ms(status),

@@ -12,6 +12,7 @@ from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.validity import figures_spoiled
 from sshload_contract.load import BurstLoad, HoldLoad, UsersLoad, UsersStage
 from sshload_contract.percentiles import percentile_key
+from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import InPath, Timing, Window
@@ -150,7 +151,7 @@ def _errors(summary: RunSummary) -> Iterator[FailureCount]:
             step=error.step[:STEP_CHARACTERS],
             outcome=error.outcome,
             count=error.count,
-            first_message=error.first_message[:FIRST_MESSAGE_CHARACTERS] or None,
+            first_message=shortened(error.first_message, FIRST_MESSAGE_CHARACTERS) or None,
         )
 
 

@@ -4,11 +4,11 @@ import logging
 
 from sshload_worker.clients.asyncssh.connection import AsyncsshConnection
 from sshload_worker.clients.asyncssh.driver import event_loop
-from sshload_worker.clients.asyncssh.settings import check_client
+from sshload_worker.clients.asyncssh.settings import check_client, known_algorithms
 from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login
 
-__all__ = ["check_client", "new_connection", "prepare"]
+__all__ = ["check_client", "known_algorithms", "new_connection", "prepare"]
 
 
 def prepare() -> None:

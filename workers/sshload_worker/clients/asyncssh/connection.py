@@ -15,6 +15,7 @@ from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
 from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile
+from sshload_worker.clients.rejections import rejection
 from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -71,8 +72,15 @@ class AsyncsshConnection:
     def auth(self) -> None:
         """Authenticate with the login's credentials."""
         self._driver.call(Timing.AUTH, self._protocol.log_in)
-        self._protocol.milestones.authenticated.wait()
-        self._driver.check(Timing.AUTH)
+        milestones = self._protocol.milestones
+        milestones.authenticated.wait()
+        try:
+            self._driver.check(Timing.AUTH)
+        except StepFailure as failure:
+            if failure.outcome is not Outcome.AUTH_REJECTED or not milestones.offered_methods:
+                raise
+            accepted = milestones.is_partly_authenticated
+            raise rejection(self._login.credentials.auth, milestones.offered_methods, accepted=accepted) from None
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""

@@ -131,6 +131,8 @@ def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcom
 
 def error_text(error: BaseException) -> str:
     """Return the text of an error, or only its type if that is unknown."""
+    if isinstance(error, misc.HostKeyNotVerifiable):
+        return str(error)  # our own words
     known = isinstance(error, (misc.Error, OSError))
     return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncssh
 from asyncssh.connection import SSHClientConnection
-from asyncssh.constants import MSG_DISCONNECT, MSG_KEXINIT, MSG_NEWKEYS
+from asyncssh.constants import MSG_DISCONNECT, MSG_KEXINIT, MSG_NEWKEYS, MSG_USERAUTH_FAILURE
 from asyncssh.misc import HostKeyNotVerifiable, KeyExchangeFailed
 from asyncssh.packet import SSHPacket
 from asyncssh.public_key import SSHKey, decode_ssh_certificate, decode_ssh_public_key
@@ -61,6 +61,8 @@ class Milestones:
         self.ended = Event()
         self.error: Exception | None = None
         self.disconnect_text = ""
+        self.offered_methods: tuple[str, ...] = ()
+        self.is_partly_authenticated = False
 
     def end(self, error: Exception | None) -> None:
         """Record the end, and its error unless one is known already."""
@@ -140,6 +142,12 @@ class Protocol(SSHClientConnection):
         super()._process_newkeys(kind, number, packet)
         self.milestones.keys_exchanged.set()
 
+    def _record_refusal(self, kind: int, number: int, packet: SSHPacket) -> None:
+        told = SSHPacket(packet.get_remaining_payload())
+        self.milestones.offered_methods = tuple(str(name, "ascii", "replace") for name in told.get_namelist())
+        self.milestones.is_partly_authenticated |= told.get_boolean()
+        super()._process_userauth_failure(kind, number, packet)
+
     def _record_disconnect(self, kind: int, number: int, packet: SSHPacket) -> None:
         told = SSHPacket(packet.get_remaining_payload())
         told.get_uint32()
@@ -151,6 +159,7 @@ class Protocol(SSHClientConnection):
         MSG_KEXINIT: _record_offer,
         MSG_NEWKEYS: _record_new_keys,
         MSG_DISCONNECT: _record_disconnect,
+        MSG_USERAUTH_FAILURE: _record_refusal,
     }
 
 

@@ -1,5 +1,6 @@
 """The settings of a Client that asyncssh supports, and the options and keys that are passed to it."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +33,11 @@ KNOWN = {
     "macs": _names(get_mac_algs()),
     "host_key_algorithms": _HOST_KEYS,
 }
+
+
+def known_algorithms() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of all algorithms that asyncssh has, by the setting of a Client."""
+    return KNOWN
 
 
 def check_client(client: Client) -> None:

@@ -7,11 +7,11 @@ a file, is part of the measured time.
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.mina.connection import MinaConnection
-from sshload_worker.clients.mina.settings import check_client
+from sshload_worker.clients.mina.settings import check_client, known_algorithms
 from sshload_worker.clients.mina.virtual_machine import virtual_machine
 from sshload_worker.login.login import Login
 
-__all__ = ["check_client", "new_connection", "prepare"]
+__all__ = ["check_client", "known_algorithms", "new_connection", "prepare"]
 
 
 def prepare() -> None:

@@ -13,6 +13,8 @@ from sshload_worker.clients.interface import Channel, CommandEnd, Course, Remote
 from sshload_worker.clients.mina.conversation import Conversation, Refusal, Request
 from sshload_worker.clients.mina.sftp import MinaSftp
 from sshload_worker.clients.mina.virtual_machine import virtual_machine
+from sshload_worker.clients.rejections import rejection
+from sshload_worker.login.known_hosts import shown_key
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure, connect_outcome, pre_banner_outcome
 
@@ -69,14 +71,28 @@ class MinaConnection:
 
     def kex(self) -> None:
         """Exchange keys, and check the host key against the known ones."""
-        answer = self._conversation.ask(Request.KEX)
+        self._conversation.send(Request.KEX)
+        try:
+            answer = self._conversation.refusable_answer()
+        except Refusal as refusal:
+            if refusal.kind != "hostkey":
+                raise refusal.failure() from None
+            presented = shown_key(bytes.fromhex(refusal.text))
+            raise StepFailure(Outcome.HOST_KEY_MISMATCH, self._login.host_keys.mismatch(presented)) from None
         self._negotiated = tuple(answer.text() for _ in range(4))
 
     def auth(self) -> None:
         """Authenticate with the login's credentials."""
         found = self._login.credentials
         secret = found.private_key if found.auth is Auth.PUBLICKEY else found.password.encode()
-        self._conversation.ask(Request.AUTH, str(found.auth), secret)
+        self._conversation.send(Request.AUTH, str(found.auth), secret)
+        try:
+            self._conversation.refusable_answer()
+        except Refusal as refusal:
+            if refusal.kind != "methods":
+                raise refusal.failure() from None
+            how, _, methods = refusal.text.partition(" ")
+            raise rejection(found.auth, methods.split(","), accepted=how == "accepted") from None
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""

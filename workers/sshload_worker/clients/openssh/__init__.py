@@ -10,11 +10,11 @@ same connection, to and from local files in a private directory, which is part o
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.openssh.connection import OpenSSHConnection
 from sshload_worker.clients.openssh.process import program
-from sshload_worker.clients.openssh.settings import check_client
+from sshload_worker.clients.openssh.settings import check_client, known_algorithms
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure, UnsupportedSettingError
 
-__all__ = ["check_client", "new_connection", "prepare"]
+__all__ = ["check_client", "known_algorithms", "new_connection", "prepare"]
 
 
 def prepare() -> None:

@@ -10,6 +10,7 @@ from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.settings import SERVER, as_host_name, directory_of, forward_to, sftp_sizes
 from sshload_worker.clients.openssh.transfer import FileTransfer, OpenSSHSftp, open_download, open_upload
+from sshload_worker.clients.rejections import rejection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -42,11 +43,24 @@ class OpenSSHConnection:
 
     def kex(self) -> None:
         """Wait until ssh has exchanged keys, and checked the host key."""
-        self._master.await_step(Timing.KEX)
+        try:
+            self._master.await_step(Timing.KEX)
+        except StepFailure as failure:
+            presented = self._master.log.host_key
+            if failure.outcome is Outcome.HOST_KEY_MISMATCH and presented:
+                raise StepFailure(failure.outcome, self._login.host_keys.mismatch(presented)) from None
+            raise
 
     def auth(self) -> None:
         """Wait until ssh has logged in, and accepts requests for sessions."""
-        self._master.await_step(Timing.AUTH)
+        try:
+            self._master.await_step(Timing.AUTH)
+        except StepFailure as failure:
+            log = self._master.log
+            if failure.outcome is not Outcome.AUTH_REJECTED or not log.offered_methods:
+                raise
+            auth, accepted = self._login.credentials.auth, log.is_partly_authenticated
+            raise rejection(auth, log.offered_methods, accepted=accepted) from None
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""

@@ -26,6 +26,9 @@ _NEGOTIATED = {
     "mac": re.compile(r"debug1: kex: client->server cipher: \S+ MAC: (\S+)"),
     "server_version": re.compile(r"debug1: Remote protocol version [\d.]+, remote software version (.*)"),
 }
+_OFFERED = re.compile(r"debug1: Authentications that can continue: (\S+)")
+_PARTLY = re.compile(r"Authenticated (using \"\S+\" )?with partial success")
+_HOST_KEY = re.compile(r"debug1: Server host key: (\S+ \S+)")
 _KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
 _EXIT_STATUS = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-status ")
 _REFUSED = re.compile(r"channel \d+: open failed: (.*)")
@@ -88,6 +91,9 @@ class LoginLog:
         self.reached: set[Timing] = set()
         self.lines: list[str] = []
         self.exit_statuses = 0
+        self.offered_methods: tuple[str, ...] = ()
+        self.is_partly_authenticated = False
+        self.host_key = ""
         self._killed = 0
         self._refusals: list[str] = []
         self._negotiated = dict.fromkeys(_NEGOTIATED, "")
@@ -137,6 +143,11 @@ class LoginLog:
         for name, pattern in _NEGOTIATED.items():
             if not self._negotiated[name] and (said := pattern.match(line)):
                 self._negotiated[name] = said[1]
+        if offered := _OFFERED.match(line):
+            self.offered_methods = tuple(offered[1].split(","))
+        if presented := _HOST_KEY.match(line):
+            self.host_key = presented[1]
+        self.is_partly_authenticated |= bool(_PARTLY.match(line))
         self.exit_statuses += bool(_EXIT_STATUS.match(line))
         self._killed += bool(_KILLED.match(line))
         if refused := _REFUSED.match(line):

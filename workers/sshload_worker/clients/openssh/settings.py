@@ -10,6 +10,7 @@ import shlex
 import struct
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import count
@@ -65,6 +66,11 @@ def sftp_sizes(client: Client) -> list[str]:
     """Return the options of sftp for its request and buffer sizes."""
     size = client.sftp_read_bytes or client.sftp_write_bytes
     return [] if size is None else ["-B", str(size)]
+
+
+def known_algorithms() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of all algorithms that OpenSSH has, by the setting of a Client."""
+    return {setting: _known(setting) for setting in _QUERIES}
 
 
 @cache

@@ -4,10 +4,10 @@ import logging
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.paramiko.connection import ParamikoConnection
-from sshload_worker.clients.paramiko.settings import check_client
+from sshload_worker.clients.paramiko.settings import check_client, known_algorithms
 from sshload_worker.login.login import Login
 
-__all__ = ["check_client", "new_connection", "prepare"]
+__all__ = ["check_client", "known_algorithms", "new_connection", "prepare"]
 
 
 def prepare() -> None:

@@ -13,6 +13,7 @@ from sshload_worker.clients.paramiko.settings import Agent, private_key
 from sshload_worker.clients.paramiko.sftp import ParamikoSftp
 from sshload_worker.clients.paramiko.stream import ForwardedStream, Stream
 from sshload_worker.clients.paramiko.transport import Driver, Transport
+from sshload_worker.clients.rejections import rejection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -49,8 +50,21 @@ class ParamikoConnection:
 
     def auth(self) -> None:
         """Authenticate with the login's credentials."""
+        auth, transport = self._login.credentials.auth, self.driver.transport
+        try:
+            more = self._authenticate()
+        except StepFailure as failure:
+            if failure.outcome is Outcome.AUTH_REJECTED and transport.offered_methods:
+                raise rejection(auth, transport.offered_methods) from None
+            raise
+        if more:
+            raise rejection(auth, more, accepted=True)
+
+    def _authenticate(self) -> list[str]:
+        """Return the methods that the server asks for besides, none if the login is complete."""
         driver, user, credentials = self.driver, self._login.user, self._login.credentials
         transport = driver.transport
+        more: Any = ()
         match credentials.auth:
             case Auth.PUBLICKEY | Auth.CERTIFICATE:
                 key = private_key(credentials.private_key, credentials.certificate)
@@ -65,8 +79,7 @@ class ParamikoConnection:
                 more = driver.call(Timing.AUTH, transport.auth_password, user, credentials.password, fallback=False)
             case Auth.KEYBOARD_INTERACTIVE:
                 more = driver.call(Timing.AUTH, transport.auth_interactive, user, self._answer)
-        if more:
-            raise StepFailure(Outcome.AUTH_REJECTED, f"the server requires further authentication: {', '.join(more)}")
+        return list(more or ())
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""

@@ -2,6 +2,7 @@
 
 import io
 import socket
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +32,11 @@ KNOWN = {
     "host_key_algorithms": _HOST_KEYS,
 }
 _KINDS = (Ed25519Key, ECDSAKey, RSAKey)
+
+
+def known_algorithms() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of all algorithms that paramiko has, by the setting of a Client."""
+    return KNOWN
 
 
 def check_client(client: Client) -> None:

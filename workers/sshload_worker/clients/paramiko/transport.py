@@ -12,7 +12,7 @@ from typing import Any
 
 from paramiko import transport as library
 from paramiko.channel import Channel
-from paramiko.common import MSG_CHANNEL_CLOSE, MSG_CHANNEL_REQUEST
+from paramiko.common import MSG_CHANNEL_CLOSE, MSG_CHANNEL_REQUEST, MSG_USERAUTH_FAILURE
 from paramiko.message import Message
 from paramiko.packet import Packetizer
 from paramiko.sftp import SFTPError
@@ -120,6 +120,8 @@ class Transport(library.Transport):
         self.kex_name = ""
         self.host_key_blob = b""
         self.disconnect_text = ""
+        self.offered_methods: tuple[str, ...] = ()
+        self._handler_table[MSG_USERAUTH_FAILURE] = self._record_refusal
         self.preferred_host_keys = prefer(self, client, host_keys)
         self.packetizer: _Packets
         self.packetizer.most_bytes = max(_MOST_PACKET_BYTES, (client.packet_bytes or 0) + _PACKET_OVERHEAD_BYTES)
@@ -165,6 +167,13 @@ class Transport(library.Transport):
     def _verify_key(self, host_key: bytes, signature: bytes) -> None:
         self.host_key_blob = host_key
         super()._verify_key(host_key, signature)
+
+    def _record_refusal(self, message: Message) -> None:
+        position = message.packet.tell()
+        self.offered_methods = tuple(message.get_list())
+        message.packet.seek(position)
+        if self.auth_handler is not None:
+            self.auth_handler._parse_userauth_failure(message)  # noqa: SLF001 - paramiko's table has it
 
     def _parse_disconnect(self, message: Message) -> None:
         message.get_int()

@@ -2,10 +2,10 @@
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.ssh2.connection import SharedConnection, SSH2Connection
-from sshload_worker.clients.ssh2.settings import check_client
+from sshload_worker.clients.ssh2.settings import check_client, known_algorithms
 from sshload_worker.login.login import Login
 
-__all__ = ["check_client", "new_connection", "prepare"]
+__all__ = ["check_client", "known_algorithms", "new_connection", "prepare"]
 
 
 def prepare() -> None:

@@ -7,13 +7,14 @@ from typing import Any, cast
 
 from ssh2 import session as ssh2_session
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
-from ssh2.exceptions import ChannelFailure, SSH2Error
+from ssh2.exceptions import AuthenticationError, ChannelFailure, PublickeyUnverifiedError, SSH2Error
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
 from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile, Sftp
+from sshload_worker.clients.rejections import method_of, rejection
 from sshload_worker.clients.ssh2.auth import authenticate
 from sshload_worker.clients.ssh2.channel import DEFAULT_READ_BYTES, SSH2Channel
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, DEFAULT_WINDOW_BYTES, open_channel
@@ -29,6 +30,7 @@ from sshload_worker.outcomes import StepFailure
 _UNKNOWN_CHANNEL_TYPE = b"keepalive@openssh.com"
 _ORIGIN_HOST = b"127.0.0.1"
 _ORIGIN_PORT = 0
+_REFUSALS = (AuthenticationError.__name__, PublickeyUnverifiedError.__name__)
 
 
 class SSH2Connection:
@@ -53,6 +55,7 @@ class SSH2Connection:
         self._driver: Driver | None = None
         self._server_version = ""
         self._closing: Iterator[None] | None = None
+        self._is_key_accepted = False
 
     def connect(self) -> None:
         """Open the TCP connection, or the channel through the jump host."""
@@ -74,7 +77,20 @@ class SSH2Connection:
 
     def auth(self) -> None:
         """Authenticate with the login's credentials."""
-        authenticate(self.driver, self._login.user, self._login.credentials)
+        try:
+            authenticate(self.driver, self._login.user, self._login.credentials)
+        except StepFailure as failure:
+            self._is_key_accepted = failure.message.startswith(PublickeyUnverifiedError.__name__)
+            if failure.message.startswith(_REFUSALS):
+                raise rejection(self._login.credentials.auth, ()) from None
+            raise
+
+    def ask_why_refused(self) -> StepFailure:
+        """Return the failure of a login that the server has refused, with the methods that it offers now."""
+        driver, login = self.driver, self._login
+        offered = driver.until_done(Timing.AUTH, _offered_methods, driver.session, login.user)
+        accepted = self._is_key_accepted and method_of(login.credentials.auth) not in offered
+        return rejection(login.credentials.auth, offered, accepted=accepted)
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""
@@ -223,3 +239,11 @@ class SharedConnection(SSH2Connection):
         if isinstance(driver, SharedDriver):
             driver.close("the connection was closed")
         super().close()
+
+
+def _offered_methods(session: Any, user: str) -> Any:
+    """Return the methods that the server offers now, or LIBSSH2_ERROR_EAGAIN."""
+    names = session.userauth_list(user)
+    if names is None and session.last_errno() == LIBSSH2_ERROR_EAGAIN:
+        return LIBSSH2_ERROR_EAGAIN
+    return tuple(names or ())

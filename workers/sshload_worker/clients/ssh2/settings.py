@@ -1,5 +1,6 @@
 """The settings of a Client that libssh2 supports, and a session that negotiates with them."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,11 @@ def check_client(client: Client) -> None:
         refuse_setting("rekey_bytes", Library.SSH2_PYTHON, "leaves the request for new keys to the server")
     if client.control_master:
         refuse_setting("control_master", Library.SSH2_PYTHON, "has no such setting")
+
+
+def known_algorithms() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of all algorithms that libssh2 has, by the setting of a Client."""
+    return {setting: known_names(setting) for setting in _METHODS}
 
 
 @cache

@@ -18,10 +18,14 @@ import org.apache.sshd.client.auth.pubkey.UserAuthPublicKeyFactory;
 import org.apache.sshd.client.config.hosts.HostConfigEntryResolver;
 import org.apache.sshd.client.future.AuthFuture;
 import org.apache.sshd.client.future.ConnectFuture;
+import org.apache.sshd.client.session.ClientConnectionServiceFactory;
 import org.apache.sshd.client.session.ClientSession;
+import org.apache.sshd.client.session.ClientUserAuthService;
+import org.apache.sshd.client.session.ClientUserAuthServiceFactory;
 import org.apache.sshd.common.AttributeRepository;
 import org.apache.sshd.common.NamedFactory;
 import org.apache.sshd.common.NamedResource;
+import org.apache.sshd.common.Service;
 import org.apache.sshd.common.SshConstants;
 import org.apache.sshd.common.SshException;
 import org.apache.sshd.common.cipher.BuiltinCiphers;
@@ -174,7 +178,9 @@ final class Login implements Conversation.Subject {
             boolean refused = error == null || error instanceof SshException told
                     && told.getDisconnectCode() == SshConstants.SSH2_DISCONNECT_NO_MORE_AUTH_METHODS_AVAILABLE;
             boolean lost = !refused || course.ended.isDone() || !session.isOpen();
-            throw new Failure(lost ? "lost" : "auth", error == null ? "the server refuses the login" : Failure.text(error));
+            String why = error == null ? "the server refuses the login" : Failure.text(error);
+            throw lost || course.refusal.isEmpty() ? new Failure(lost ? "lost" : "auth", why)
+                    : new Failure("methods", course.refusal);
         }
         wire.answer(Wire.OK);
         course.ended.whenComplete((reason, failure) -> wire.close());
@@ -200,6 +206,7 @@ final class Login implements Conversation.Subject {
         // With signatures of their own, because the client's are those of host keys (below).
         client.setUserAuthFactories(List.of(
                 new UserAuthPublicKeyFactory(client.getSignatureFactories()), UserAuthPasswordFactory.INSTANCE));
+        client.setServiceFactories(List.of(new Authentication(), ClientConnectionServiceFactory.INSTANCE));
         client.setServerKeyVerifier((session, address, key) -> settings.accepts(key, Course.of(session)));
         if (!settings.kex.isEmpty()) {
             client.setKeyExchangeFactories(NamedFactory.setUpTransformedFactories(true,
@@ -256,13 +263,32 @@ final class Login implements Conversation.Subject {
             buffer.putRawPublicKey(key);
             boolean accepted = anyKey || keys.contains(hex(buffer.getCompactData()));
             if (!accepted) {
-                course.fail(new Failure("hostkey", "the server's host key is not among the known hosts"));
+                course.fail(new Failure("hostkey", hex(buffer.getCompactData())));
             }
             return accepted;
         }
 
         private static String hex(byte[] bytes) {
             return java.util.HexFormat.of().formatHex(bytes);
+        }
+    }
+
+    /** The library's authentication, of which the course hears what the server says when it refuses a login. */
+    private static final class Authentication extends ClientUserAuthServiceFactory {
+        @Override
+        public Service create(Session session) throws IOException {
+            return new ClientUserAuthService(session) {
+                @Override
+                public void process(int command, Buffer buffer) throws Exception {
+                    if (command == SshConstants.SSH_MSG_USERAUTH_FAILURE) {
+                        int position = buffer.rpos();
+                        String methods = buffer.getString();
+                        Course.of(session).refusal = (buffer.getBoolean() ? "accepted " : "refused ") + methods;
+                        buffer.rpos(position);
+                    }
+                    super.process(command, buffer);
+                }
+            };
         }
     }
 
@@ -274,6 +300,8 @@ final class Login implements Conversation.Subject {
         private volatile boolean hasBegun;
         private volatile String before = "";
         private volatile String brokenBy = "";
+        /** With what words and methods the server refused a login: "accepted" if it asks for a second method. */
+        private volatile String refusal = "";
 
         static Course of(Session session) {
             return ((ClientSession) session).getConnectionContext().getAttribute(COURSE);

@@ -1,0 +1,43 @@
+"""What a server's refusal of credentials says (RFC 4252 section 5.1), in the same words for all client libraries."""
+
+from collections.abc import Sequence
+
+from sshload_contract.client import BY_KEY, Auth
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.outcomes import StepFailure
+
+_MOST_METHODS = 6
+_METHOD_CHARACTERS = 24
+_PUBLICKEY = "publickey"
+
+
+def rejection(auth: Auth, offered: Sequence[str], *, accepted: bool = False) -> StepFailure:
+    """Return the failure of a login that the server refused.
+
+    `offered` are the methods that the server named with its refusal, none if they are not known. `accepted` says that
+    it accepted the credentials, and asks for another method besides.
+    """
+    method = method_of(auth)
+    named = _shown(offered)
+    if accepted:
+        said = f"the server accepted {method} and asks for a second method, {named}, but a login here has only one"
+    elif not named:
+        said = f"the server refused {method}"
+    elif method in offered:
+        said = f"the server refused {method} with these credentials; it offers {named}"
+    else:
+        said = f"the server does not let this user in by {method} alone: it asks for {named}"
+    return StepFailure(Outcome.AUTH_REJECTED, said)
+
+
+def method_of(auth: Auth) -> str:
+    """Return the name of the method in the protocol."""
+    return _PUBLICKEY if auth in BY_KEY else str(auth)
+
+
+def _shown(offered: Sequence[str]) -> str:
+    """Return names that the server sent, bounded and printable."""
+    names = ["".join(c if c.isprintable() else "?" for c in name[:_METHOD_CHARACTERS]) for name in offered if name]
+    more = f" and {len(names) - _MOST_METHODS} more" if len(names) > _MOST_METHODS else ""
+    return ", ".join(names[:_MOST_METHODS]) + more
