@@ -122,6 +122,39 @@ def test_a_line_that_cannot_be_read_is_named(line: str) -> None:
         read_known_hosts(f"# first\n{line}\n", "server", 22)
 
 
+BAD_LINES = [
+    pytest.param("{host} ssh-ed25519", id="no key"),
+    pytest.param("{host} ssh-ed25519 !!!", id="no base64"),
+    pytest.param("{host} ssh-rsa " + KEY64, id="a key of another type"),
+    pytest.param("{host}", id="only a host"),
+    pytest.param("@unheard-of {host} ssh-ed25519 " + KEY64, id="an unknown marker"),
+    pytest.param("@revoked {host} ssh-ed25519 !!!", id="revoked and no base64"),
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_a_line_of_another_host_that_cannot_be_read_is_skipped(line: str) -> None:
+    text = f"{line.format(host='other')}\nserver ssh-ed25519 {KEY64}\n"
+    assert read_known_hosts(text, "server", 22).accepts(KEY)
+
+
+@pytest.mark.parametrize("line", BAD_LINES[:4])
+def test_a_line_that_cannot_be_read_is_skipped_beside_another_of_the_host(line: str) -> None:
+    text = f"{line.format(host='server')}\nserver ssh-ed25519 {KEY64}\n"
+    assert read_known_hosts(text, "server", 22).accepts(KEY)
+
+
+@pytest.mark.parametrize("line", BAD_LINES[4:])
+def test_a_line_of_the_host_that_may_revoke_a_key_must_be_legible(line: str) -> None:
+    text = f"{line.format(host='server')}\nserver ssh-ed25519 {KEY64}\n"
+    with pytest.raises(KnownHostsError, match="line 1"):
+        read_known_hosts(text, "server", 22)
+
+
+def test_a_byte_order_mark_belongs_to_no_host() -> None:
+    assert read_known_hosts(f"\ufeffserver ssh-ed25519 {KEY64}\n", "server", 22).accepts(KEY)
+
+
 def test_any_key_is_accepted_only_when_asked_for() -> None:
     assert ANY_HOST_KEY.accepts(KEY)
     assert not read_known_hosts("", "server", 22).accepts(KEY)

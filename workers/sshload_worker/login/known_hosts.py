@@ -26,12 +26,14 @@ _CERTIFIED_TYPES = (
     "rsa-sha2-256",
 )
 _FIELDS = 3
+_ANY_HOST = "*"
+_BYTE_ORDER_MARK = "\ufeff"
 _MOST_SHOWN = 2
 _TYPE_CHARACTERS = 40
 
 
 class KnownHostsError(ValueError):
-    """A known_hosts line cannot be read. The message has its number."""
+    """A known_hosts line of the host cannot be read. The message has its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,13 @@ ANY_HOST_KEY = HostKeys(any_key=True, accepted=frozenset(), revoked=frozenset(),
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """A line. `problem` says why it cannot be read, and is empty if it can."""
+
     marker: str
     patterns: str
-    key_type: str
-    blob: bytes
+    key_type: str = ""
+    blob: bytes = b""
+    problem: str = ""
 
 
 def shown_key(blob: bytes) -> str:
@@ -103,23 +108,29 @@ def shown_key(blob: bytes) -> str:
 
 
 def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
-    """Return the keys that `text` has for `host` at `port`; raises KnownHostsError if a line cannot be read.
+    """Return the keys that `text` has for `host` at `port`.
 
     For ports other than 22 it does as OpenSSH does: it uses lines with the port first. Of lines without a port it uses
     keys of types that the former do not have, and all authorities. A key that any of these lines revokes is revoked.
+    Lines that cannot be read are skipped, as OpenSSH does. It raises KnownHostsError if one of them is for this host,
+    and may revoke a key or is the only one.
     """
     every = list(_entries(text))
     entries = _of_name(every, host.lower() if port == _SSH_PORT else f"[{host.lower()}]:{port}")
     if port != _SSH_PORT:
-        known_types = {entry.key_type for entry in entries if not entry.marker}
+        known_types = {entry.key_type for entry in entries if not (entry.marker or entry.problem)}
         without_port = _of_name(every, host.lower())
         entries += [entry for entry in without_port if entry.marker or entry.key_type not in known_types]
-    plain = [entry for entry in entries if not entry.marker]
-    authorities = frozenset(entry.blob for entry in entries if entry.marker == _CERTIFICATE_AUTHORITY)
+    legible = [entry for entry in entries if not entry.problem]
+    plain = [entry for entry in legible if not entry.marker]
+    authorities = frozenset(entry.blob for entry in legible if entry.marker == _CERTIFICATE_AUTHORITY)
+    for entry in entries:
+        if entry.problem and (entry.marker not in ("", _CERTIFICATE_AUTHORITY) or not (plain or authorities)):
+            raise KnownHostsError(entry.problem)
     return HostKeys(
         any_key=False,
         accepted=frozenset(entry.blob for entry in plain),
-        revoked=frozenset(entry.blob for entry in entries if entry.marker == _REVOKED),
+        revoked=frozenset(entry.blob for entry in legible if entry.marker == _REVOKED),
         algorithms=tuple(dict.fromkeys(name for entry in plain for name in _signatures(entry.key_type))),
         host=host.lower(),
         authorities=authorities,
@@ -127,20 +138,24 @@ def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
 
 
 def _entries(text: str) -> Iterator[_Entry]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.removeprefix(_BYTE_ORDER_MARK).splitlines(), start=1):
         words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        marker = words.pop(0) if words[0].startswith("@") else ""
-        if marker not in ("", _REVOKED, _CERTIFICATE_AUTHORITY) or len(words) < _FIELDS:
-            raise KnownHostsError(f"known_hosts line {number}: expected [marker] hosts key-type key")
-        try:
-            blob = base64.b64decode(words[2].encode(), validate=True)
-        except binascii.Error as error:
-            raise KnownHostsError(f"known_hosts line {number}: the key is not base64") from error
-        if not _is_of_type(blob, words[1]):
-            raise KnownHostsError(f"known_hosts line {number}: the key is not of the type that the line states")
-        yield _Entry(marker=marker, patterns=words[0], key_type=words[1], blob=blob)
+        if words and not words[0].startswith("#"):
+            yield _entry(words, f"known_hosts line {number}")
+
+
+def _entry(words: list[str], where: str) -> _Entry:
+    marker = words.pop(0) if words[0].startswith("@") else ""
+    patterns = words[0] if words else _ANY_HOST
+    if marker not in ("", _REVOKED, _CERTIFICATE_AUTHORITY) or len(words) < _FIELDS:
+        return _Entry(marker, patterns, problem=f"{where}: expected [marker] hosts key-type key")
+    try:
+        blob = base64.b64decode(words[2].encode(), validate=True)
+    except binascii.Error:
+        return _Entry(marker, patterns, problem=f"{where}: the key is not base64")
+    if not _is_of_type(blob, words[1]):
+        return _Entry(marker, patterns, problem=f"{where}: the key is not of the type that the line states")
+    return _Entry(marker, patterns, key_type=words[1], blob=blob)
 
 
 def _of_name(entries: list[_Entry], name: str) -> list[_Entry]:

@@ -13,6 +13,9 @@ from sshload_operator.planning.plan import Plan, gateway_of
 from sshload_operator.state import Reason
 
 _MANAGED_ADVICE = "The run made this server: check whether spec.target.managed keeps its user from logging in"
+_MANAGED_KEX_ADVICE = (
+    "Give spec.target.managed.sshd an algorithm that the client has, or set another spec.client.library"
+)
 _GATEWAY_ADVICE = "The run made this gateway: the log of its pod may say more"
 
 
@@ -35,7 +38,7 @@ _MEANINGS = {
     Outcome.AUTH_REJECTED: _Meaning(
         Reason.CREDENTIALS_REJECTED,
         "{server} refused the credentials",
-        "Check {field}.user and the Secret of {field}.credentialsSecretRef",
+        "Check {field}.user, spec.client.auth and the Secret of {field}.credentialsSecretRef",
     ),
     Outcome.HOST_KEY_MISMATCH: _Meaning(
         Reason.HOST_KEY_MISMATCH,
@@ -142,11 +145,16 @@ def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
     said = f" ({failure.message})" if failure.message else ""
     is_made = not failure.jump_host and isinstance(plan.spec.target, ManagedTarget)
     field = f"spec.via[{failure.jump_host - 1}]" if failure.jump_host else f"spec.target.{plan.spec.target.kind}"
-    made_advice = _MANAGED_ADVICE if gateway_of(plan.spec) is None else _GATEWAY_ADVICE
-    advice = made_advice if is_made else meaning.advice.format(field=field)
+    advice = _advice_on_made(plan, failure) if is_made else meaning.advice.format(field=field)
     words = meaning.words.format(server=server)
     message = f"the load was not begun: {words}{said} when worker {failure.worker} logged in before the load. {advice}"
     return Verdict.ERROR, meaning.reason, message
+
+
+def _advice_on_made(plan: Plan, failure: LoginFailure) -> str:
+    if gateway_of(plan.spec) is not None:
+        return _GATEWAY_ADVICE
+    return _MANAGED_KEX_ADVICE if failure.outcome is Outcome.KEX_FAILED else _MANAGED_ADVICE
 
 
 def _meanings(plan: Plan) -> Mapping[Outcome, _Meaning]:
