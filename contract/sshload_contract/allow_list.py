@@ -70,6 +70,7 @@ RESERVED_RANGES = (
     DeniedRange("240.0.0.0/4", "reserved and broadcast"),
     DeniedRange("::/128", "unspecified"),
     DeniedRange("::1/128", "loopback"),
+    DeniedRange("::ffff:0:0:0/96", "IPv4 translated by a network's own router"),
     DeniedRange("64:ff9b:1::/48", "NAT64 of a network's own"),
     DeniedRange("2001::/32", "Teredo"),
     DeniedRange("fd00:ec2::254/128", "cloud metadata"),
@@ -77,7 +78,7 @@ RESERVED_RANGES = (
     DeniedRange("fe80::/10", "link-local"),
     DeniedRange("ff00::/8", "multicast"),
 )
-"""What every installation denies. In addresses of NAT64 and Teredo the position of the IPv4 address varies."""
+"""What every installation denies: addresses of IPv6 that stand for IPv4 are also held against the ranges of IPv4."""
 
 
 def entry_problem(host: str) -> str:

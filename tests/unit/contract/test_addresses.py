@@ -72,7 +72,24 @@ def test_any_other_host_may_be_a_name(host: str) -> None:
         ("::192.0.2.7", {"192.0.2.7"}),
         ("64:ff9b::192.0.2.7", {"64:ff9b::c000:207", "192.0.2.7"}),
         ("2002:c000:207::1", {"2002:c000:207::1", "192.0.2.7"}),
+        ("::ffff:0:192.0.2.7", {"::ffff:0:c000:207", "192.0.2.7"}),
+        ("2001:db8::5efe:192.0.2.7", {"2001:db8::5efe:c000:207", "192.0.2.7"}),
+        ("2001:db8::200:5efe:192.0.2.7", {"2001:db8::200:5efe:c000:207", "192.0.2.7"}),
+        ("2001:0:c633:6401::3fff:fdf8", {"2001:0:c633:6401::3fff:fdf8", "198.51.100.1", "192.0.2.7"}),
+        ("64:ff9b:1:1:2:3:192.0.2.7", {"64:ff9b:1:1:2:3:c000:207", "192.0.2.7"}),
     ],
 )
 def test_ipv4_inside_of_ipv6_is_seen(address: str, found: set[str]) -> None:
     assert {str(form) for form in forms(ip_address(address))} == found
+
+
+@pytest.mark.parametrize("longer", [0, 8, 16])
+def test_ipv4_is_seen_behind_each_prefix_that_a_network_of_its_own_may_have(longer: int) -> None:
+    found = ip_address(int(ip_address("64:ff9b:1::")) | _around_the_reserved_byte(longer))
+    assert ip_address("192.0.2.7") in forms(found)
+
+
+def _around_the_reserved_byte(longer: int) -> int:
+    """Return the IPv4 address behind a prefix of 48 bits and some, with bits 64 to 71 left out."""
+    joined = int(ip_address("192.0.2.7")) << 40 - longer
+    return (joined >> 56) << 64 | joined & (1 << 56) - 1
