@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import yaml
 
+from sshload_operator.api.bounded_yaml import BoundedLoader
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind
 from sshload_operator.api.names import check_name
 from sshload_operator.api.shapes.errors import SpecError
@@ -96,8 +97,8 @@ def _items_of(document: Any) -> list[Any]:
     return items
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's safe subset, in which a repeated key is an error and not silently the last one."""
+class _UniqueKeyLoader(BoundedLoader):
+    """A loader for which a repeated key is an error and not silently the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's own signature
         seen: set[Hashable] = set()

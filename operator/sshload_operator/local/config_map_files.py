@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from sshload_contract.names import ConfigMapFile
 
+from sshload_operator.api.load_test_file import read_manifests
 from sshload_operator.local.credentials import readable
 from sshload_operator.local.sshd import LocalRunError
 
@@ -47,7 +47,7 @@ def _extracted(name: str, wanted: ConfigMapFile, test_file: Path, namespace: str
 
 
 def _text(wanted: ConfigMapFile, test_file: Path, namespace: str) -> str | None:
-    for document in yaml.safe_load_all(test_file.read_text(encoding="utf-8")):
+    for document in read_manifests(test_file):
         if _is_it(document, wanted.config_map, namespace or _NAMESPACE):
             text = (document.get("data") or {}).get(wanted.key)
             return text if isinstance(text, str) else None

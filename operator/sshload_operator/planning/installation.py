@@ -23,6 +23,7 @@ from sshload_contract.declared import (
 )
 from sshload_contract.names import ObjectName, Port
 
+from sshload_operator.api.bounded_yaml import BoundedLoader
 from sshload_operator.api.pods import LabelValue, Resources, Toleration
 from sshload_operator.api.shapes.errors import SpecError, shown
 from sshload_operator.api.shapes.reading import read
@@ -264,7 +265,7 @@ def read_installation(text_yaml: str) -> Installation:
     installation name no resources ask for none.
     """
     try:
-        value = yaml.safe_load(text_yaml)
+        value = yaml.load(text_yaml, Loader=BoundedLoader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         raise SpecError("", f"is not YAML: {error}") from error
     written = read(_WrittenInstallation, value)

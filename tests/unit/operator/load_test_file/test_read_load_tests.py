@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,27 @@ def test_a_yaml_merge_is_no_key_that_stands_twice(tmp_path: Path) -> None:
     merged = TEST.replace("spec: {load: 1}", "spec:\n  a: &a {x: 1}\n  b: {<<: *a, x: 2}")
     (test,) = read_load_tests(written(tmp_path, merged))
     assert test.spec["b"] == {"x": 2}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(
+            "\n".join(
+                f"  m{level}: &m{level} {{<<: [{', '.join([f'*m{level - 1}'] * 10)}]}}" if level else "  m0: &m0 {x: 1}"
+                for level in range(10)
+            ),
+            id="mappings that merge each other",
+        ),
+        pytest.param(
+            "\n".join(f"  m{at}: &m{at} {{{f'<<: *m{at - 1}, ' if at else ''}k{at}: 1}}" for at in range(2_000)),
+            id="a chain of merges",
+        ),
+        pytest.param(f"  long: 1{':59' * 400_000}", id="a number in base 60"),
+    ],
+)
+def test_a_short_text_that_takes_long_to_read_is_refused(tmp_path: Path, spec: str) -> None:
+    began_s = time.process_time()
+    with pytest.raises(SpecError, match=r"not YAML: line \d+: (the merge keys|a number) "):
+        read_load_tests(written(tmp_path, TEST.replace("spec: {load: 1}", f"spec:\n{spec}")))
+    assert time.process_time() - began_s < 30
