@@ -7,7 +7,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sshload_operator.cli.view.text import printable
+from sshload_operator.api.inert_text import printable
 
 if TYPE_CHECKING:
     from sshload_contract.vocabulary import Verdict

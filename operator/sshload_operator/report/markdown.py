@@ -1,9 +1,9 @@
 """A report as Markdown, for a ticket or a pull request: the parts that fit into tables."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from sshload_operator.api.inert_text import inert_markdown, inert_paragraph
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.head import written
@@ -21,7 +21,6 @@ _EFFECT_WORDS: Final = {"better": "better", "worse": "worse", "none": "no differ
 _STATED: Final = ("completedRate", "p50Ms", "p99Ms")
 _STATED_HEAD: Final = ("completed/s", "p50 ms", "p99 ms")
 _SIGNS: Final = {True: "met", False: "broken", None: "cannot be said"}
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 _STEP_HEAD: Final = ("step", "count", "failures", "p50 ms", "p90 ms", "p99 ms", "max ms")
 _TRIAL_HEAD: Final = ("trial", "load", "state", "completed/s", "p99 ms", "why")
 
@@ -34,7 +33,7 @@ def markdown_text(document: Mapping[str, Any]) -> str:
 def _head(name: str, verdict: Mapping[str, Any]) -> Iterator[str]:
     reason = f" ({_plain(verdict['reason'])})" if verdict["reason"] else ""
     yield f"# {_plain(name)}: {_plain(verdict['word'] or 'no verdict')}{reason}\n"
-    yield f"{_plain(verdict['message'])}\n"
+    yield f"{inert_paragraph(verdict['message'])}\n"
 
 
 def _test_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -57,7 +56,7 @@ def _test_lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lacks(document: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"- {_plain(said)}" for said in document["lacks"])
+    yield from (f"- {inert_paragraph(said)}" for said in document["lacks"])
 
 
 def _against(other: Mapping[str, Any]) -> Iterator[str]:
@@ -186,11 +185,11 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> It
 
 
 def _plain(value: Any) -> str:
-    """Return a value as text in one line that Markdown shows unchanged, `-` if there is none."""
+    """Return a value as inert text in one line, `-` if there is none."""
     if value is None:
         return "-"
     text = f"{value:,.6g}" if isinstance(value, float) else str(value)
-    return _SPECIAL.sub(r"\\\1", "".join(one if one.isprintable() else " " for one in text))
+    return inert_markdown(text)
 
 
 _LINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {

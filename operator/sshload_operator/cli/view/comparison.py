@@ -5,6 +5,7 @@ from typing import Final
 
 from sshload_contract.vocabulary import Timing
 
+from sshload_operator.api.inert_text import printable
 from sshload_operator.api.status.comparison import (
     ComparedFigure,
     ComparisonPhase,
@@ -15,7 +16,7 @@ from sshload_operator.api.status.comparison import (
     VariantResult,
 )
 from sshload_operator.cli.view.page import Facts, Grid, Page
-from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, printable, size_text
+from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, size_text
 from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, place
 from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 

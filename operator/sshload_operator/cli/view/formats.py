@@ -12,16 +12,14 @@ from xml.etree import ElementTree as ET
 import click
 import yaml
 
+from sshload_operator.api.inert_text import inert_markdown, inert_paragraph, printable
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste, show
-from sshload_operator.cli.view.text import ABSENT, in_encoding, mark, printable
+from sshload_operator.cli.view.text import ABSENT, in_encoding, mark
 
 Row = Mapping[str, object]
-_CAN_BEGIN_A_FORMULA: Final = ("=", "+", "-", "@")
+# Spreadsheets also take the full-width forms of these for the beginning of a formula.
+_CAN_BEGIN_A_FORMULA: Final = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _GROUPED: Final = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
-_NO_SPACE: Final = "&#8203;"
-"""A zero-width space. It splits what a site would turn into a mention or a link, which it also does in escaped text."""
-_PARTED: Final = re.compile(r"@|:(?=//)|(?<=www)\.", re.IGNORECASE)
-_MARKED: Final = re.compile(r"[\\`*_\[\]<>|#&~]")
 
 
 def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterable[Row]) -> None:
@@ -56,9 +54,9 @@ def as_csv(rows: Iterable[Row]) -> str:
     all_rows = list(rows)
     names = list(dict.fromkeys(name for row in all_rows for name in row))
     written = io.StringIO()
-    writer = csv.DictWriter(written, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in all_rows)
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(map(_cell, names))
+    writer.writerows([_cell(row.get(name, "")) for name in names] for row in all_rows)
     return written.getvalue()
 
 
@@ -73,8 +71,8 @@ def _cell(value: object) -> object:
 
 def as_markdown(page: Page) -> str:
     """Return a page as Markdown, for a comment on a change or a summary of a job."""
-    said = f": {_escaped(page.sentence)}" if page.sentence else ""
-    sections = [f"**{_escaped(page.verdict)}**{said}"] if page.verdict else []
+    said = f": {inert_markdown(page.sentence)}" if page.sentence else ""
+    sections = [f"**{inert_markdown(page.verdict)}**{said}"] if page.verdict else []
     if page.checks:
         rows = tuple((mark(one.passed), one.name, one.observed, one.margin) for one in page.checks)
         sections.append(_markdown_table(Grid(("", "threshold", "observed", "margin"), rows, left=4)))
@@ -84,22 +82,16 @@ def as_markdown(page: Page) -> str:
 
 def _markdown_part(part: Grid | Facts | Paste) -> str:
     if isinstance(part, Grid):
-        return _markdown_table(part) + (f"\n\n{_escaped(part.note)}" if part.note else "")
+        return _markdown_table(part) + (f"\n\n{inert_paragraph(part.note)}" if part.note else "")
     if isinstance(part, Facts):
-        return "\n".join(f"- {_escaped(f'{label}: {text}' if label else text)}" for label, text in part.rows)
-    return f"{_escaped(part.why)}\n\n" + "\n".join(f"    {printable(line)}" for line in part.lines)
+        return "\n".join(f"- {inert_paragraph(f'{label}: {text}' if label else text)}" for label, text in part.rows)
+    return f"{inert_paragraph(part.why)}\n\n" + "\n".join(f"    {printable(line)}" for line in part.lines)
 
 
 def _markdown_table(grid: Grid) -> str:
     rule = tuple("---" if grid.is_text(number) else "--:" for number in range(len(grid.head)))
-    rows = (tuple(map(_escaped, grid.head)), rule, *(tuple(map(_escaped, row)) for row in grid.rows))
+    rows = (tuple(map(inert_markdown, grid.head)), rule, *(tuple(map(inert_markdown, row)) for row in grid.rows))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _escaped(text: str) -> str:
-    """Return text without Markdown, mentions or links, whatever a server has written into it."""
-    escaped = _MARKED.sub(r"\\\g<0>", printable(text)).replace("$", "&#36;")
-    return _PARTED.sub(rf"\g<0>{_NO_SPACE}", escaped)
 
 
 def as_junit(page: Page) -> str:

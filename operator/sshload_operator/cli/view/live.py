@@ -10,10 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from sshload_operator.api.inert_text import printable
 from sshload_operator.api.status.capacity import SearchStatus
 from sshload_operator.api.status.load_test import Progress, TestHead
 from sshload_operator.cli.view.progress import search_words
-from sshload_operator.cli.view.text import amount_text, bar, in_encoding, mark, milliseconds, printable, sparkline
+from sshload_operator.cli.view.text import amount_text, bar, in_encoding, mark, milliseconds, sparkline
 from sshload_operator.state import Phase
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sshload_operator.cli.view.text import in_encoding, mark, printable
+from sshload_operator.api.inert_text import printable
+from sshload_operator.cli.view.text import in_encoding, mark
 
 COLUMNS: Final = 80
 _MOST_COLUMNS: Final = 1000

@@ -5,10 +5,11 @@ import sys
 import time
 from typing import Final, Protocol, TextIO
 
+from sshload_operator.api.inert_text import printable
 from sshload_operator.api.status.capacity import SearchStatus
 from sshload_operator.api.status.load_test import TestHead
 from sshload_operator.cli.view.capacity import between
-from sshload_operator.cli.view.text import amount_text, milliseconds, printable
+from sshload_operator.cli.view.text import amount_text, milliseconds
 from sshload_operator.state import Phase
 
 _LINE_EVERY_S: Final = 5.0

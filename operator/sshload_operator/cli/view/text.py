@@ -49,11 +49,6 @@ def mark(passed: bool | None) -> str:  # noqa: FBT001 - the one thing that it is
     return UNKNOWN if passed is None else MET if passed else BROKEN
 
 
-def printable(text: str) -> str:
-    """Return `text` in one line and without control characters, so that no server can control the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
-
-
 def bar(value: float, most: float, width: int) -> str:
     """Return a bar of up to `width` characters; a value above 0 has one at least."""
     return _FULL * max(1, round(width * min(value / most, 1.0))) if value > 0 and most > 0 else ""

@@ -235,3 +235,20 @@ def test_the_libraries_of_others_are_as_they_were_released() -> None:
     assert {name for _, name in sums} == {path.name for path in VENDOR.glob("*.js")}
     for expected, name in sums:
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        pytest.param("ask @octocat", "ask @&#8203;octocat", id="a mention"),
+        pytest.param("see https://x.example/?a=b", "see https:&#8203;//x.example/?a=b", id="a link"),
+        pytest.param("see www.x.example", "see www.&#8203;x.example", id="a link without a scheme"),
+        pytest.param("closes #12, GH-3 and !4", r"closes \#&#8203;12, GH&#8203;-3 and \!&#8203;4", id="references"),
+        pytest.param("/close", "&#8203;/close", id="a command"),
+        pytest.param("    - a", "&#8203;- a", id="a list"),
+        pytest.param("1. a", "&#8203;1. a", id="a numbered list"),
+    ],
+)
+def test_markdown_mentions_nobody_links_nowhere_and_commands_nothing(message: str, shown: str) -> None:
+    found = report_document(finished_runs.a_test(), "0.1.0")
+    assert f"\n{shown}\n" in markdown_text({**found, "verdict": {**found["verdict"], "message": message}})

@@ -1,9 +1,10 @@
 from typing import Any
 
 import pytest
+from sshload_operator.api.inert_text import printable
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.result import result_page
-from sshload_operator.cli.view.text import bytes_per_second, milliseconds, printable
+from sshload_operator.cli.view.text import bytes_per_second, milliseconds
 from statuses import read_test_status, step_json
 
 RESULTS: dict[str, Any] = {

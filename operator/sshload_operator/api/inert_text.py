@@ -1,0 +1,27 @@
+"""Text of servers, pods and specs, so that nothing that shows it acts on it: terminals, Markdown and its sites."""
+
+import re
+from typing import Final
+
+_NO_SPACE: Final = "&#8203;"
+"""A zero-width space. It splits what a site would turn into a mention or a link, which it also does in escaped text."""
+_PARTED: Final = re.compile(r"@|#(?=\d)|!(?=\d)|\bGH(?=-\d)|:(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):", re.IGNORECASE)
+_MARKED: Final = re.compile(r"[\\`*_\[\]{}<>|#&~!]")
+_BEGINS_A_BLOCK: Final = re.compile(r"[-+=/:]|\d+[.)]")
+
+
+def printable(text: str) -> str:
+    """Return `text` in one line and without control characters, so that no server can control the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def inert_markdown(text: str) -> str:
+    """Return text in one line that Markdown shows unchanged, and that mentions nobody and links nowhere."""
+    parted = _PARTED.sub("\\g<0>\x00", printable(text))
+    return _MARKED.sub(r"\\\g<0>", parted).replace("$", "&#36;").replace("\x00", _NO_SPACE)
+
+
+def inert_paragraph(text: str) -> str:
+    """Return text as `inert_markdown`, for the beginning of a line: no list, no heading, no command (`/close`)."""
+    inert = inert_markdown(text).lstrip()
+    return f"{_NO_SPACE}{inert}" if _BEGINS_A_BLOCK.match(inert) else inert
