@@ -99,7 +99,8 @@ class _Look:
         return None
 
     async def _fits(self, one: Candidate, test: Object) -> bool:
-        judged = await self.judging.run(partial(judge_candidate, self.plan, EarlierTest.of(test)))
+        judge = partial(judge_candidate, self.plan, EarlierTest.of(test))
+        judged = await self.judging.run(self.plan.test.namespace, judge)
         if isinstance(judged, Unusable) and judged.reason is Reason.BASELINE_DIFFERS:
             self.others.add(one.measured)
         return isinstance(judged, Found)

@@ -1,12 +1,15 @@
 """Reads a master's log in bounded pieces; parses and judges it in a thread.
 
 A tenant's pod decides what the log is. The largest costs a second of CPU and some tens of MB. So only one is worked on
-at a time, and never on the event loop, which all other tests share.
+at a time, and never on the event loop, which all other tests share. Namespaces take turns: one with many runs delays
+its own runs, and each of the others by one piece of work.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -33,12 +36,54 @@ class LogReading:
     unread_lines: int = 0
 
 
+class Turns:
+    """One at a time. The namespaces of those that wait take turns; within a namespace the first comes first."""
+
+    def __init__(self) -> None:
+        self._is_taken = False
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def of(self, namespace: str) -> AsyncIterator[None]:
+        """Wait for a turn of this namespace, and have it until the end of the block."""
+        if self._is_taken:
+            await self._wait(namespace)
+        self._is_taken = True
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, namespace: str) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was given the turn in the moment in which it was cancelled
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            namespace = next(iter(self._waiting))
+            line = self._waiting.pop(namespace)
+            turn = line.popleft()
+            if line:
+                self._waiting[namespace] = line  # at the end
+            if not turn.cancelled():
+                turn.set_result(None)
+                return
+        self._is_taken = False
+
+
 class Judging:
     """The one thread in which logs are parsed and runs are judged."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judging")
-        self._one_whole_summary = asyncio.Semaphore(1)
+        self._turns = Turns()
+        self._one_whole_summary = Turns()
 
     async def read(self, cluster: Cluster, namespace: str, pod: str, before: LogReading | None) -> LogReading | None:
         """Read the end of a master's log, after the reading `before`; None if there is no log. Raises ApiError.
@@ -51,7 +96,7 @@ class Judging:
         tail = await cluster.read_log(namespace, pod, Role.MASTER, _TAIL_LINES)
         if tail is None or (before is not None and tail == before.tail):
             return before
-        log = await self.run(lambda: read_master_log(tail))
+        log = await self.run(namespace, lambda: read_master_log(tail))
         unread = min(log.summary_lines, SUMMARY_LINES_LIMIT) if log.summary is None else 0
         return LogReading(tail, log if before is None else _still_printed(before.log, log), unread)
 
@@ -60,16 +105,17 @@ class Judging:
 
         If the summary is missing, it no longer counts as unread.
         """
-        async with self._one_whole_summary:
+        async with self._one_whole_summary.of(namespace):
             whole = await cluster.read_log(namespace, pod, Role.MASTER, end.unread_lines + _TAIL_LINES)
-            log = end.log if whole is None else await self.run(lambda: read_master_log(whole))
+            log = end.log if whole is None else await self.run(namespace, lambda: read_master_log(whole))
         if log.summary is None and not log.problem:
             return LogReading("", log)  # the answer has no summary: look for its end again
         return LogReading(end.tail, _still_printed(end.log, log))
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, done in the thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+    async def run(self, namespace: str, work: Callable[[], T]) -> T:
+        """Return what `work` for this namespace returns, done in the thread when it is its turn."""
+        async with self._turns.of(namespace):
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def stop(self) -> None:
         """Take no more work, and do not wait for what is under way."""

@@ -1,7 +1,9 @@
 """What is read of a master's log, and what is read again."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from plans import TOKEN
@@ -87,3 +89,34 @@ def test_a_whole_summary_after_a_spoilt_one_is_the_one() -> None:
     found, _ = read(SPOILT, SPOILT, SHORT, times=2)
     assert found is not None
     assert (found.log.summary is not None, found.log.problem) == (True, "")
+
+
+def test_the_many_runs_of_a_namespace_do_not_hold_up_those_of_others() -> None:
+    done: list[str] = []
+
+    async def judge_all() -> None:
+        judging = Judging()
+        names = [*(f"many/{number}" for number in range(10)), "few/0", "few/1", "one/0"]
+        await asyncio.gather(*(judging.run(name.partition("/")[0], partial(done.append, name)) for name in names))
+        judging.stop()
+
+    asyncio.run(judge_all())
+    assert done[:6] == ["many/0", "many/1", "few/0", "one/0", "many/2", "few/1"]
+    assert done[6:] == [f"many/{number}" for number in range(3, 10)]
+
+
+def test_a_run_that_no_longer_waits_keeps_no_turn() -> None:
+    done: list[str] = []
+
+    async def judge_all() -> None:
+        judging, release = Judging(), threading.Event()
+        first = asyncio.create_task(judging.run("a", release.wait))
+        waiting = [asyncio.create_task(judging.run("b", partial(done.append, name))) for name in ("gone", "stays")]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        release.set()
+        await asyncio.gather(first, waiting[1])
+        judging.stop()
+
+    asyncio.run(judge_all())
+    assert done == ["stays"]
