@@ -121,6 +121,7 @@ class Reason(StrEnum):
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     # Aborted
     ABORT_REQUESTED = "AbortRequested"
+    DELETED = "Deleted"
     SPEC_CHANGED = "SpecChanged"
 
 
@@ -204,7 +205,9 @@ class Observed:
     """All facts of one pass. `pods` are the test's, of any run; `log` is this run's master's, None while unreadable.
 
     `disrupted` are pods of the test that are gone after a disruption, as they were last.
-    `rejected_message` is what a controller said of pods that it could not create (quota, Pod Security), else empty.
+    `rejected_message` is what the API server or a controller said of an object that could not be created (quota, Pod
+    Security, a policy), else empty; `rejected_kind` is the kind of that object.
+    `orphans` are the ids of runs of an earlier test of the same name, whose Jobs nobody owns any more.
     `baseline` is None until the run is over, and where the spec asks for none. `queued` is the position of a
     test in the queue for a run, 0 where it need not wait. `unread` says what could not be read in this pass, so that
     the facts may be old or missing, and is empty where all was read.
@@ -217,6 +220,8 @@ class Observed:
     queued: int = 0
     unread: str = ""
     disrupted: tuple[PodFacts, ...] = ()
+    rejected_kind: str = "Pod"
+    orphans: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,12 @@ D = TypeVar("D", bound=Decision)
 class Subject(ABC, Generic[D]):
     """An object with all facts of one decision.
 
-    Each method answers one question of the life cycle, with a decision, or None if it does not apply.
+    Each method answers one question of the life cycle, with a decision, or None if it does not apply. `deleting` says
+    that the object was deleted and remains for its finalizers: no run begins, the one in progress ends, and its status
+    is still written.
     """
+
+    deleting: bool
 
     def keep(self) -> D | None:
         """Keep the end of a run, if the status is about the present spec."""
@@ -66,14 +70,16 @@ class Subject(ABC, Generic[D]):
     def go_on(self) -> D:
         """Start a run, continue it, or wait."""
 
+    @abstractmethod
+    def leave(self, decision: D) -> D:
+        """Return what must be done instead of `decision` when the object is being deleted."""
+
 
 def decide(subject: Subject[D]) -> D:
     """Return what must be done now. Pure and total: every combination of facts has a decision."""
-    for rule in (subject.keep, subject.refuse, subject.end_at_once, subject.hold_back, subject.end):
-        decision = rule()
-        if decision is not None:
-            return decision
-    return subject.go_on()
+    rules = (subject.keep, subject.refuse, subject.end_at_once, subject.hold_back, subject.end)
+    decision = next((found for rule in rules if (found := rule()) is not None), None) or subject.go_on()
+    return subject.leave(decision) if subject.deleting else decision
 
 
 def current_run(spec_hash: str, generation: int, past: RunStatus) -> int:

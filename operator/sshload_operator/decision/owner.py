@@ -1,7 +1,7 @@
 """Decisions about an object that creates and owns tests: a schedule or a comparison."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum, unique
 from typing import Any, Generic, Protocol, TypeVar
@@ -23,6 +23,10 @@ class OwnedTest(Protocol):
     @property
     def uid(self) -> str:
         """Its uid."""
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it was deleted and is still there."""
 
 
 @unique
@@ -75,6 +79,14 @@ class OwnerSubject(Subject[OwnerDecision], Generic[F_co]):
     tests: Sequence[F_co] = ()
     pods: Sequence[str] | None = None
     obstacle: Obstacle | None = None
+    deleting: bool = False
+
+    def leave(self, decision: OwnerDecision) -> OwnerDecision:
+        """Delete all tests: garbage collection does so only when the owner is gone, and a finalizer may delay that."""
+        going = tuple(test for test in self.tests if not test.deleting)
+        return replace(
+            decision, look_for_pods=frozenset(), delete=going, abort=(), create=None, discard=(), requeue_after_s=None
+        )
 
 
 @dataclass(frozen=True, slots=True)

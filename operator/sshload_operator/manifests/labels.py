@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Any
 
-from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
+from sshload_operator.api.kinds import API_VERSION, FIELD_MANAGER, GROUP, TEST
 from sshload_operator.api.names import dns_label, is_name, label_value
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan
@@ -22,6 +22,8 @@ TEST_LABEL = f"{GROUP}/test"
 RUN_ID_LABEL = f"{GROUP}/run-id"
 RUN_LABEL = f"{GROUP}/run"
 ROLE_LABEL = f"{GROUP}/role"
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+OPERATOR = "sshload-operator"
 PROOF_SHA256_ANNOTATION = f"{GROUP}/proof-sha256"
 _RUN_ID = re.compile(r"[0-9a-f]{10}")
 _RUN = re.compile(r"[1-9][0-9]{0,18}")
@@ -103,7 +105,7 @@ def run_labels(plan: Plan) -> dict[str, str]:
     """Return the labels of everything that belongs to the run."""
     return {
         "app.kubernetes.io/name": "sshload",
-        "app.kubernetes.io/managed-by": "sshload-operator",
+        MANAGED_BY_LABEL: OPERATOR,
         TEST_LABEL: label_value(plan.test.name),
         RUN_ID_LABEL: plan.run_id,
         RUN_LABEL: str(plan.run),
@@ -158,6 +160,23 @@ def membership_of_job(metadata: Mapping[str, Any]) -> Membership | None:
         return None
     named = metadata["name"] == run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
     return claimed if named and owner.get("kind") == TEST.name else None
+
+
+def orphaned_run(metadata: Mapping[str, Any], test: str) -> str:
+    """Return the id of the run of an earlier test of this name that left a Job with this metadata, else "".
+
+    `kubectl delete --cascade=orphan` takes the owner from all children. A Job counts as left behind only if it has the
+    name, the labels and the field manager of a Job that the operator made for a test of this name, and no owner.
+    """
+    claimed = _claimed(metadata, test)
+    if claimed is None or claimed.role not in _JOB_PARTS:
+        return ""
+    if metadata.get("ownerReferences") or "deletionTimestamp" in metadata:
+        return ""
+    is_named = metadata["name"] == run_child_name(test, claimed.run_id, _JOB_PARTS[claimed.role])
+    is_labelled = metadata["labels"].get(MANAGED_BY_LABEL) == OPERATOR
+    is_ours = any(found.get("manager") == FIELD_MANAGER for found in metadata.get("managedFields") or ())
+    return claimed.run_id if is_named and is_labelled and is_ours else ""
 
 
 def _claimed(metadata: Mapping[str, Any], test: str) -> Membership | None:

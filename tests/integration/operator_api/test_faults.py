@@ -2,10 +2,11 @@ import json
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from api_proxy import Answer, ApiProxy, ApiRequest, GoneInStream, Meddling, Silence
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, Manifest, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
@@ -17,6 +18,28 @@ A_JOB = {
     "metadata": {"name": "any"},
     "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "any", "image": "any"}]}}},
 }
+A_DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "any"},
+    "spec": {
+        "selector": {"matchLabels": {"any": "any"}},
+        "template": {
+            "metadata": {"labels": {"any": "any"}},
+            "spec": {"containers": [{"name": "any", "image": "any"}]},
+        },
+    },
+}
+A_POLICY = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "any"},
+    "spec": {"podSelector": {}},
+}
+
+
+def of_core(kind: str, **fields: Any) -> Manifest:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "any"}, **fields}
 
 
 def test_a_run_outlives_an_api_server_that_is_away_for_ten_seconds(
@@ -100,22 +123,48 @@ def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
     assert "not all could be read" in status["message"]
 
 
-def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
-    cluster: LiveCluster, operator: OperatorProcess
+@pytest.mark.parametrize(
+    ("resource", "like"),
+    [
+        pytest.param("jobs.batch", A_JOB, id="Job"),
+        pytest.param("deployments.apps", A_DEPLOYMENT, id="Deployment"),
+        pytest.param("services", of_core("Service", spec={"ports": [{"port": 1}]}), id="Service"),
+        pytest.param("secrets", of_core("Secret"), id="Secret"),
+        pytest.param("configmaps", of_core("ConfigMap"), id="ConfigMap"),
+        pytest.param("networkpolicies.networking.k8s.io", A_POLICY, id="NetworkPolicy"),
+    ],
+)
+def test_a_child_that_the_api_server_refuses_is_an_error_that_names_it_and_says_why(
+    cluster: LiveCluster, operator: OperatorProcess, resource: str, like: Manifest
 ) -> None:
-    none = {"count/jobs.batch": "0"}
-    cluster.create(
-        {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "no-jobs"}, "spec": {"hard": none}}
-    )
+    none = {f"count/{resource}": "0"}
+    cluster.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": none}})
     usage = {"status": {"hard": none, "used": none}}  # as the quota controller would
-    cluster.change("quota", "no-jobs", usage, "status")
-    cluster.gone(lambda: cluster.takes(A_JOB), "room for Jobs")
+    cluster.change("quota", "none", usage, "status")
+    cluster.gone(lambda: cluster.takes(like), "room for it")
     operator.start()
     cluster.apply(load_test("refused"))
     status = cluster.finished("refused")
     assert (status["verdict"], status["reason"]) == ("Error", "PodRejected")
-    assert "exceeded quota: no-jobs" in status["message"]
+    assert status["message"].startswith(f"a {like['kind']} is not admitted: 403: ")
+    assert "exceeded quota: none" in status["message"]
     cluster.gone(lambda: cluster.children("refused"), "children")
+
+
+def test_a_replica_set_that_cannot_be_made_is_an_error_long_before_the_start_timeout(
+    cluster: LiveCluster, operator: OperatorProcess
+) -> None:
+    operator.start()
+    cluster.apply(load_test("unmade", startTimeout="25m"))
+    cluster.wait("unmade", lambda status: status.get("phase") == "PreparingTarget", "start")
+    (deployment,) = cluster.labelled("deployments", "sshload.dev/test=unmade")
+    said = 'Failed to create new replica set "x": replicasets.apps "x" is forbidden: exceeded quota: none'
+    condition = {"type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError", "message": said}
+    status = {"status": {"conditions": [condition]}}  # as the Deployment controller does
+    cluster.change("deployment", deployment["metadata"]["name"], status, "status")
+    ended = cluster.finished("unmade")
+    assert (ended["verdict"], ended["reason"]) == ("Error", "PodRejected")
+    assert ended["message"].startswith(f"a ReplicaSet is not admitted: {said}. ")
 
 
 def test_results_that_the_api_server_refuses_at_length_cost_no_verdict(

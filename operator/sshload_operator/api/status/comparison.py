@@ -82,6 +82,7 @@ class ComparisonReason(StrEnum):
     NAME_TAKEN = "NameTaken"
     # Aborted
     ABORT_REQUESTED = Reason.ABORT_REQUESTED.value
+    DELETED = Reason.DELETED.value
 
 
 @unique

@@ -34,6 +34,7 @@ class ScheduleReason(StrEnum):
 
     SCHEDULED = "Scheduled"
     SUSPENDED = "Suspended"
+    SCHEDULE_DELETED = "Deleted"
     SPEC_ACCEPTED = "SpecAccepted"
     INVALID_SPEC = "InvalidSpec"
     NEVER_FIRES = "NeverFires"

@@ -13,6 +13,7 @@ from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.watch_session import Listed
+from sshload_operator.control.live.objects import is_deleting
 from sshload_operator.control.live.owners import LiveOwners
 from sshload_operator.control.live.tests import LiveTests
 from sshload_operator.control.metrics.published import Published
@@ -52,7 +53,13 @@ class ScheduleKind:
     def subject(self, body: Object) -> ScheduleSubject:
         """Return the subject of a decision about a schedule, without its tests."""
         past = remembered(ScheduleStatus, body.get("status"))
-        return ScheduleSubject(now=datetime.now(UTC), schedule=identity(body), spec=_schedule(body), remembered=past)
+        return ScheduleSubject(
+            now=datetime.now(UTC),
+            schedule=identity(body),
+            spec=_schedule(body),
+            remembered=past,
+            deleting=is_deleting(body),
+        )
 
 
 def _schedule(body: Object) -> ScheduleSpec | SpecError:
@@ -92,6 +99,7 @@ class ComparisonKind:
             plan=_comparison_plan(comparison, body, past.status),
             remembered=past,
             installation=self._installation,
+            deleting=is_deleting(body),
         )
 
 

@@ -24,6 +24,7 @@ _SETTLE_S: Final = 0.05
 # If more objects need a pass, they wait for their turn. Each pass reads its facts when its turn has come, so that they
 # are not stale.
 _PASSES_AT_ONCE: Final = 32
+_ORPHAN: Final = "orphan"
 _BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0)
 
 Key = tuple[str, str]
@@ -56,21 +57,22 @@ Next: TypeAlias = Wait | Rest | Park
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The identity and the version of a body: enough to tell whether another body is newer."""
+    """The identity and the version of a body: enough to tell whether another body is newer, and asks for more."""
 
     uid: str
     generation: int
     version: int
+    deleting: bool
 
     @classmethod
     def of(cls, body: Object) -> "Stamp":
         """Return the stamp of a body."""
         metadata = body["metadata"]
-        return cls(metadata["uid"], metadata["generation"], version(body))
+        return cls(metadata["uid"], metadata["generation"], version(body), is_deleting(body))
 
     def is_same_spec(self, other: "Stamp") -> bool:
-        """Tell whether both are of one object with one spec."""
-        return (self.uid, self.generation) == (other.uid, other.generation)
+        """Tell whether both are of one object with one spec, and deleted both or neither."""
+        return (self.uid, self.generation, self.deleting) == (other.uid, other.generation, other.deleting)
 
 
 @dataclass(slots=True)
@@ -177,7 +179,7 @@ class LiveObjects(Generic[S]):
         is_gone = event_type == "DELETED"
         if self._is_known(key, seen, is_gone=is_gone):
             return
-        if is_gone or "deletionTimestamp" in body["metadata"]:
+        if is_gone or keeps_children(body):
             self._forget(key, seen.uid)
             return
         before = self.known(key)
@@ -330,6 +332,16 @@ class LiveObjects(Generic[S]):
 def _no_context() -> Context:
     """Return a context for a task or timer. kopf's has the body of the event, which would stay in memory with them."""
     return Context()
+
+
+def is_deleting(body: Object) -> bool:
+    """Return whether the object was deleted and remains for its finalizers."""
+    return "deletionTimestamp" in body["metadata"]
+
+
+def keeps_children(body: Object) -> bool:
+    """Return whether the object was deleted with `--cascade=orphan`: its children are somebody else's from now on."""
+    return is_deleting(body) and _ORPHAN in body["metadata"].get("finalizers", ())
 
 
 def key_of(body: Object) -> Key:

@@ -15,6 +15,7 @@ from sshload_operator.control.live.objects import (
     Next,
     Reconciler,
     Rest,
+    keeps_children,
 )
 from sshload_operator.control.live.owned_tests import LONGEST_SLEEP_S, OwnedTests, OwnerKind, is_controlled_by, refresh
 from sshload_operator.control.live.owner_pass import OwnerReconciled, reconcile
@@ -90,7 +91,7 @@ class _OwnerReconciler(Reconciler[OwnedTests[F]]):
         """Do one pass over an owner, its tests listed again where the last list is old."""
         log_about(**{"namespace": key[0], self.kind.kind.word: key[1]})
         body = live.body or live.fill(await self.cluster.read(self.kind.kind, *key))
-        if body is None or "deletionTimestamp" in body["metadata"]:
+        if body is None or keeps_children(body):
             return Rest()
         await refresh(self.cluster, self.kind, body, live.state, self.kind.list_every_s)
         done = await self.pass_over(self.cluster, self.kind, body, live.state)

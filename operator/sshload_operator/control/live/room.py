@@ -48,8 +48,8 @@ class Room:
     def changed(self, event_type: str | None, test: Object) -> None:
         """Take in a watch event of a test.
 
-        A test that is being deleted no longer waits. If it runs, it keeps its room until it is gone: a finalizer can
-        delay that for any time, and its load goes on.
+        A test that is being deleted no longer waits. If it runs, it keeps its room until its run has ended, or until it
+        is gone where its children are to stay.
         """
         if event_type == "DELETED":
             self.leave(key_of(test))

@@ -11,7 +11,18 @@ from typing import Final
 
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.api_server.cluster import Cluster, Object
-from sshload_operator.control.live.objects import Key, Live, LiveObjects, Next, Park, Reconciler, Rest, Wait, version
+from sshload_operator.control.live.objects import (
+    Key,
+    Live,
+    LiveObjects,
+    Next,
+    Park,
+    Reconciler,
+    Rest,
+    Wait,
+    keeps_children,
+    version,
+)
 from sshload_operator.control.live.room import Room
 from sshload_operator.control.logs import log_about
 from sshload_operator.control.run.judging import Judging
@@ -141,7 +152,7 @@ class _TestReconciler(Reconciler[TestState]):
         log_about(namespace=key[0], test=key[1])
         state = live.state
         body = live.body or live.fill(await self.shared.cluster.read(TEST, *key))
-        if body is None or "deletionTimestamp" in body["metadata"]:
+        if body is None or keeps_children(body):
             return Rest()
         subject = subject_of(body, self.installation, state.spec, state.clock.now())
         if isinstance(subject.plan, Plan):

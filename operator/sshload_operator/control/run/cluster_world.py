@@ -26,7 +26,7 @@ from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.run.execute import Status
 from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
 from sshload_operator.control.run.keys import KeysAsked, make_keys
-from sshload_operator.control.run.observe import Observations
+from sshload_operator.control.run.observe import Observations, Rejection
 from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.manifests import (
     ChildRef,
@@ -85,19 +85,20 @@ class ClusterWorld:
             master = [found for found in pods_come_from if found["metadata"]["name"] == child_name(plan, Part.MASTER)]
             await _all(*(_create(cluster, found) for found in master))
             await _all(*(_create(cluster, found) for found in pods_come_from if found not in master))
-        except ApiError as error:
+        except _ChildError as failed:
+            error = failed.error
             observations.failed_starts += error.status == HTTPStatus.INTERNAL_SERVER_ERROR
             if error.status not in REFUSED and observations.failed_starts < _FAILED_STARTS:
-                raise
-            observations.refused_message = str(error)
+                raise error from None
+            observations.refused = Rejection(failed.kind, str(error)[:_REFUSAL_LIMIT_CHARACTERS])
             return
         observations.failed_starts = 0
-        observations.refused_message = ""
+        observations.refused = None
 
     async def store(self, results: Manifest, status: Status) -> Status:
         """Apply the results ConfigMap. If it is refused, the status says so and does not name it."""
         try:
-            await _apply(self.cluster, results)
+            await self.cluster.apply(child_ref(results).api_path, results)
         except ApiError as error:
             if error.status not in REFUSED:
                 raise
@@ -122,6 +123,7 @@ class ClusterWorld:
     async def sweep(self, run_ids: Sequence[str]) -> None:
         """Delete the children of these runs, the masters' Jobs last."""
         await _all(*(self._sweep_one(run_id) for run_id in run_ids))
+        self.observations.orphans = tuple(found for found in self.observations.orphans if found not in run_ids)
 
     async def _sweep_one(self, run_id: str) -> None:
         refs = swept(self.test, run_id)
@@ -144,12 +146,28 @@ class ClusterWorld:
             await self.cluster.delete(object_path(TEST, metadata["namespace"], metadata["name"]), preconditions)
 
 
+class _ChildError(Exception):
+    """The API server did not make a child of this kind."""
+
+    def __init__(self, kind: str, error: ApiError) -> None:
+        super().__init__(str(error))
+        self.kind = kind
+        self.error = error
+
+
 async def _apply(cluster: Cluster, manifest: Manifest) -> None:
-    await cluster.apply(child_ref(manifest).api_path, manifest)
+    try:
+        await cluster.apply(child_ref(manifest).api_path, manifest)
+    except ApiError as error:
+        raise _ChildError(manifest["kind"], error) from error
 
 
-async def _create(cluster: Cluster, manifest: Manifest) -> None:
-    await cluster.create(child_ref(manifest).api_path, manifest)
+async def _create(cluster: Cluster, manifest: Manifest) -> bool:
+    """Create a child, and return whether it was not there before."""
+    try:
+        return await cluster.create(child_ref(manifest).api_path, manifest)
+    except ApiError as error:
+        raise _ChildError(manifest["kind"], error) from error
 
 
 async def _create_keys(cluster: Cluster, plan: Plan) -> str:
@@ -161,14 +179,14 @@ async def _create_keys(cluster: Cluster, plan: Plan) -> str:
     token = secrets.token_hex(32)
     secret = keys_secret(plan, token, await _keys(plan))
     path = child_ref(secret).api_path
-    if await cluster.create(path, secret):
+    if await _create(cluster, secret):
         return proof_sha256(token)
     job = await cluster.read_job(plan.test.namespace, child_name(plan, Part.MASTER))
     known = (job or {"metadata": {}})["metadata"].get("annotations", {}).get(PROOF_SHA256_ANNOTATION)
     if known is not None:
         return str(known)
     await cluster.delete(path)
-    await cluster.create(path, secret)
+    await _create(cluster, secret)
     return proof_sha256(token)
 
 
@@ -186,7 +204,7 @@ async def _delete(cluster: Cluster, ref: ChildRef) -> None:
     await cluster.delete(ref.api_path)
 
 
-async def _all(*steps: Coroutine[Any, Any, None]) -> None:
+async def _all(*steps: Coroutine[Any, Any, object]) -> None:
     """Run all steps concurrently, wait for all of them, then raise the first failure if there was any."""
     for result in await asyncio.gather(*steps, return_exceptions=True):
         if isinstance(result, BaseException):

@@ -24,7 +24,13 @@ from sshload_operator.control.run.baseline import look_for_baseline
 from sshload_operator.control.run.judging import Judging, LogReading
 from sshload_operator.control.run.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
-from sshload_operator.manifests.labels import DEPLOYMENT_PARTS, PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
+from sshload_operator.manifests.labels import (
+    DEPLOYMENT_PARTS,
+    PROOF_SHA256_ANNOTATION,
+    TEST_LABEL,
+    membership_of_job,
+    orphaned_run,
+)
 from sshload_operator.planning.plan import Plan, TestIdentity, pods_asked
 from sshload_operator.state import DEPLOYED, Observed, ObservedBaseline, Phase, PodFacts, Role
 
@@ -41,11 +47,20 @@ _REJECTION_KEEPS_S: Final = 5.0
 _PODS_ARE_MISSING_AFTER_S: Final = 3.0
 _REMEMBERED: Final = 200
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_NO_REPLICA_SET: Final = "ReplicaSetCreateError"
 _MOUNT_FAILED: Final = "FailedMount"
 # The kubelet's words for a missing Secret or key. Other mount failures pass by themselves.
 _NOT_THERE: Final = ("not found", "non-existent")
 _STARTED: Final = ("Running", "Succeeded", "Failed")
 _Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The kind of an object that could not be created, and what the API server or a controller said of that."""
+
+    kind: str
+    message: str
 
 
 @dataclass(slots=True)
@@ -57,10 +72,11 @@ class Observations:
     are this test's. `versions` has the versions in which pods were last seen, `told` the names of the pods that the
     watch has reported since the last list was requested. `proof_sha256` has the hash for a run's token, by run id.
 
-    `refused_message` is the API server's message about a child that it refused, `rejected_message` a controller's about
-    pods that it could not create. `mount_failures` has the kubelet's messages about Secrets that it could not mount, by
-    pod. `reads` are the reads under way, `unread` is what failed in the reads before. `failed_writes` and
-    `failed_starts` count how often in a row the API server answered 500 to a status, and to a child.
+    `refused` is what the API server said of a child that it refused, `rejected` what a controller said of what it could
+    not create. `orphans` are the ids of runs whose Jobs an earlier test of the same name left behind. `mount_failures`
+    has the kubelet's messages about Secrets that it could not mount, by pod. `reads` are the reads under way, `unread`
+    is what failed in the reads before. `failed_writes` and `failed_starts` count how often in a row the API server
+    answered 500 to a status, and to a child.
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
@@ -69,12 +85,13 @@ class Observations:
     told: set[str] = field(default_factory=set)
     owner_of_job: dict[str, str] = field(default_factory=dict)
     proof_sha256: dict[str, str] = field(default_factory=dict)
+    orphans: tuple[str, ...] = ()
     listed_at_s: float | None = None
     reading: LogReading | None = None
     log_of_run_id: str = ""
     log_read_at_s: float | None = None
-    refused_message: str = ""
-    rejected_message: str = ""
+    refused: Rejection | None = None
+    rejected: Rejection | None = None
     rejection_read_at_s: float | None = None
     mount_failures: Mapping[str, str] = field(default_factory=dict)
     mounts_read_at_s: float | None = None
@@ -154,6 +171,9 @@ class RunUnderWay:
     elapsed_s: float
 
 
+_NOTHING_REJECTED: Final = Rejection("Pod", "")
+
+
 async def observe(
     cluster: Cluster, judging: Judging, observations: Observations, test: TestIdentity, run: RunUnderWay | None
 ) -> Observed:
@@ -166,7 +186,8 @@ async def observe(
     if run is None:
         if _older(observations.listed_at_s, _LIST_EVERY_S):
             await _list_children(cluster, observations, test)
-        return Observed(pods=observations.pods_of(test.uid), log=None, rejected_message="")
+        pods = observations.pods_of(test.uid)
+        return Observed(pods=pods, log=None, rejected_message="", orphans=observations.orphans)
     _forget_other_runs(observations, run.plan)
     if observations.reads is None:
         observations.reads = asyncio.create_task(_read(cluster, judging, observations, run))
@@ -179,13 +200,16 @@ async def observe(
     if unread and not observations.unread:
         _LOG.warning("%s/%s: not all could be read: %s", test.namespace, test.name, unread)
     observations.unread = unread
+    rejected = observations.refused or observations.rejected or _NOTHING_REJECTED
     return Observed(
         pods=tuple(_with_mount_failure(observations, pod) for pod in observations.pods_of(test.uid)),
         log=_log_of(observations, run.plan),
-        rejected_message=observations.refused_message or observations.rejected_message,
+        rejected_message=rejected.message,
         baseline=observations.baseline,
         unread=unread,
         disrupted=observations.disrupted_of(test.uid),
+        rejected_kind=rejected.kind,
+        orphans=observations.orphans,
     )
 
 
@@ -260,8 +284,10 @@ async def _list_children(cluster: Cluster, observations: Observations, test: Tes
     selector = f"{TEST_LABEL}={label_value(test.name)}"
     observations.told.clear()
     observations.pods_listed(await cluster.list_pods(test.namespace, selector))
-    for job in await cluster.list_jobs(test.namespace, selector):
+    jobs = await cluster.list_jobs(test.namespace, selector)
+    for job in jobs:
         observations.job_seen(job)
+    observations.orphans = tuple(sorted({found for job in jobs if (found := orphaned_run(job["metadata"], test.name))}))
     observations.listed_at_s = time.monotonic()
 
 
@@ -304,28 +330,28 @@ async def _read_rejection(cluster: Cluster, observations: Observations, run: Run
     asked = pods_asked(run.plan.spec)
     missing = [role for role, count in asked.items() if len(tuple(_pods_of(observations, run.plan, role))) < count]
     if not missing or run.elapsed_s < _PODS_ARE_MISSING_AFTER_S:
-        observations.rejected_message = ""
+        observations.rejected = None
         return
     if _older(observations.rejection_read_at_s, _REJECTION_KEEPS_S):
-        observations.rejected_message = await _rejection(cluster, run.plan, missing)
+        observations.rejected = await _rejection(cluster, run.plan, missing)
         observations.rejection_read_at_s = time.monotonic()
 
 
-async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> str:
-    """Return a controller's message about pods that it could not create, empty if there is none."""
+async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> Rejection | None:
+    """Return what a controller said of pods or a ReplicaSet that it could not create; None if there is nothing."""
     namespace = plan.test.namespace
     deployments = {role: child_name(plan, part) for role, part in DEPLOYMENT_PARTS.items()}
     for name in (deployments[role] for role in missing if role in deployments):
         deployment = await cluster.read_deployment(namespace, name)
-        message = _replica_failure(deployment or {})
-        if message:
-            return message
+        rejection = _replica_failure(deployment or {})
+        if rejection is not None:
+            return rejection
     jobs = {Role.MASTER: child_name(plan, Part.MASTER), Role.WORKER: child_name(plan, Part.WORKERS)}
     names = {jobs[role] for role in missing if role in jobs}
     if not names:
-        return ""
+        return None
     events = await cluster.list_events(namespace, "involvedObject.kind=Job,reason=FailedCreate")
-    return next((message for name, message in events if name in names), "")
+    return next((Rejection("Pod", message) for name, message in events if name in names), None)
 
 
 async def _read_mount_failures(cluster: Cluster, observations: Observations, run: RunUnderWay) -> None:
@@ -349,9 +375,16 @@ def _with_mount_failure(observations: Observations, pod: PodFacts) -> PodFacts:
     return replace(pod, waiting_reason=_MOUNT_FAILED, waiting_message=message)
 
 
-def _replica_failure(deployment: Mapping[str, Any]) -> str:
+def _replica_failure(deployment: Mapping[str, Any]) -> Rejection | None:
+    """Return what the conditions of a Deployment say of its pods, or of the ReplicaSet that would make them."""
     conditions = deployment.get("status", {}).get("conditions") or ()
-    return next((str(found.get("message", "")) for found in conditions if found["type"] == "ReplicaFailure"), "")
+    for found in conditions:
+        failed = found.get("type"), found.get("status"), found.get("reason")
+        if failed[:2] == ("ReplicaFailure", "True"):
+            return Rejection("Pod", str(found.get("message", "")))
+        if failed == ("Progressing", "False", _NO_REPLICA_SET):
+            return Rejection("ReplicaSet", str(found.get("message", "")))
+    return None
 
 
 def _pods_of(observations: Observations, plan: Plan, role: Role) -> Iterable[PodFacts]:

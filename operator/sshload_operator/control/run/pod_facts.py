@@ -15,6 +15,7 @@ from sshload_operator.state import DEPLOYED, WAITS_TO_BE_MADE, PodFacts, Role
 _DISRUPTION_LIMIT_CHARACTERS = 300
 _ORDINARY_ENDS = ("Completed", "Error", "")
 _RUNNING = "Running"
+_NOT_SCHEDULED = ("Unschedulable", "SchedulingGated")
 
 
 def pod_facts(pod: Mapping[str, Any]) -> PodFacts | None:
@@ -85,7 +86,7 @@ def _injected(status: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[Map
 
 def _blocked_message(status: Mapping[str, Any]) -> str:
     scheduled = _condition(status, "PodScheduled")
-    return str(scheduled.get("message", "")) if scheduled.get("reason") == "Unschedulable" else ""
+    return str(scheduled.get("message", "")) if scheduled.get("reason") in _NOT_SCHEDULED else ""
 
 
 def _disruption(status: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.api.status.load_test import TestHead, head_of
 from sshload_operator.control.api_server.cluster import REFUSED, Cluster, Object
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.control.live.objects import key_of
+from sshload_operator.control.live.objects import is_deleting, key_of
 from sshload_operator.control.live.room import Room
 from sshload_operator.control.run.cluster_world import ClusterWorld
 from sshload_operator.control.run.execute import execute
@@ -87,7 +87,8 @@ def subject_of(test: Object, installation: Installation, known: ParsedSpec, now:
         metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], applier(metadata)
     )
     past = remembered(TestHead, test.get("status"))
-    return TestSubject(identity, _plan(identity, test["spec"], installation, past, known), past, _NOTHING_SEEN, now)
+    plan = _plan(identity, test["spec"], installation, past, known)
+    return TestSubject(identity, plan, past, _NOTHING_SEEN, now, is_deleting(test))
 
 
 def needs_action(decision: TestDecision) -> bool:
@@ -123,7 +124,7 @@ async def reconcile(shared: Shared, body: Object, subject: TestSubject, observat
         raise
     if not is_there:
         return Reconciled(test=None, requeue_after_s=None)
-    is_refused = decision.start and bool(observations.refused_message)
+    is_refused = decision.start and observations.refused is not None
     return Reconciled(
         test=world.newest,
         requeue_after_s=0.0 if is_refused else decision.requeue_after_s,
@@ -163,7 +164,7 @@ async def _decide(judging: Judging, subject: TestSubject, observations: Observat
     if not _has_results(subject.observed):
         return decide(subject)
     try:
-        decision = await judging.run(partial(decide, subject))
+        decision = await judging.run(subject.test.namespace, partial(decide, subject))
         size_bytes = len(json.dumps(decision.status)) if decision.status is not None else 0
         if size_bytes <= _STATUS_LIMIT_BYTES:
             return decision

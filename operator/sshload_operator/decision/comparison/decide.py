@@ -64,7 +64,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         generation, past = self.comparison.generation, self.remembered.status
         if isinstance(self.plan, SpecError):
             return OwnerDecision(abort=self._unfinished, rests=True) if is_over_unread(generation, past) else None
-        if not is_over(self.plan.spec_hash, generation, past, abort=self.plan.spec.abort):
+        if not is_over(self.plan.spec_hash, generation, past, abort=self.plan.spec.abort or self.deleting):
             return None
         status = changed_generation(self.remembered, generation)
         return OwnerDecision(abort=self._unfinished, status=status, rests=True)
@@ -90,6 +90,9 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
 
     def end_at_once(self) -> OwnerDecision | None:
         """End a comparison on request."""
+        if self.deleting:
+            message = "the comparison was deleted. The object remains until its finalizers are removed"
+            return self._finish(Ending(ComparisonVerdict.ABORTED, ComparisonReason.DELETED, message))
         if not self._run.plan.spec.abort:
             return None
         message = "spec.abort was set. Set it to false to compare again"

@@ -9,7 +9,7 @@ from sshload_contract.wire.master_log import without_records
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.planning.plan import pods_asked
-from sshload_operator.state import PodFacts, Reason, Role
+from sshload_operator.state import Observed, PodFacts, Reason, Role
 
 BLOCKED_PATIENCE_S = 15.0
 LOG_PATIENCE_S = 5.0
@@ -32,7 +32,9 @@ _ROOM_ADVICE = {
         " CPU), or add a node"
     ),
 }
+_POD = "Pod"
 _REJECTED_ADVICE = "Raise the quota, lower resources or workers.replicas, or use a namespace that admits the pods"
+_REFUSED_ADVICE = "Raise the quota, change the policy that refuses it, or use a namespace that admits it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,15 @@ def _pods_blocker(situation: Situation, *roles: Role) -> Blocker | None:
     asked = pods_asked(situation.plan.spec)
     missing = any(len(situation.pods(role)) < asked[role] for role in roles)
     if situation.observed.rejected_message and missing and not situation.start_over:
-        message = f"pods are not admitted: {situation.observed.rejected_message}. {_REJECTED_ADVICE}"
-        return _error(Reason.POD_REJECTED, message, BLOCKED_PATIENCE_S)
+        return _error(Reason.POD_REJECTED, _rejection(situation.observed), BLOCKED_PATIENCE_S)
     return None
+
+
+def _rejection(observed: Observed) -> str:
+    said = observed.rejected_message.rstrip(". ")
+    if observed.rejected_kind == _POD:
+        return f"pods are not admitted: {said}. {_REJECTED_ADVICE}"
+    return f"a {observed.rejected_kind} is not admitted: {said}. {_REFUSED_ADVICE}"
 
 
 def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:

@@ -4,7 +4,7 @@ A new run begins for a spec that was not run before, and after a change of what 
 verdict, and its remaining objects are deleted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -46,6 +46,7 @@ _AFTER_LOAD_S = 0.3
 _LEFTOVERS_AT_ONCE = 10
 _SHORTEST_PASS_S = 0.05
 _SUSPENDED = "spec.suspend holds the test back. Set it to false to run it"
+_REMAINS = "The object remains until its finalizers are removed (metadata.finalizers)"
 _PAUSED = "this installation begins no runs at present (chart value paused)"
 _NOT_WARNED_OF = (
     Reason.SUSPENDED,
@@ -87,6 +88,7 @@ class TestSubject(Subject[TestDecision]):
     remembered: Remembered[TestHead]
     observed: Observed
     now: datetime
+    deleting: bool = False
 
     @property
     def is_finished(self) -> bool:
@@ -99,7 +101,7 @@ class TestSubject(Subject[TestDecision]):
         if isinstance(self.plan, SpecError):
             return False
         spec, generation, past = self.plan.spec, self.test.generation, self.remembered.status
-        if spec.abort or spec.suspend or self.plan.installation.paused:
+        if self.deleting or spec.abort or spec.suspend or self.plan.installation.paused:
             return False
         has_run = is_resumed(self.plan.spec_hash, generation, past)
         has_run = has_run or is_over(self.plan.spec_hash, generation, past, abort=False)
@@ -123,7 +125,7 @@ class TestSubject(Subject[TestDecision]):
         generation, past = self.test.generation, self.remembered.status
         if isinstance(self.plan, SpecError):
             return TestDecision(sweep=self._leftovers()) if is_over_unread(generation, past) else None
-        if not is_over(self.plan.spec_hash, generation, past, abort=self.plan.spec.abort):
+        if not is_over(self.plan.spec_hash, generation, past, abort=self.plan.spec.abort or self.deleting):
             return None
         left_s = self._time_left_s(self.plan)
         if left_s is not None and left_s <= 0:
@@ -161,8 +163,10 @@ class TestSubject(Subject[TestDecision]):
     def end_at_once(self) -> TestDecision | None:
         """End a run on request, or one that is refused before it begins."""
         resumed, plan = self.situation.resumed, self.situation.plan
+        when = "while it was under way" if resumed else "before it began"
+        if self.deleting:
+            return self._finish(Ending(Verdict.ABORTED, Reason.DELETED, f"the test was deleted {when}. {_REMAINS}"))
         if plan.spec.abort:
-            when = "while it was under way" if resumed else "before it began"
             message = f"spec.abort was set {when}. Set it to false to run the test again"
             return self._finish(Ending(Verdict.ABORTED, Reason.ABORT_REQUESTED, message))
         refusal = None if resumed else preflight(plan)
@@ -211,6 +215,10 @@ class TestSubject(Subject[TestDecision]):
             announcements=(*self._superseded(), *_cautions(situation), *self._news(status)),
             requeue_after_s=_requeue_after_s(situation),
         )
+
+    def leave(self, decision: TestDecision) -> TestDecision:
+        """Do not delete it a second time when its TTL is over."""
+        return replace(decision, delete_self=False)
 
     def _hold_back(self, reason: Reason, message: str) -> TestDecision:
         """Write the status without a hash, so that the run begins later as a new one."""
@@ -271,11 +279,13 @@ class TestSubject(Subject[TestDecision]):
     def _leftovers(self, keep: str = "") -> tuple[str, ...]:
         """Return at most ten other runs of this test that have pods which are not yet being deleted.
 
-        The names of what is swept contain the run id, so the id in a pod's label is not trusted: it must match the
-        number of the run, which is also in the pod. If there are more runs, each pass takes a random choice of them.
+        Runs that an earlier test of this name left behind without an owner count as its own. The names of what is swept
+        contain the run id, so the id in a pod's label is not trusted: it must match the number of the run, which is
+        also in the pod. If there are more runs, each pass takes a random choice of them.
         """
         stated = {(pod.run_id, pod.run) for pod in self.observed.pods if not pod.deleting and pod.run_id != keep}
-        own = sorted({claimed for claimed, run in stated if claimed in (self._remembered_run_id, self._id_of(run))})
+        claims = {claimed for claimed, run in stated if claimed in (self._remembered_run_id, self._id_of(run))}
+        own = sorted(claims.union(self.observed.orphans) - {keep})
         first = self.now.microsecond % len(own) if len(own) > _LEFTOVERS_AT_ONCE else 0
         return tuple(sorted([*own[first:], *own[:first]][:_LEFTOVERS_AT_ONCE]))
 

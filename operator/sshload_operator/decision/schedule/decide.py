@@ -46,8 +46,8 @@ class ScheduleSubject(ScheduleFacts):
         return self._write(ScheduleTimes(self._last_time, next_time=None), None, (said,))
 
     def hold_back(self) -> OwnerDecision | None:
-        """Start no tests while the schedule is suspended."""
-        if isinstance(self.spec, SpecError) or not self.spec.suspend:
+        """Start no tests while the schedule is suspended, or remains for its finalizers."""
+        if isinstance(self.spec, SpecError) or not (self.spec.suspend or self.deleting):
             return None
         return self._write(ScheduleTimes(self._last_time, next_time=None), None)
 

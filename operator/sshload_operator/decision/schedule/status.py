@@ -175,6 +175,9 @@ def _ready(facts: ScheduleFacts, schedule_times: ScheduleTimes) -> Finding:
         return Finding(ConditionStatus.FALSE, ScheduleReason.INVALID_SPEC, str(facts.spec))
     if facts.obstacle is not None:
         return Finding(ConditionStatus.FALSE, CAUSES[facts.obstacle.cause], facts.obstacle.message)
+    if facts.deleting:
+        message = "the schedule was deleted, and remains until its finalizers are removed: no tests are started"
+        return Finding(ConditionStatus.FALSE, ScheduleReason.SCHEDULE_DELETED, message)
     if facts.spec.suspend:
         return Finding(ConditionStatus.TRUE, ScheduleReason.SUSPENDED, "spec.suspend is set: no tests are started")
     if schedule_times.next_time is None:

@@ -33,8 +33,11 @@ KEY = ("ns", "t")
 SUSPENDED = {**SMALL, "suspend": True}
 ONE_AT_ONCE = replace(INSTALLATION, limits=Limits(tests=1))
 _RUNS = {"namespace": "ns", "name": "runs", "uid": "r", "generation": 1, "resourceVersion": "1"}
-# A test whose load runs on while a finalizer keeps it: it takes room, and nothing is done about it.
-RUNS = {"metadata": {**_RUNS, "deletionTimestamp": "2026-11-22T12:00:00Z"}, "status": {"phase": "Running"}}
+# A test that was deleted with --cascade=orphan: its load runs on and takes room, and nothing is done about it.
+RUNS = {
+    "metadata": {**_RUNS, "deletionTimestamp": "2026-11-22T12:00:00Z", "finalizers": ["orphan"]},
+    "status": {"phase": "Running"},
+}
 
 
 @dataclass
