@@ -298,6 +298,11 @@ def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
         return ()
     if calls_gateway(spec):
         return ()
+    if spec.load.held_sessions:
+        raise LocalRunError(
+            f"spec.load.hold: ssh2-python {version} is the package index's, which does not answer a server while a "
+            f"session is idle: {_COMPILE}, or name another library in spec.client.library"
+        )
     is_external = isinstance(spec.target, ExternalTarget) or bool(spec.via)
     if is_external and not (spec.client.ciphers and set(spec.client.ciphers) <= set(_CIPHERS)):
         raise LocalRunError(

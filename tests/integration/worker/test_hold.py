@@ -225,17 +225,6 @@ def test_a_session_that_is_lost_before_the_reply_comes_gets_none(
     assert failures(totals) == {("held.keepAlive", Outcome.DISCONNECTED, 1)}
 
 
-def test_a_session_that_the_kernel_does_not_watch_is_a_fault_of_the_generator_and_not_held(
-    sshd: SshServer, tmp_path: Path
-) -> None:
-    with (tmp_path / "file").open("wb") as file:  # which epoll refuses
-        one = OneHeld(sshd, {"fileno": file.fileno})
-    assert one.recorder.held == one.recorder.connections == 0
-    totals = one.totals()
-    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.GENERATOR_FAULT): 1}
-    assert failures(totals) == {("held.hold", Outcome.GENERATOR_FAULT, 1)}
-
-
 def test_a_session_whose_reply_is_still_missing_was_not_held_to_the_end(
     start_sshd: Callable[[str], SshServer],
 ) -> None:

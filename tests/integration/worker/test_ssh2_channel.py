@@ -14,7 +14,6 @@ from bare_ssh_server import CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST, CHANNE
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from gevent import Timeout
 from gevent.event import AsyncResult, Event
-from gevent.socket import wait_read
 from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
@@ -22,7 +21,6 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.by_parts import run_by_parts
 from sshload_worker.clients.interface import Channel, CommandEnd, Course
 from sshload_worker.clients.ssh2.channel import SSH2Channel
-from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.login.known_hosts import ANY_HOST_KEY
 from sshload_worker.outcomes import StepFailure
 from staged_ssh_server import CHANNEL_EOF, StagedServer
@@ -30,6 +28,7 @@ from unkind_servers import speaking
 
 FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
 LARGE_BYTES = 8_000_000
+PATIENCE_S = 300.0
 MUCH_MORE_THAN_EXPECTED = 300_000_000
 KIB_PER_MIB = 1_024
 WRITE_REFUSED = 141  # the shell's word for SIGPIPE
@@ -274,50 +273,47 @@ def test_many_channels_one_after_the_other_leave_nothing_behind(start_sshd: Call
             channel.close()
 
 
+ASKED = "rtype keepalive@openssh.com want_reply 1"
+
+
 def test_a_sign_of_life_is_waited_for(start_sshd: Callable[[str], SshServer]) -> None:
     server = start_sshd("LogLevel DEBUG1")
     with logged_in(login_to(server)) as connection:
         for _ in range(3):
             connection.keep_alive()
-        assert server.log.count("server_input_channel_open: failure keepalive@openssh.com") == 3
+        assert server.log.count(ASKED) == 3
         channel = connection.open_channel()
         channel.execute("echo alive")
         assert read_all(channel) == b"alive\n"
 
 
-def attempt_keep_alive(connection: SSH2Connection) -> None:
-    while not connection.try_keep_alive():
-        wait_read(connection.fileno())
-
-
-def test_a_sign_of_life_comes_without_a_wait_inside_of_the_library(start_sshd: Callable[[str], SshServer]) -> None:
+def test_a_resting_connection_is_told_of_a_sign_of_life_without_a_wait(start_sshd: Callable[[str], SshServer]) -> None:
     server = start_sshd("LogLevel DEBUG1")
+    lost: list[StepFailure] = []
     with logged_in(login_to(server)) as connection:
+        connection.rest(lost.append)
         for _ in range(3):
-            attempt_keep_alive(connection)
-        assert server.log.count("server_input_channel_open: failure keepalive@openssh.com") == 3
+            replied = Event()
+            connection.request_keep_alive(replied.set)
+            with Timeout(PATIENCE_S):
+                replied.wait()
+        assert server.log.count(ASKED) == 3
+        connection.resume()
         channel = connection.open_channel()
         channel.execute("echo alive")
         assert read_all(channel) == b"alive\n"
+    assert lost == []
 
 
-def test_a_server_that_opens_what_nobody_else_knows_lives_and_has_it_closed(sshd: SshServer) -> None:
-    heard: AsyncResult[int] = AsyncResult()
-
-    def serve(connection: socket.socket) -> None:
-        server = StagedServer(connection, Ed25519PrivateKey.generate())
-        server.exchange_own_keys()
-        server.let_in()
-        server.open_channel()
-        heard.set(server.hear(CHANNEL_CLOSE)[0])
-        server.close_channel()
-        server.await_end()
-
-    with speaking(serve) as port:
-        there = (socket.AF_INET, ("127.0.0.1", port))
-        with logged_in(replace(login_to(sshd, FAST), host_keys=ANY_HOST_KEY, address=there)) as connection:
-            attempt_keep_alive(connection)
-            assert heard.get() == CHANNEL_CLOSE
+def test_no_reply_is_awaited_on_a_dead_connection_that_rests(sshd: SshServer) -> None:
+    lost: AsyncResult[StepFailure] = AsyncResult()
+    with logged_in(login_to(sshd)) as connection:
+        channel = connection.open_channel()
+        channel.execute("kill -9 $PPID; sleep 5")
+        connection.rest(lost.set)
+        with Timeout(PATIENCE_S):
+            assert lost.get().outcome is Outcome.DISCONNECTED
+        assert connection.is_lost()
 
 
 def test_no_sign_of_life_from_a_dead_connection(sshd: SshServer) -> None:
@@ -331,9 +327,6 @@ def test_no_sign_of_life_from_a_dead_connection(sshd: SshServer) -> None:
         assert connection.is_lost()
         with pytest.raises(StepFailure) as failed:
             connection.keep_alive()
-        assert failed.value.outcome is Outcome.DISCONNECTED
-        with pytest.raises(StepFailure) as failed:
-            connection.try_keep_alive()
         assert failed.value.outcome is Outcome.DISCONNECTED
 
 

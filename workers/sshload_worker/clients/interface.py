@@ -161,9 +161,9 @@ class Connection(Protocol):
         """Return whether the server has closed the connection, without waiting."""
 
     def keep_alive(self) -> None:
-        """Send a request that every server must reply to, and wait for the reply.
+        """Send a global request `keepalive@openssh.com`, and wait for the reply (RFC 4254 section 4).
 
-        It is a global request or a channel of the unknown type `keepalive@openssh.com` (RFC 4254 sections 4 and 5.1).
+        A server that does not know the request must refuse it, so either reply is a sign of life.
         """
 
     def open_channel(self) -> SessionChannel:
@@ -194,15 +194,17 @@ class AskingWhyRefused(Protocol):
 
 
 @runtime_checkable
-class NonBlockingKeepAlive(Protocol):
-    """What a connection has in addition if a keep-alive reply can be awaited by its socket, without a greenlet."""
+class RestingConnection(Protocol):
+    """What a connection has in addition if its library answers the server only while it is called."""
 
-    def fileno(self) -> int:
-        """Return the socket's file descriptor, which becomes readable when the server sends data or closes."""
+    def rest(self, lost: Callable[["StepFailure"], object]) -> None:
+        """Answer the server's requests, without a greenlet, until `resume`. Nothing else may use the connection then.
 
-    def try_keep_alive(self) -> bool:
-        """Do as much of `keep_alive` as is possible without waiting; return whether the reply has come.
-
-        If it has not, call this again whenever the socket reports a change. Until it has, only `is_lost` and `close`
-        may be called.
+        `lost` is called from the loop, once, if the connection ends; it must neither wait nor raise.
         """
+
+    def request_keep_alive(self, replied: Callable[[], object]) -> None:
+        """Send a keep-alive request while the connection rests; `replied` is called with its reply, as `lost` is."""
+
+    def resume(self) -> None:
+        """Leave the connection to whoever uses it next."""

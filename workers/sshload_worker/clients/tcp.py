@@ -135,6 +135,17 @@ class Descriptor:
         finally:
             watcher.close()
 
+    def call_when_ready(self, call: Callable[[], object] | None, *, to_write: bool = False) -> None:
+        """Call `call` from the loop as long as the socket is readable, or writable; None ends this.
+
+        It takes the place of an earlier one. Nobody may wait for the socket meanwhile.
+        """
+        for watcher, wanted in ((self._readable, not to_write), (self._writable, to_write)):
+            if call is not None and wanted:
+                watcher.start(call)
+            else:
+                watcher.stop()
+
     def shut_down(self) -> None:
         """End the connection and every wait for it. The socket is closed only when nothing refers to it any more."""
         self._readable.close()

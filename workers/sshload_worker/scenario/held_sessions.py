@@ -1,22 +1,22 @@
 """HeldSessions: sessions that are logged in, then idle, and timed until they end, without a greenlet for each.
 
-Held sessions are to load the server, not the worker, so each is only a connection and a clock. One watcher of the loop
-reports events on all their sockets, so an idle session costs nothing. If the library's connections lack
-NonBlockingKeepAlive, each session is checked once a second, and a greenlet waits for the reply to a keep-alive request.
+Held sessions are to load the server, not the worker, so each is only a connection and a clock. A RestingConnection is
+served by the loop whenever its server sends something, so an idle session costs nothing. Connections of other libraries
+are served by their own readers: each session is checked once a second, and a greenlet waits for the reply to a
+keep-alive request.
 """
 
 from functools import partial
 from itertools import islice
 from time import monotonic, monotonic_ns
 
-from gevent import GreenletExit, get_hub, sleep
+from gevent import GreenletExit, sleep
 from gevent.event import Event
 from gevent.pool import Group
 from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
-from sshload_worker.clients.idle_sockets import IdleSockets
-from sshload_worker.clients.interface import Connection, NonBlockingKeepAlive
+from sshload_worker.clients.interface import Connection, RestingConnection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Connecting
@@ -26,7 +26,7 @@ NAME = "held"
 _HOLD = measured_step(NAME, Timing.HOLD)
 _KEEP_ALIVE = measured_step(NAME, Timing.KEEP_ALIVE)
 _CHECK_INTERVAL_S = 1.0
-"""How often a session without events on its socket is checked: a loss is noticed at most this much later."""
+"""How often a session that does not rest is checked: a loss is noticed at most this much later."""
 
 _CHECKS_AT_ONCE = 64
 _ENDS_AT_ONCE = 16
@@ -34,29 +34,19 @@ _ENDS_AT_ONCE = 16
 
 
 class _Held:
-    """One held session. `non_blocking` is the connection, and `socket` its descriptor, if it is NonBlockingKeepAlive.
+    """One held session. `resting` is the connection if it is a RestingConnection, and None otherwise.
 
-    Otherwise they are None. `awaits_reply` is true while the reply to a keep-alive request is missing. Then, if the
-    connection is non-blocking, `requested_ns` is when the request was sent, and `deadline` limits the wait.
+    `awaits_reply` is true while the reply to a keep-alive request is missing. Then, if the connection rests,
+    `requested_ns` is when the request was sent, and `deadline` limits the wait.
     """
 
-    __slots__ = (
-        "awaits_reply",
-        "clock",
-        "connection",
-        "deadline",
-        "non_blocking",
-        "requested_ns",
-        "since_ns",
-        "socket",
-    )
+    __slots__ = ("awaits_reply", "clock", "connection", "deadline", "requested_ns", "resting", "since_ns")
 
     def __init__(self, connection: Connection, clock: StepClock) -> None:
         self.connection = connection
         self.clock = clock
         self.since_ns = monotonic_ns()
-        self.non_blocking = connection if isinstance(connection, NonBlockingKeepAlive) else None
-        self.socket = self.non_blocking.fileno() if self.non_blocking is not None else None
+        self.resting = connection if isinstance(connection, RestingConnection) else None
         self.awaits_reply = False
         self.requested_ns = 0
         self.deadline: Deadline | None = None
@@ -70,9 +60,7 @@ class HeldSessions:
         self._timeouts = timeouts
         self._recorder = recorder
         self._held: dict[int, _Held] = {}
-        self._without_watcher: dict[int, _Held] = {}
-        self._numbers: dict[int, int] = {}
-        self._sockets: IdleSockets | None = None
+        self._to_check: dict[int, _Held] = {}
         self._waiting = Group()
         self._missing_replies = 0
         self._no_reply_missing = Event()
@@ -93,14 +81,10 @@ class HeldSessions:
             self._connector.disconnect(connection)
             return
         held = _Held(connection, clock)
-        try:
-            self._add_watch(number, held)
-        except OSError as error:  # the kernel refuses to watch another socket, and without that a session is not held
-            failure = classify_error(error)
-            clock.record(_HOLD, held.since_ns, failure.outcome)
-            clock.failed(failure.outcome, failure.message)
-            self._connector.disconnect(connection)
-            return
+        if held.resting is None:
+            self._to_check[number] = held
+        else:
+            held.resting.rest(partial(self._on_lost, number, held))
         self._held[number] = held
         self._recorder.held += 1
 
@@ -110,13 +94,13 @@ class HeldSessions:
         if held is None or held.awaits_reply:
             return
         held.awaits_reply = True
-        if held.non_blocking is None:
+        if held.resting is None:
             self._waiting.spawn(self._request_and_wait, number, held)
             return
         self._missing_replies += 1
         held.requested_ns = monotonic_ns()
         held.deadline = Deadline(self._timeouts.step_s, Timing.KEEP_ALIVE, partial(self._on_deadline, number, held))
-        self._try_keep_alive(number, held, held.non_blocking)
+        held.resting.request_keep_alive(partial(self._keep_alive_ended, held, Outcome.OK))
 
     def await_replies(self, timeout_s: float) -> None:
         """Wait until no reply to a keep-alive request is missing, for at most `timeout_s`."""
@@ -134,17 +118,17 @@ class HeldSessions:
                 self._keep_alive_ended(held, Outcome.UNFINISHED)
 
     def watch(self) -> None:
-        """Check once a second each session without events on its socket, and count the lost ones, until killed."""
+        """Check once a second each session that does not rest, and count the lost ones, until killed."""
         while True:
-            numbers = iter(tuple(self._without_watcher))
-            turns = max(len(self._without_watcher) / _CHECKS_AT_ONCE, 1)
+            numbers = iter(tuple(self._to_check))
+            turns = max(len(self._to_check) / _CHECKS_AT_ONCE, 1)
             while turn := tuple(islice(numbers, _CHECKS_AT_ONCE)):
                 for number in turn:
-                    held = self._without_watcher.get(number)
+                    held = self._to_check.get(number)
                     if held is not None and not held.awaits_reply:
                         self._lose_if_closed(number, held)
                 sleep(_CHECK_INTERVAL_S / turns)
-            if not self._without_watcher:
+            if not self._to_check:
                 sleep(_CHECK_INTERVAL_S)
 
     def close(self, outcome: Outcome) -> None:
@@ -154,9 +138,6 @@ class HeldSessions:
         missing, counts as failed.
         """
         self._closed = True
-        sockets, self._sockets = self._sockets, None
-        if sockets is not None:
-            sockets.close()
         for ended, number in enumerate(tuple(self._held), start=1):
             held = self._held.get(number)
             failure = _failure_at_end(held, outcome) if held is not None else None
@@ -167,38 +148,13 @@ class HeldSessions:
             if ended % _ENDS_AT_ONCE == 0:
                 sleep(0)
 
-    def _add_watch(self, number: int, held: _Held) -> None:
-        """Watch the socket, or have the session checked; raises OSError if the kernel cannot."""
-        if held.socket is None:
-            self._without_watcher[number] = held
-            return
-        self._sockets = self._sockets or IdleSockets(self._on_change)
-        self._sockets.add(held.socket)
-        self._numbers[held.socket] = number
-
-    def _on_change(self, socket: int, closed: bool) -> None:  # noqa: FBT001 - as IdleSockets calls it
-        number = self._numbers[socket]
-        held = self._held[number]
-        if held.awaits_reply and held.non_blocking is not None:
-            self._try_keep_alive(number, held, held.non_blocking)
-        if closed and not held.awaits_reply and number in self._held:
-            self._lose_if_closed(number, held)
-
-    def _try_keep_alive(self, number: int, held: _Held, connection: NonBlockingKeepAlive) -> None:
-        """Send the keep-alive request, or read its reply, as far as this is possible without waiting."""
-        try:
-            if connection.try_keep_alive():
-                self._keep_alive_ended(held, Outcome.OK)
-        except BaseException as error:  # noqa: BLE001 - must end neither the caller nor the loop
-            failure = classify_error(error)
+    def _on_lost(self, number: int, held: _Held, failure: StepFailure) -> None:
+        if held.awaits_reply:
             self._keep_alive_ended(held, failure.outcome)
-            self._lose(number, failure)
-            if not isinstance(error, StepFailure):
-                get_hub().handle_error(self, type(error), error, error.__traceback__)
+        self._lose(number, failure)
 
     def _on_deadline(self, number: int, held: _Held, failure: StepFailure) -> None:
-        self._keep_alive_ended(held, failure.outcome)
-        self._lose(number, failure)
+        self._on_lost(number, held, failure)
 
     def _keep_alive_ended(self, held: _Held, outcome: Outcome) -> None:
         """Count the session's keep-alive request as ended now."""
@@ -239,12 +195,8 @@ class HeldSessions:
     def _end(self, number: int, outcome: Outcome) -> None:
         held = self._held.pop(number)
         held.clock.record(_HOLD, held.since_ns, outcome)
-        if held.socket is None:
-            del self._without_watcher[number]
-        else:
-            del self._numbers[held.socket]
-            if self._sockets is not None:
-                self._sockets.remove(held.socket)
+        if held.resting is None:
+            del self._to_check[number]
         if held.deadline is not None:
             self._keep_alive_ended(held, Outcome.UNFINISHED)
         self._connector.disconnect(held.connection)

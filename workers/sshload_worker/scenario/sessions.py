@@ -17,7 +17,7 @@ from sshload_contract.steps import RsyncStep
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_worker.clients.interface import AskingWhyRefused, Connection
+from sshload_worker.clients.interface import AskingWhyRefused, Connection, RestingConnection
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -295,6 +295,8 @@ class SessionPerUser:
         """Return the user's session, or a new one if there is none or the server has closed it."""
         kept = self._kept.pop(user, None) if user is not None else None
         if kept is not None:
+            if isinstance(kept, RestingConnection):
+                kept.resume()
             if not kept.is_lost():
                 return kept
             self._connector.disconnect(kept)
@@ -304,6 +306,8 @@ class SessionPerUser:
         """Keep a usable session for its user's next iteration, and end an unusable one."""
         if usable and user is not None:
             self._kept[user] = connection
+            if isinstance(connection, RestingConnection):
+                connection.rest(_notice_later)
         else:
             self._connector.disconnect(connection)
 
@@ -317,6 +321,10 @@ class SessionPerUser:
         """End all sessions that are kept."""
         for user in tuple(self._kept):
             self.leave(user)
+
+
+def _notice_later(failure: StepFailure) -> None:
+    """Do nothing: the next iteration finds that the session is lost."""
 
 
 def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool_part: int) -> Sessions:

@@ -53,3 +53,12 @@ def test_the_package_index_s_build_meets_no_external_server_by_a_cipher_by_which
     client = {"client": {"ciphers": ciphers}} if ciphers else {}
     with pytest.raises(LocalRunError, match=r"^spec\.client\.ciphers: .* name aes128-gcm@openssh\.com or aes256-gcm"):
         ssh2_build_notes(spec(**changes, **client), INDEX)
+
+
+HELD = {"load": {"hold": {"sessions": 10, "rampUp": "1s", "duration": "1s", "keepAlive": "0s", "probeRate": 1}}}
+
+
+def test_the_package_index_s_build_holds_no_sessions_because_it_does_not_answer_a_server_meanwhile() -> None:
+    with pytest.raises(LocalRunError, match=r"^spec\.load\.hold: .* while a session is idle"):
+        ssh2_build_notes(spec(**HELD), INDEX)
+    assert ssh2_build_notes(spec(**HELD), OWN) == ()

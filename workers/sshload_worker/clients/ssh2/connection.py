@@ -1,13 +1,14 @@
 """One SSH connection by ssh2-python (libssh2), for one greenlet or shared by several."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 from ssh2 import session as ssh2_session
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
-from ssh2.exceptions import AuthenticationError, ChannelFailure, PublickeyUnverifiedError, SSH2Error
+from ssh2.exceptions import AuthenticationError, PublickeyUnverifiedError, SSH2Error
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
@@ -19,6 +20,7 @@ from sshload_worker.clients.ssh2.auth import authenticate
 from sshload_worker.clients.ssh2.channel import DEFAULT_READ_BYTES, SSH2Channel
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, DEFAULT_WINDOW_BYTES, open_channel
 from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.clients.ssh2.idle import IdleSession, await_reply, is_available
 from sshload_worker.clients.ssh2.jump import TunnelDescriptor
 from sshload_worker.clients.ssh2.settings import new_session
 from sshload_worker.clients.ssh2.sftp import open_sftp
@@ -27,7 +29,6 @@ from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
-_UNKNOWN_CHANNEL_TYPE = b"keepalive@openssh.com"
 _ORIGIN_HOST = b"127.0.0.1"
 _ORIGIN_PORT = 0
 _REFUSALS = (AuthenticationError.__name__, PublickeyUnverifiedError.__name__)
@@ -54,8 +55,9 @@ class SSH2Connection:
         self._sizes_are_default = client.window_bytes is None and client.packet_bytes is None
         self._driver: Driver | None = None
         self._server_version = ""
-        self._closing: Iterator[None] | None = None
         self._is_key_accepted = False
+        self._idle: IdleSession | None = None
+        self._was_lost = False
 
     def connect(self) -> None:
         """Open the TCP connection, or the channel through the jump host."""
@@ -107,41 +109,31 @@ class SSH2Connection:
 
     def is_lost(self) -> bool:
         """Return whether the server has closed the connection, without reading from it."""
-        return self._descriptor.peer_has_closed()
+        return self._was_lost or self._descriptor.peer_has_closed()
 
     def keep_alive(self) -> None:
-        """Send a keep-alive request, and wait for the reply.
+        """Send a keep-alive request, and wait for the reply."""
+        await_reply(self.driver)
 
-        libssh2 can send OpenSSH's keep-alive request, but cannot wait for its reply. So this opens a channel of a type
-        that no server knows, which the server has to refuse (RFC 4254 section 5.1). This too takes one packet in each
-        direction.
-        """
-        driver = self.driver
-        accepted = driver.until_opened(Timing.KEEP_ALIVE, self._try_keep_alive, driver.session)
-        if accepted is not None:
-            SSH2Channel(driver, accepted, self._read_bytes).close()
+    def rest(self, lost: Callable[[StepFailure], object]) -> None:
+        """Answer the server from the loop until `resume`."""
+        if is_available:
+            self._idle = IdleSession(self.driver, partial(self._end_of_rest, lost))
 
-    def fileno(self) -> int:
-        """Return the socket's file descriptor, which becomes readable when the server sends data or closes."""
-        return self._descriptor.fileno()
+    def request_keep_alive(self, replied: Callable[[], object]) -> None:
+        """Send a keep-alive request while the connection rests."""
+        if self._idle is not None:
+            self._idle.request_keep_alive(replied)
 
-    def try_keep_alive(self) -> bool:
-        """Do as much of `keep_alive` as is possible without waiting; return whether the reply has come.
+    def resume(self) -> None:
+        """Leave the connection to whoever uses it next."""
+        if self._idle is not None:
+            self._idle.end()
+            self._idle = None
 
-        No other greenlet may be using the connection.
-        """
-        if self._closing is None:
-            accepted = self.driver.attempt(Timing.KEEP_ALIVE, self._try_keep_alive, self.driver.session)
-            if accepted is None:
-                return True
-            if accepted == LIBSSH2_ERROR_EAGAIN:
-                self._descriptor.request_quick_ack()
-                return False
-            self._closing = self._close_accepted(accepted)
-        if next(self._closing, True) is None:
-            return False
-        self._closing = None
-        return True
+    def _end_of_rest(self, lost: Callable[[StepFailure], object], failure: StepFailure) -> None:
+        self._was_lost = True
+        lost(failure)
 
     def open_channel(self) -> SSH2Channel:
         """Open a session channel."""
@@ -175,6 +167,7 @@ class SSH2Connection:
 
     def close(self) -> None:
         """Send a disconnect message if possible, and end the connection. Never waits."""
+        self.resume()
         if self._driver is not None:
             with suppress(SSH2Error):  # the server may have closed the connection already
                 self._driver.session.disconnect()
@@ -197,19 +190,6 @@ class SSH2Connection:
         arguments = driver.session, kind, self._window_bytes, self._packet_bytes, message
         return SSH2Channel(driver, driver.until_opened(Timing.CHANNEL_OPEN, open_channel, *arguments), self._read_bytes)
 
-    def _close_accepted(self, channel: Any) -> Iterator[None]:
-        """Close a channel that a server accepted despite its unknown type; yield whenever this would wait."""
-        for close in (channel.close, channel.wait_eof, channel.wait_closed):
-            while self.driver.attempt(Timing.CLOSE, close) == LIBSSH2_ERROR_EAGAIN:
-                yield
-
-    @staticmethod
-    def _try_keep_alive(session: Any) -> Any:
-        try:
-            return open_channel(session, _UNKNOWN_CHANNEL_TYPE, DEFAULT_WINDOW_BYTES, DEFAULT_PACKET_BYTES, b"")
-        except ChannelFailure:
-            return None
-
 
 def _direct_tcpip_message(host: str, port: int) -> bytes:
     """Return the type-specific data of the request: the target's and the originator's host and port."""
@@ -227,6 +207,9 @@ class SharedConnection(SSH2Connection):
         """Authenticate with the login's credentials."""
         super().auth()
         self._driver = SharedDriver(self.driver.session, self._descriptor)
+
+    def rest(self, lost: Callable[[StepFailure], object]) -> None:
+        """Do nothing: the driver answers the server whenever no greenlet uses the session."""
 
     def is_lost(self) -> bool:
         """Return whether the server has closed the connection, or the session cannot be used any more."""

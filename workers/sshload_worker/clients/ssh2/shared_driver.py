@@ -16,7 +16,8 @@ libssh2's sources are the reason:
   to be, which may leave a packet partly sent. So everything opened is kept until it is closed or the session ends, and
   a channel that nobody uses any more is passed to the owner, which closes it like the others.
 
-The owner lives as long as there are attempts to make. Its C stack is the same at each attempt.
+The owner lives as long as there are attempts to make. Its C stack is the same at each attempt. In between, the loop
+watches the socket, and what the server sends makes an attempt to answer it.
 """
 
 import ctypes
@@ -38,6 +39,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
 from sshload_worker.clients.ssh2.driver import Driver, Step
+from sshload_worker.clients.ssh2.idle import is_available, serve_all
 from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
 
@@ -226,11 +228,26 @@ class SharedDriver(Driver):
             self._pending.remove(operation)
 
     def _run_owner(self) -> None:
+        self._readable.stop()
+        self._attempt_until_done()
+        if not self._opened:  # the last attempt may have received what else the server sent
+            self._serve()
+            self._attempt_until_done()
+        self._owner = None
+        if not self.lost:
+            self._readable.start(self._serve)
+
+    def _attempt_until_done(self) -> None:
         while self._pending:
             self._attempt_all()
             if self._pending:
                 self._sleep()
-        self._owner = None
+
+    def _serve(self) -> None:
+        """Have the owner answer what the server has sent."""
+        self._readable.stop()
+        if is_available and not self.lost:
+            self._add(_Operation(Timing.KEEP_ALIVE, serve_all, (self.session,)))
 
     def _sleep(self) -> None:
         """Wait, while other greenlets run, until the socket is ready or an operation is added."""
