@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import ceil, exp, inf, log
+from operator import itemgetter
 from random import Random
 
 from runs import generator, load, summary
+from sshload_contract.judgement.pauses import Pauses
 from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
@@ -37,6 +39,8 @@ _STATED = (*PERCENTILES, 99.9)
 _PROBE_INTERVAL_S = 0.01
 _US_PER_S = 1_000_000
 _DROP_SHARE = 0.3
+_SOUND_S = 0.02
+_NS_PER_S = 1_000_000_000
 
 
 class Lag:
@@ -73,6 +77,23 @@ class Lag:
             while missed_s >= 0:
                 yield missed_s
                 missed_s -= _PROBE_INTERVAL_S
+
+    def pauses(self) -> Iterator[tuple[float, float]]:
+        """Yield begin and end of the pauses that the worker's probe sees, in their order."""
+        at_s, until_s = 0.0, self._stalls[-1][1] if self._stalls else 0.0
+        while at_s < until_s:
+            begin_s, due_s = at_s, at_s + _PROBE_INTERVAL_S
+            at_s = self._after_stall(due_s)
+            if at_s - due_s > _SOUND_S:
+                yield begin_s, at_s
+
+
+class OnePause(Lag):
+    """A worker that is prompt but for one pause."""
+
+    def __init__(self, begin_s: float, length_s: float) -> None:
+        super().__init__(Random(0), "none", 0.0, 0.0)  # noqa: S311 - chance, no secrets
+        self._stalls, self._begins = [(begin_s, begin_s + length_s)], [begin_s]
 
 
 class NoLag(Lag):
@@ -223,6 +244,7 @@ class Seen:
     starts: list[float] = field(default_factory=list)
     spans: dict[str, list[float]] = field(default_factory=lambda: {"total": [], "login": [], "command": []})
     outcomes: Counter[Outcome] = field(default_factory=Counter)
+    failures: list[tuple[float, float, Outcome, Lag]] = field(default_factory=list)
     inside: int = 0
     end_s: float = 0.0
 
@@ -308,8 +330,11 @@ class Course:
         if self._visit[who] < len(self._draw.works_s[who % len(self._draw.works_s)]):
             self._send(who, noticed_s)
             return
-        too_long = noticed_s - self._start_s[who] > self._draw.time_limit_s
-        self._end(who, noticed_s, Outcome.STEP_TIMEOUT if too_long else Outcome.OK)
+        cut_s = self._lag(who).wake(self._start_s[who] + self._draw.time_limit_s)
+        if at_s + self._draw.round_trip_s / 2 > cut_s:  # what has arrived by then is served first
+            self._end(who, cut_s, Outcome.STEP_TIMEOUT)
+        else:
+            self._end(who, noticed_s, Outcome.OK)
 
     def _end(self, who: int, at_s: float, outcome: Outcome) -> None:
         self.seen.outcomes[outcome] += 1
@@ -319,6 +344,8 @@ class Course:
             self.seen.spans["login"].append(self._logged_in_s[who] - self._start_s[who])
             self.seen.spans["command"].append(at_s - self._logged_in_s[who])
             self.seen.inside += at_s <= self._draw.until_s
+        else:
+            self.seen.failures.append((at_s, self._start_s[who], outcome, self._lag(who)))
         due_s = at_s + self._draw.think_s
         if self._draw.due_s is None and due_s < self._draw.until_s:
             self._begin(who + self._draw.users, due_s)
@@ -351,12 +378,25 @@ def _summary(draw: Draw, seen: Seen) -> RunSummary:
     )
     steps = [_stats(Timing.START_DELAY, seen.starts), *(_stats(name, found) for name, found in seen.spans.items())]
     steps.append(replace(steps[1], step="visits", count=succeeded * len(draw.works_s[0])))
+    near_pause = _near_pause(seen)
     errors = tuple(
-        ErrorCount("total", outcome, Window.MEASURED, number, "")
+        ErrorCount("total", outcome, Window.MEASURED, number, "", near_pause[outcome])
         for outcome, number in seen.outcomes.items()
         if outcome is not Outcome.OK
     )
     return summary(load=figures, steps=tuple(steps), errors=errors, generator=lag)
+
+
+def _near_pause(seen: Seen) -> Counter[Outcome]:
+    """Return how many failures a worker counts near a pause of its own, as it knows its pauses when each ends."""
+    near: Counter[Outcome] = Counter()
+    lags = {id(lag): (lag, deque(lag.pauses()), Pauses()) for *_, lag in seen.failures}
+    for end_s, begin_s, outcome, of in sorted(seen.failures, key=itemgetter(0)):
+        _, to_come, known = lags[id(of)]
+        while to_come and to_come[0][1] <= end_s + _PROBE_INTERVAL_S:
+            known.add(*(int(instant_s * _NS_PER_S) for instant_s in to_come.popleft()))
+        near[outcome] += known.may_have_caused(outcome, int(begin_s * _NS_PER_S), int(end_s * _NS_PER_S))
+    return near
 
 
 def _stats(name: str, found: list[float]) -> StepStats:

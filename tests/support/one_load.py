@@ -88,4 +88,4 @@ def latencies(totals: Totals, step: str, window: Window = Window.MEASURED) -> La
 
 def failures(totals: Totals) -> set[tuple[str, Outcome, int]]:
     """Return what failed in which step, and how often."""
-    return {(step, outcome, count) for (step, outcome, _), (count, _) in totals.errors.items()}
+    return {(step, outcome, failed.count) for (step, outcome, _), failed in totals.errors.items()}

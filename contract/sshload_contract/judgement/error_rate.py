@@ -3,16 +3,18 @@
 A failure that the generator's own delay may have caused proves nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, shortfall, total_step
 from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
-from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
+from sshload_contract.vocabulary import Timing, Window, measured_step
+from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 
 _HELD_TO_THE_END = measured_step("held", Timing.HOLD)
@@ -22,31 +24,6 @@ SHARE_OF_WINDOW = 0.1
 """The longest pause of the generator that is tolerated, as a share of the measured window."""
 
 _US_PER_S = 1_000_000
-
-_BY_TIME = frozenset(
-    {
-        Outcome.CONNECT_TIMEOUT,
-        Outcome.BANNER_TIMEOUT,
-        Outcome.KEX_TIMEOUT,
-        Outcome.AUTH_TIMEOUT,
-        Outcome.STEP_TIMEOUT,
-        Outcome.DISCONNECTED,
-        Outcome.UNFINISHED,
-    }
-)
-"""Outcomes that depend on durations: a timeout of the client, or one of the server for a slow client."""
-
-_BY_CROWD = frozenset(
-    {
-        Outcome.CONNECT_FAILED,
-        Outcome.THROTTLED,
-        Outcome.PENALISED,
-        Outcome.DROPPED_UNKNOWN,
-        Outcome.RESET_BEFORE_BANNER,
-        Outcome.CHANNEL_REFUSED,
-    }
-)
-"""Refusals that depend on how many connections or requests arrive at once."""
 
 FAILED_SHARE_LIMIT = 0.1
 """The share of attempts below which failures must stay if no threshold is on the error rate."""
@@ -63,6 +40,10 @@ class Attempts:
     def error_rate(self) -> float | None:
         """The share of failures, None if nothing ended."""
         return self.failed / self.ended if self.ended else None
+
+    def is_below(self, limit: float) -> bool:
+        """Whether the share of failures that was seen is below the limit."""
+        return self.failed < self.ended * limit
 
 
 def attempts(load: Load, summary: RunSummary) -> Attempts:
@@ -93,27 +74,43 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     is_sound = own_delay(summary).is_small_beside_any_limit
     if is_sound and is_below(tried.failed, tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=True))
-    if is_not_below(tried.failed if is_sound else _sure_failures(load, summary), tried.ended, threshold.below):
+    sure = _sure_failures(load, summary)
+    if is_not_below(sure, tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=False))
-    if is_sound:
+    if is_sound and not _do_unsure_decide(threshold.below, tried, sure):
         doubt = f"{words} cannot be judged: it was {observed}. {_remedy(threshold, tried)}"
-        return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=rate < threshold.below)
-    if _is_surely_below(threshold.below, tried, load, summary):
+        return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=tried.is_below(threshold.below))
+    if not is_sound and _is_surely_below(threshold.below, tried, load, summary):
         return Judged(ThresholdResult(words, observed, passed=True))
     doubt = (
-        f"{words} cannot be judged: it was {observed}, and the generator's own delays may have caused or prevented"
-        f" some of these failures (timeouts, and refusals of connections that came together)"
+        f"{words} cannot be judged: it was {observed}, and the generator's own delays may have caused"
+        f" {tried.failed - sure} of these failures, or prevented others (timeouts, and refusals of connections that"
+        f" came together)"
     )
     return Judged(ThresholdResult(words, observed, None), doubt=doubt)
 
 
-def _sure_failures(load: Load, summary: RunSummary) -> int:
-    """Return how many attempts failed for a reason that no delay of the generator affects, such as an exit code.
+def _do_unsure_decide(limit: float, tried: Attempts, sure: int) -> bool:
+    """Return whether the failures that the generator may have caused decide on which side of the limit the rate is."""
+    return sure < tried.failed and (
+        is_not_below(tried.failed, tried.ended, limit) or is_below(sure, tried.ended, limit)
+    )
 
-    A lagging generator makes connections arrive together, so refusals that depend on that are not included either.
+
+def unsure_failures(summary: RunSummary) -> int:
+    """Return how many failures in the measured window the generator's own delay may have caused.
+
+    With a large delay these are all that depend on time, or on how many connections came together. With a small one
+    they are those that the workers counted near a pause of theirs.
     """
-    failed = attempts(load, summary).failed
-    return max(failed - _count_failures(summary, _BY_TIME | _BY_CROWD), 0)
+    if not own_delay(summary).is_small_beside_any_limit:
+        return sum(error.count for error in _measured_errors(summary) if error.outcome in BY_TIME | BY_CROWD)
+    return sum(error.near_pause for error in _measured_errors(summary))
+
+
+def _sure_failures(load: Load, summary: RunSummary) -> int:
+    """Return how many attempts failed for a reason that no delay of the generator affects, such as an exit code."""
+    return max(attempts(load, summary).failed - unsure_failures(summary), 0)
 
 
 def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSummary) -> bool:
@@ -122,7 +119,7 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     A burst that delays spread over time was not generated: its result is known only if the spread is a small part of
     the duration of an iteration. Delays that separate users may also have prevented most uncertain failures.
     """
-    unsure = _count_failures(summary, _BY_TIME | _BY_CROWD)
+    unsure = unsure_failures(summary)
     if load.begins_together and unsure:
         return False
     if isinstance(load, BurstLoad) and not _is_burst_together(summary):
@@ -147,8 +144,8 @@ def _is_burst_together(summary: RunSummary) -> bool:
     return median_us is not None and own_delay(summary).largest_us <= BURST_SHARE_OF_MEDIAN * median_us
 
 
-def _count_failures(summary: RunSummary, outcomes: frozenset[Outcome]) -> int:
-    return sum(error.count for error in summary.errors if error.window is Window.MEASURED and error.outcome in outcomes)
+def _measured_errors(summary: RunSummary) -> Iterator[ErrorCount]:
+    return (error for error in summary.errors if error.window is Window.MEASURED)
 
 
 def all_failed(load: Load, summary: RunSummary) -> str:
@@ -175,6 +172,7 @@ def many_failed(thresholds: Sequence[Threshold], load: Load, summary: RunSummary
 
 def failed_by_delay(load: Load, summary: RunSummary) -> bool:
     """Return whether the generator's own delay may have made so many failures."""
-    if own_delay(summary).is_small_beside_any_limit:
-        return False
-    return _sure_failures(load, summary) < FAILED_SHARE_LIMIT * attempts(load, summary).ended
+    return (
+        unsure_failures(summary) > 0
+        and _sure_failures(load, summary) < FAILED_SHARE_LIMIT * attempts(load, summary).ended
+    )

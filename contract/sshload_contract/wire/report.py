@@ -134,13 +134,17 @@ class NegotiatedCount:
 
 @dataclass(frozen=True, slots=True)
 class ErrorCount:
-    """Failures of one step and outcome, with the first message seen (at most 200 characters, no credentials)."""
+    """Failures of one step and outcome, with the first message seen (at most 200 characters, no credentials).
+
+    `near_pause` of them a pause of the worker may have caused (judgement/pauses.py).
+    """
 
     step: str
     outcome: Outcome
     window: Window
     count: Count
     first_message: str
+    near_pause: Count = 0
 
 
 @dataclass(frozen=True, slots=True)

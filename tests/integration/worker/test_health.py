@@ -8,6 +8,7 @@ from time import monotonic, monotonic_ns
 
 import gevent
 import pytest
+from sshload_contract.vocabulary import Outcome
 from sshload_worker.recording import health as health_module
 from sshload_worker.recording.health import HealthMonitor, available_ports, run_delay_ns, waiting_ports
 
@@ -35,6 +36,17 @@ def test_a_loop_that_stands_still_is_seen_in_its_lag(monitor: HealthMonitor) -> 
     gevent.sleep(0.1)
     health = monitor.health(connections=0, overflows=0)
     assert health.loop_lag_max_us >= health.loop_lag_p99_us >= 400_000  # alike with too few samples for a percentile
+
+
+def test_when_a_loop_stood_still_is_known_for_the_failures_near_it(monitor: HealthMonitor) -> None:
+    monitor.start()
+    gevent.sleep(0.1)
+    begin_ns = monotonic_ns()
+    stand_still(0.5)
+    gevent.sleep(0.1)
+    far_ns = monotonic_ns() + 100_000_000_000
+    assert monitor.pauses.may_have_caused(Outcome.STEP_TIMEOUT, begin_ns, monotonic_ns())
+    assert not monitor.pauses.may_have_caused(Outcome.STEP_TIMEOUT, far_ns, far_ns + 1_000_000_000)
 
 
 def test_a_long_lag_weighs_as_much_as_the_time_that_it_took(monitor: HealthMonitor) -> None:

@@ -21,6 +21,7 @@ from client_kinds import (
     every_kind_with_shells,
 )
 from free_ports import free_port
+from gevent import monkey
 from gevent.event import Event
 from one_iteration import Counted, counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
@@ -54,7 +55,9 @@ from sshload_worker.scenario.steps import dispatch
 from unkind_servers import speaking
 
 SHORT = 0.3
+STEP_LIMIT_S = 2.0
 DEADLINE_S = 300.0
+stand_still: Callable[[float], None] = monkey.get_original("time", "sleep")
 SIZE_BYTES = 3_000_000
 FILE_PARTS = "open firstByte read close"
 
@@ -249,6 +252,27 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
     done = counted(recorder)
     assert done.steps["command"] is Outcome.OK
     assert (done.outcome, done.failed_step) == (Outcome.DISCONNECTED, "total")
+
+
+@every_kind
+def test_an_answer_that_came_in_time_while_the_process_stood_still_is_no_timeout(
+    start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path
+) -> None:
+    """The command ends while the process stands still, until the limit is over."""
+    server = start_sshd("")
+    running, may_end = tmp_path / "running", tmp_path / "may-end"
+    waits = exec_step(f"touch {running}; until [ -e {may_end} ]; do sleep 0.01; done")
+    recorder = Recorder("test-run", 0)
+    iteration = prepare(with_limits(config_for(kind, server, waits), step_s=STEP_LIMIT_S), recorder)
+    now_ns = monotonic_ns()
+    run = gevent.spawn(iteration.run, Due(now_ns, Window.MEASURED, now_ns))
+    with gevent.Timeout(DEADLINE_S):
+        while not (running.exists() or run.ready()):
+            gevent.sleep(0.01)
+        may_end.touch()
+        stand_still(STEP_LIMIT_S + SHORT)
+        run.join()
+    assert counted(recorder).outcome is Outcome.OK
 
 
 @every_kind

@@ -17,7 +17,7 @@ from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.early_end import unrecoverable_threshold
 from sshload_worker.summary.run_summary import RunCourse, run_summary
-from sshload_worker.summary.totals import Totals
+from sshload_worker.summary.totals import Failures, Totals
 
 ERRORS = ErrorRateThreshold(below=0.01, abort_on_fail=True)
 P90 = LatencyThreshold(step=Timing.TOTAL, percentile=90.0, below_s=1.0, abort_on_fail=True)
@@ -48,7 +48,7 @@ def totals(fast: int, slow: int = 0, failed: int = 0, step: str = Timing.TOTAL) 
             (step, Window.MEASURED, Outcome.OK): latencies,
             (step, Window.MEASURED, Outcome.AUTH_REJECTED): failures,
         },
-        errors={(Timing.AUTH, Outcome.AUTH_REJECTED, Window.MEASURED): (failed, "")} if failed else {},
+        errors={(Timing.AUTH, Outcome.AUTH_REJECTED, Window.MEASURED): Failures(failed, 0, "")} if failed else {},
     )
 
 
@@ -134,7 +134,7 @@ def test_a_delay_of_the_generators_own_that_may_have_made_the_difference_ends_no
 
 def test_failures_that_the_generators_own_delay_may_have_made_end_nothing() -> None:
     seen = totals(0, failed=500)
-    seen.errors = {(Timing.CONNECT, Outcome.CONNECT_TIMEOUT, Window.MEASURED): (500, "")}
+    seen.errors = {(Timing.CONNECT, Outcome.CONNECT_TIMEOUT, Window.MEASURED): Failures(500, 0, "")}
     assert ends(THOUSAND, ERRORS, seen)
     assert not ends(THOUSAND, ERRORS, seen, loop_lag_max_us=900_000, loop_lag_p99_us=900_000)
 

@@ -9,7 +9,7 @@ from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.hdr_encoding import HIGHEST_US
 from sshload_contract.wire.report import Health, Negotiated, Report
 from sshload_worker.recording.recorder import LATE_AFTER_NS, Recorder
-from sshload_worker.summary.totals import Totals, add_counts, subtract_counts, worst_health
+from sshload_worker.summary.totals import Failures, Totals, add_counts, subtract_counts, worst_health
 
 HEALTHY = Health(
     cpu_share=0.1,
@@ -79,8 +79,8 @@ def test_merging_is_recording_everything_in_one_place(done: list[list[Iterations
     assert several.counts == single.counts
     assert several.histograms == single.histograms
     assert several.negotiated == single.negotiated
-    assert {key: count for key, (count, _) in several.errors.items()} == {
-        key: count for key, (count, _) in single.errors.items()
+    assert {key: failures.count for key, failures in several.errors.items()} == {
+        key: failures.count for key, failures in single.errors.items()
     }
 
 
@@ -133,7 +133,7 @@ def test_of_two_workers_first_messages_one_is_chosen_whatever_comes_first() -> N
         *reports_of(1, [[(Window.MEASURED, failed, 5, "because")]]),
     ]
     for order in permutations(reports):
-        assert merged(order).errors == {("banner", failed, Window.MEASURED): (2, "because")}
+        assert merged(order).errors == {("banner", failed, Window.MEASURED): Failures(2, 0, "because")}
 
 
 def test_an_iteration_is_late_only_beyond_the_limit() -> None:

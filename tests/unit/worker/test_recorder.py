@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from time import monotonic_ns
 
 import pytest
 from gevent import GreenletExit, sleep
@@ -40,6 +41,15 @@ class Notes:
 
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         self.sums.append((step, outcome, dict(counts)))
+
+
+def test_a_failure_near_a_pause_of_the_worker_is_counted_as_one_that_the_pause_may_have_caused() -> None:
+    recorder, now_ns = Recorder("run", 0), monotonic_ns()
+    recorder.pauses.add(now_ns - 600_000_000, now_ns - 100_000_000)
+    for begin_ns in (now_ns - 1_000_000_000, now_ns - 60_000_000_000):
+        recorder.failure("exec", Window.MEASURED, Outcome.STEP_TIMEOUT, "late", begin_ns)
+    (error,) = recorder.take_report(HEALTHY, final=True).errors
+    assert (error.count, error.near_pause) == (2, 1)
 
 
 def test_the_listener_hears_of_the_steps_it_asked_for_under_every_name_and_outcome() -> None:

@@ -9,7 +9,7 @@ from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary.run_summary import classify_refusals
-from sshload_worker.summary.totals import Totals
+from sshload_worker.summary.totals import Failures, Totals
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 NOTHING = TargetStats(
@@ -128,7 +128,7 @@ def test_what_a_jump_host_dropped_is_not_told_by_the_targets_counts() -> None:
 def test_drops_join_those_that_the_server_had_named_itself() -> None:
     told = classify_refusals(totals_of([Outcome.DROPPED_UNKNOWN, Outcome.THROTTLED]), NOTHING, after(2, 0))
     assert told.histograms["total", Window.MEASURED, Outcome.THROTTLED] == LatencyHistogram([1, 2])
-    assert told.errors == {("banner", Outcome.THROTTLED, Window.MEASURED): (2, "droppedUnknown first")}
+    assert told.errors == {("banner", Outcome.THROTTLED, Window.MEASURED): Failures(2, 0, "droppedUnknown first")}
 
 
 @given(ended=outcomes, max_startups=grown, penalty=grown)
@@ -139,7 +139,9 @@ def test_nothing_is_counted_twice_or_lost_and_nothing_else_changes(
     told = classify_refusals(totals, NOTHING, after(max_startups, penalty))
     for step in ("banner", "login", "total"):
         assert sum(one.count for (name, _, _), one in told.histograms.items() if name == step) == len(ended)
-    assert sum(count for count, _ in told.errors.values()) == sum(count for count, _ in totals.errors.values())
+    assert sum(failures.count for failures in told.errors.values()) == sum(
+        failures.count for failures in totals.errors.values()
+    )
     assert told.successes("total", Window.MEASURED) == totals.successes("total", Window.MEASURED)
     assert told.counts == totals.counts
     assert totals.histograms == totals_of(ended).histograms

@@ -1,8 +1,9 @@
+from collections.abc import Callable
 from contextlib import suppress
 
 import gevent
 import pytest
-from gevent import sleep
+from gevent import monkey, sleep, socket
 from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.outcomes import StepFailure
@@ -104,3 +105,48 @@ def test_a_deadline_tells_how_what_nobody_waits_for_has_ended_unless_it_was_canc
     assert reached.wait(300)
     (failure,) = failures
     assert (failure.outcome, failure.message) == (Outcome.STEP_TIMEOUT, "keepAlive took longer than 0.01 s")
+
+
+stand_still: Callable[[float], None] = monkey.get_original("time", "sleep")
+"""Holds the whole process, as a pause of it does."""
+
+
+@pytest.mark.parametrize("links", [1, 3], ids=["by the socket's own greenlet", "by greenlets that wait for each other"])
+def test_what_arrived_while_the_process_stood_still_is_served_before_a_limit_that_passed_meanwhile(links: int) -> None:
+    ours, theirs = socket.socketpair()
+    heard = [Event() for _ in range(links)]
+    took_place: list[bytes] = []
+
+    def hear() -> None:
+        took_place.append(ours.recv(1))
+        heard[0].set()
+
+    def hand_on(link: int) -> None:
+        heard[link - 1].wait()
+        heard[link].set()
+
+    waiting = [gevent.spawn(hear), *(gevent.spawn(hand_on, link) for link in range(1, links))]
+    with TimeLimit(0.05, Timing.EXEC):
+        sleep(0)
+        theirs.send(b"!")
+        stand_still(0.1)
+        heard[-1].wait()
+    gevent.joinall(waiting)
+    assert took_place == [b"!"]
+    ours.close()
+    theirs.close()
+
+
+def test_what_has_not_arrived_when_the_process_goes_on_is_cut_off() -> None:
+    ours, theirs = socket.socketpair()
+    waiting = gevent.spawn(ours.recv, 1)
+    with pytest.raises(StepFailure), TimeLimit(0.05, Timing.EXEC):
+        _stand_still_then(0.1, waiting.join)
+    waiting.kill()
+    ours.close()
+    theirs.close()
+
+
+def _stand_still_then(seconds: float, wait: Callable[[], object]) -> None:
+    stand_still(seconds)
+    wait()

@@ -50,6 +50,7 @@ class TrialPart:
         config = order.config(equipment.run)
         self._recorder = Recorder(config.run_id, share.index, equipment.listener, WHOLE_STEPS, trial=order.number)
         self._health = HealthMonitor()
+        self._recorder.pauses = self._health.pauses
         self._ports = equipment.ports
         self._send = send
         self._share = share

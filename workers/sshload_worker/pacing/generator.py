@@ -15,9 +15,10 @@ from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.pacing.replay import due_offsets
 from sshload_worker.pacing.share import Share
+from sshload_worker.recording.recorder import LATE_AFTER_NS
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.step_clock import TURNS_TO_SERVE, Due, StepClock
 
 if TYPE_CHECKING:
     from sshload_contract.load.replay import Trace
@@ -78,7 +79,7 @@ class Generator:
             self._schedule.kill()
         for leaving in self._leaving.values():
             leaving.set()
-        gevent.spawn_later(self._left_s(), self._running.kill)  # `run` may already wait for a later end
+        gevent.spawn_later(self._left_s(), self._cut_off)  # `run` may already wait for a later end
         return max(self._end_ns - self._start_ns, 0) / _NS_PER_S
 
     def elapsed_s(self) -> float:
@@ -90,10 +91,16 @@ class Generator:
         if self._schedule is not None:
             self._schedule.kill()
         self._beside.kill()
+        _serve_arrived()
         self._held.stop_waiting()
         self._running.kill()
         self._held.close(Outcome.UNFINISHED)
         self._iteration.sessions.close()
+
+    def _cut_off(self) -> None:
+        """End running iterations as unfinished."""
+        _serve_arrived()
+        self._running.kill()
 
     def _left_s(self) -> float:
         """Return the time until the end of the drain. The last interval of a burst load is for its iterations."""
@@ -118,6 +125,7 @@ class Generator:
                 self._follow_arrivals(load)
                 _wait_until(self._end_ns)
                 self._held.await_replies(self._left_s())
+                _serve_arrived()
                 self._held.close(Outcome.OK)
             case BurstLoad() as load:  # the last interval is for the iterations of the last burst
                 self._follow_arrivals(load)
@@ -156,6 +164,8 @@ class Generator:
                 gevent.sleep(0)
                 begun_in_turn = 0
             begun_in_turn += 1
+            if room is not None and len(self._running) >= room and monotonic_ns() - due.at_ns > LATE_AFTER_NS:
+                _serve_arrived()
             if room is not None and len(self._running) >= room:
                 self._recorder.dropped(due.window, due.stage)
             else:
@@ -207,6 +217,12 @@ class Generator:
         stage = min(bisect_right(self._stage_ends_s, offset_s), len(self._stage_ends_s) - 1)
         stage_end_ns = self._start_ns + int(self._stage_ends_s[stage] * _NS_PER_S)
         return Due(at_ns, window, end_ns, stage + 1, stage_end_ns)
+
+
+def _serve_arrived() -> None:
+    """Let the loop serve what has arrived: after a pause of the process, that comes before any end or drop."""
+    for _ in range(TURNS_TO_SERVE):
+        gevent.sleep(_SHORTEST_S)
 
 
 def _wait_until(instant_ns: int) -> bool:

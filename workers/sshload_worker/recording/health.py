@@ -18,12 +18,15 @@ from typing import Any
 import gevent
 from gevent import get_hub
 from gevent.pool import Group
+from sshload_contract.judgement.own_delay import SOUND_BELOW_US
+from sshload_contract.judgement.pauses import Pauses
 from sshload_contract.steal import machine_cpu, passed_since, stolen_share
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT, Health
 
 from sshload_worker.recording.histogram import LatencyHistogram
 
 _PROBE_INTERVAL_S = 0.01
+_PROBE_INTERVAL_NS = 10_000_000
 _CPU_INTERVAL_S = 1.0
 _NS_PER_S = 1_000_000_000
 _NS_PER_US = 1_000
@@ -44,9 +47,10 @@ TIME_WAIT_S = 60.0
 
 
 class HealthMonitor:
-    """Monitors the thread that it is started in, from `start` to `stop`."""
+    """Monitors the thread that it is started in, from `start` to `stop`. `pauses` has when it stood still."""
 
     def __init__(self) -> None:
+        self.pauses = Pauses()
         self._lag = LatencyHistogram()
         self._lag_max_us = 0
         self._companions_lag = LatencyHistogram()
@@ -79,9 +83,7 @@ class HealthMonitor:
 
     def health(self, *, connections: int, overflows: int) -> Health:
         """Return the figures since the start. `connections` is the number of connections that are open now."""
-        for lag_us in _companion_lags_us():
-            self._companions_lag.record(lag_us)
-            self._companions_lag_max_us = max(self._companions_lag_max_us, lag_us)
+        self._hear_companions()
         self._ports_used = max(self._ports_used, connections + waiting_ports())
         machine_now = machine_cpu(_read_proc_file(_STAT))
         delay_ns, companions_ns = run_delay_ns(), companions_delay_ns()
@@ -117,16 +119,29 @@ class HealthMonitor:
 
     def _await_probe(self) -> None:
         """Have the loop call `_on_probe` after one interval. A waiting greenlet would double the cost of a probe."""
-        self._probe_due_ns = monotonic_ns() + int(_PROBE_INTERVAL_S * _NS_PER_S)
+        self._probe_due_ns = monotonic_ns() + _PROBE_INTERVAL_NS
         self._probe.again(self._on_probe)
 
     def _on_probe(self) -> None:
-        lag_us = max(monotonic_ns() - self._probe_due_ns, 0) // _NS_PER_US
+        now_ns = monotonic_ns()
+        lag_us = max(now_ns - self._probe_due_ns, 0) // _NS_PER_US
+        if lag_us > SOUND_BELOW_US:
+            self.pauses.add(
+                self._probe_due_ns - _PROBE_INTERVAL_NS, now_ns
+            )  # it began at any time since the last probe
         self._lag_max_us = max(self._lag_max_us, lag_us)
         # The probes that could not run during a long lag would have waited too, each for one interval less.
         for missed_us in range(lag_us, -1, -int(_PROBE_INTERVAL_S * _US_PER_S)):
             self._lag.record(missed_us)
+        self._hear_companions()
         self._await_probe()
+
+    def _hear_companions(self) -> None:
+        now_ns = monotonic_ns()
+        for lag_us in _companion_lags_us():
+            self.pauses.add(now_ns - lag_us * _NS_PER_US, now_ns)
+            self._companions_lag.record(lag_us)
+            self._companions_lag_max_us = max(self._companions_lag_max_us, lag_us)
 
     def _watch_cpu(self) -> None:
         wall_s, own_s, programs_s, companions_s = monotonic(), thread_time(), programs_cpu_s(), companions_cpu_s()

@@ -5,8 +5,10 @@ from collections.abc import Collection, Mapping, Sized
 from dataclasses import dataclass
 from itertools import repeat
 from operator import floordiv, sub
+from time import monotonic_ns
 from typing import Protocol
 
+from sshload_contract.judgement.pauses import Pauses
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import (
     REPORT_VERSION,
@@ -130,8 +132,9 @@ class _Row:
 
 @dataclass(slots=True)
 class _Failures:
-    count: int
     first_message: str
+    count: int = 0
+    near_pause: int = 0
 
 
 class Recorder:
@@ -139,7 +142,7 @@ class Recorder:
 
     `opened` counts all connections that were ever begun. `closed_ns` is when the window was closed early.
     `trial` is the number of the search's trial that all this belongs to, 0 in any other run.
-    `listener` gets the samples whose name ends in one of the steps `listened_to`.
+    `listener` gets the samples whose name ends in one of the steps `listened_to`. `pauses` are the worker's.
     """
 
     def __init__(
@@ -152,6 +155,7 @@ class Recorder:
         trial: int = 0,
     ) -> None:
         self._listener = listener
+        self.pauses = Pauses()
         self._listened_to = frozenset(map(str, listened_to))
         self.in_flight = 0
         self.users = 0
@@ -252,10 +256,15 @@ class Recorder:
         histogram = self._histograms[step, window, outcome, stage] = LatencyHistogram()
         return histogram
 
-    def failure(self, step: str, window: Window, outcome: Outcome, message: str) -> None:
-        """Count the step in which an iteration failed. The first message of each kind is kept."""
-        failures = self._failures.setdefault((step, outcome, window), _Failures(count=0, first_message=message))
+    def failure(self, step: str, window: Window, outcome: Outcome, message: str, begin_ns: int | None = None) -> None:
+        """Count the step in which an iteration failed, which began at `begin_ns` if that is known, and ends now.
+
+        The first message of each kind is kept.
+        """
+        failures = self._failures.setdefault((step, outcome, window), _Failures(message))
         failures.count += 1
+        now_ns = monotonic_ns()
+        failures.near_pause += self.pauses.may_have_caused(outcome, now_ns if begin_ns is None else begin_ns, now_ns)
 
     def transferred(self, step: str, window: Window, count: int) -> None:
         """Count bytes of payload that a step transferred."""
@@ -303,7 +312,7 @@ class Recorder:
                 for (step, window), count in self._late.items()
             ),
             errors=tuple(
-                ErrorCount(step, outcome, window, failures.count, failures.first_message)
+                ErrorCount(step, outcome, window, failures.count, failures.first_message, failures.near_pause)
                 for (step, outcome, window), failures in self._failures.items()
             ),
             negotiated=tuple(NegotiatedCount(negotiated, count) for negotiated, count in self._negotiated.items()),

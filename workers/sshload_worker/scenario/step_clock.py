@@ -5,6 +5,7 @@ Limits of the same length are reached in the order in which they began. So one t
 It fires when the limit that was the oldest at its last check may be reached.
 """
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic, monotonic_ns
@@ -19,6 +20,12 @@ from sshload_worker.outcomes import StepFailure, timeout_outcome
 from sshload_worker.recording.recorder import Recorder, Spans
 
 T = TypeVar("T")
+TURNS_TO_SERVE = 8
+"""In so many turns of its loop a worker has served what had arrived before them.
+
+It takes one turn to read a socket, and one for each greenlet or asyncio task that passes on what was read.
+"""
+
 _NS_PER_US = 1_000
 _OK = Outcome.OK
 _TOTAL = str(Timing.TOTAL)
@@ -98,26 +105,32 @@ class Deadline(TimeLimit):
 
 
 class _Row:
-    """The limits of one length that are in force, oldest first."""
+    """The limits of one length that are in force, oldest first.
+
+    A limit is believed only some turns of the loop after it was reached: what had arrived before is served first.
+    Otherwise, after a pause of the process, the limits would cut off steps whose answers have been here in time.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.limits: dict[TimeLimit, None] = {}
         self.is_watched = False
+        self._checked_s = deque([0.0] * TURNS_TO_SERVE, TURNS_TO_SERVE)
 
     def watch(self, for_s: float) -> None:
-        """Check the limits in `for_s` seconds."""
+        """Check the limits in `for_s` seconds, and not in this turn of the loop."""
         self.is_watched = True
         timer = get_hub().loop.timer(for_s)
         timer.start(self._check, timer, update=True)
 
     def _check(self, timer: Any) -> None:
         timer.close()
-        now_s = monotonic()
+        served_s, now_s = self._checked_s[0], monotonic()
+        self._checked_s.append(now_s)
         while self.limits:
             oldest = next(iter(self.limits))
-            if oldest.end_s > now_s:
-                self.watch(oldest.end_s - now_s)
+            if oldest.end_s > served_s:
+                self.watch(max(oldest.end_s - now_s, 0))
                 return
             del self.limits[oldest]
             oldest.cut_off()
@@ -150,13 +163,14 @@ class Due:
 class StepClock:
     """Times steps, including nested ones (a login and its kex). Each ends in exactly one outcome."""
 
-    __slots__ = ("_due", "_failed_step", "_recorder", "_succeeded_ns", "_window")
+    __slots__ = ("_due", "_failed_ns", "_failed_step", "_recorder", "_succeeded_ns", "_window")
 
     def __init__(self, recorder: Recorder, due: Due) -> None:
         self._recorder = recorder
         self._due = due
         self._window = due.window
         self._failed_step = ""
+        self._failed_ns = due.at_ns
         self._succeeded_ns = 0
 
     @property
@@ -209,7 +223,8 @@ class StepClock:
             self.succeeded(name, begin_ns, monotonic_ns())
             return
         self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US)
-        self._failed_step = self._failed_step or name
+        if not self._failed_step:
+            self._failed_step, self._failed_ns = name, begin_ns
 
     def transferred(self, name: str, count: int) -> None:
         """Count the bytes that the step `name`, which was just counted as succeeded, transferred by its end."""
@@ -227,7 +242,7 @@ class StepClock:
 
     def failed(self, outcome: Outcome, message: str) -> None:
         """Count a failure, in the step that is remembered as failed."""
-        self._recorder.failure(self._failed_step, self._window, outcome, message)
+        self._recorder.failure(self._failed_step, self._window, outcome, message, self._failed_ns)
 
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and the step that failed, if one did."""

@@ -91,8 +91,8 @@ def _failed_by(totals: Totals) -> dict[Outcome, int]:
 def _failure_kinds(totals: Totals) -> tuple[FailureKind, ...]:
     """Return the most frequent kinds of failure."""
     counted: Counter[Outcome] = Counter()
-    for (_, outcome, _), (count, _) in totals.errors.items():
-        counted[outcome] += count
+    for (_, outcome, _), failures in totals.errors.items():
+        counted[outcome] += failures.count
     return tuple(FailureKind(outcome, count) for outcome, count in counted.most_common(MOST_FAILURE_KINDS))
 
 

@@ -29,7 +29,7 @@ from sshload_contract.wire.run_summary import (
 from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.totals import ErrorKey, SampleKey, Slices, StageTotals, Totals, worst_health
+from sshload_worker.summary.totals import ErrorKey, Failures, SampleKey, Slices, StageTotals, Totals, worst_health
 
 _UNKNOWN_DROP = Outcome.DROPPED_UNKNOWN
 
@@ -54,11 +54,10 @@ def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetS
     histograms: dict[SampleKey, LatencyHistogram] = {}
     for (step, window, outcome), histogram in totals.histograms.items():
         histograms.setdefault((step, window, classified(step, outcome)), LatencyHistogram()).merge(histogram)
-    errors: dict[ErrorKey, tuple[int, str]] = {}
-    for (step, outcome, window), (count, message) in totals.errors.items():
+    errors: dict[ErrorKey, Failures] = {}
+    for (step, outcome, window), failures in totals.errors.items():
         key = (step, classified(step, outcome), window)
-        known_count, known_message = errors.get(key, (0, message))
-        errors[key] = (known_count + count, min(known_message, message))
+        errors[key] = errors[key].and_those(failures) if key in errors else failures
     return replace(totals, histograms=histograms, errors=errors)
 
 
@@ -266,8 +265,8 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
 def _errors(totals: Totals) -> tuple[ErrorCount, ...]:
     """Return the errors, most frequent first. Those of the generator are kept first: one makes a run Invalid."""
     errors = [
-        ErrorCount(step, outcome, window, count, message)
-        for (step, outcome, window), (count, message) in totals.errors.items()
+        ErrorCount(step, outcome, window, failures.count, failures.message, failures.near_pause)
+        for (step, outcome, window), failures in totals.errors.items()
     ]
     errors.sort(key=lambda error: (error.outcome is not Outcome.GENERATOR_FAULT, *_rank(error)))
     return tuple(sorted(errors[:ERRORS_LIMIT], key=_rank))

@@ -22,6 +22,21 @@ SampleKey = tuple[str, Window, Outcome]
 ErrorKey = tuple[str, Outcome, Window]
 
 
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How many failures there were, how many of them near a pause of the worker, and what one of them said."""
+
+    count: int
+    near_pause: int
+    message: str
+
+    def and_those(self, others: "Failures") -> "Failures":
+        """Return the sum. The first message in sort order is kept, as it does not depend on the order of arrival."""
+        return Failures(
+            self.count + others.count, self.near_pause + others.near_pause, min(self.message, others.message)
+        )
+
+
 @dataclass(slots=True)
 class Slices:
     """The latencies of each step in at most MOST_SLICES slices of equal length. If there are more, pairs are joined.
@@ -127,7 +142,7 @@ class Totals:
     stages: dict[int, StageTotals] = field(default_factory=dict)
     transferred: dict[tuple[str, Window], int] = field(default_factory=dict)
     late: dict[tuple[str, Window], tuple[int, int]] = field(default_factory=dict)
-    errors: dict[ErrorKey, tuple[int, str]] = field(default_factory=dict)
+    errors: dict[ErrorKey, Failures] = field(default_factory=dict)
     negotiated: dict[Negotiated, int] = field(default_factory=dict)
     workers: dict[int, WorkerState] = field(default_factory=dict)
 
@@ -155,7 +170,8 @@ class Totals:
             self._add_histogram((encoded.step, encoded.window, encoded.outcome), histogram)
         self._add_moved(report)
         for error in report.errors:
-            self._add_error((error.step, error.outcome, error.window), error.count, error.first_message)
+            key = (error.step, error.outcome, error.window)
+            self._add_error(key, Failures(error.count, error.near_pause, error.first_message))
         for agreed in report.negotiated:
             self.negotiated[agreed.negotiated] = self.negotiated.get(agreed.negotiated, 0) + agreed.count
         return True
@@ -168,8 +184,8 @@ class Totals:
             self.histograms.setdefault(key, LatencyHistogram()).merge(histogram)
         for moved_key, count in other.transferred.items():
             self.transferred[moved_key] = self.transferred.get(moved_key, 0) + count
-        for error_key, (count, message) in other.errors.items():
-            self._add_error(error_key, count, message)
+        for error_key, failures in other.errors.items():
+            self._add_error(error_key, failures)
         for negotiated, count in other.negotiated.items():
             self.negotiated[negotiated] = self.negotiated.get(negotiated, 0) + count
 
@@ -208,10 +224,9 @@ class Totals:
         else:
             known.merge(histogram)
 
-    def _add_error(self, key: ErrorKey, count: int, message: str) -> None:
-        known_count, known_message = self.errors.get(key, (0, message))
-        # Keep the first of the workers' messages in sort order, because that does not depend on the order of arrival.
-        self.errors[key] = (known_count + count, min(known_message, message))
+    def _add_error(self, key: ErrorKey, failures: Failures) -> None:
+        known = self.errors.get(key)
+        self.errors[key] = failures if known is None else known.and_those(failures)
 
 
 def add_counts(counts: Iterable[ArrivalCounts]) -> ArrivalCounts:

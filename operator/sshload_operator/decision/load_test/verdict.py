@@ -3,7 +3,14 @@
 The generator's own delay does not make a whole run Invalid: each threshold is judged by what the delay can change.
 """
 
-from sshload_contract.judgement.error_rate import all_failed, attempts, failed_by_delay, held_sessions, many_failed
+from sshload_contract.judgement.error_rate import (
+    all_failed,
+    attempts,
+    failed_by_delay,
+    held_sessions,
+    many_failed,
+    unsure_failures,
+)
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
@@ -218,6 +225,9 @@ def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conc
 def _caution(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> str:
     """Return a sentence on how much of the generator's own delay latencies may include; empty if that is little."""
     cautions = [one.caution for one in judged if one.caution]
+    unsure = unsure_failures(summary)
+    if unsure:
+        cautions.append(f"pauses of the generator may have caused {unsure} of the failures")
     if cautions:
         return f". Caution: {'; '.join(cautions)}. {own_delay(summary).figures}"
     spoiled = None if judged else figures_spoiled(summary, plan.spec.scenario.slept_s)

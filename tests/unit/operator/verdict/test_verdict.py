@@ -217,6 +217,41 @@ def test_every_end_but_completed_has_a_verdict_of_its_own() -> None:
         assert (verdict is Verdict.PASSED) == (end is RunEnd.COMPLETED)
 
 
+NEAR_A_PAUSE = summary(1_795, 5, errors=(ErrorCount("exec", Outcome.STEP_TIMEOUT, Window.MEASURED, 5, "late", 5),))
+ERRORS_BELOW_1_OF_2000 = {"errorRate": {"below": "0.05%"}}
+
+
+def test_failures_near_a_pause_of_a_generator_that_is_sound_otherwise_do_not_break_a_promise() -> None:
+    judgement = judged(NEAR_A_PAUSE, ERRORS_BELOW_1_OF_2000)
+    assert outcome(judgement) == (Verdict.INVALID, Reason.GENERATOR_SATURATED)
+    assert "may have caused 5 of these failures" in judgement.message
+
+
+def test_failures_far_from_its_pauses_break_it_whatever_else_is_near_one() -> None:
+    more = ErrorCount("exec", Outcome.EXIT_CODE, Window.MEASURED, 5, "code 1")
+    found = replace(NEAR_A_PAUSE, load=load(1_790, 10), steps=steps(1_790, 10), errors=(*NEAR_A_PAUSE.errors, more))
+    assert outcome(judged(found, ERRORS_BELOW_1_OF_2000)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+
+
+def test_a_run_that_passes_in_spite_of_failures_near_a_pause_says_so() -> None:
+    judgement = judged(NEAR_A_PAUSE)
+    assert judgement.verdict is Verdict.PASSED
+    assert "pauses of the generator may have caused 5 of the failures" in judgement.message
+
+
+def test_many_failures_near_a_pause_are_not_the_servers() -> None:
+    late = (ErrorCount("exec", Outcome.STEP_TIMEOUT, Window.MEASURED, 100, "late", 95),)
+    assert outcome(judged(summary(500, 100, errors=late))) == (Verdict.INVALID, Reason.GENERATOR_SATURATED)
+    far = (replace(late[0], near_pause=5),)
+    assert outcome(judged(summary(500, 100, errors=far))) == (Verdict.FAILED, Reason.MANY_FAILED)
+
+
+def test_a_throughput_that_failures_near_a_pause_may_have_cost_is_not_missed() -> None:
+    found = replace(NEAR_A_PAUSE, load=load(1_795, 5, duration_s=60.0, completed_rate=29.92))
+    judgement = judged(found, {"throughput": {"above": 29.95}})
+    assert judgement.verdict is not Verdict.FAILED
+
+
 def test_a_run_without_a_request_is_invalid_and_shows_no_threshold() -> None:
     judgement = judged(summary(0, steps=(), load=load(0)), ERRORS_BELOW_1_PERCENT)
     assert outcome(judgement) == (Verdict.INVALID, Reason.NO_REQUESTS)
