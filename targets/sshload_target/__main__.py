@@ -21,7 +21,7 @@ from pathlib import Path  # noqa: E402 - likewise
 from sshload_contract.image_user import name_own_user  # noqa: E402 - likewise
 
 from sshload_target.errors import SshdEndedError, TargetError  # noqa: E402 - likewise
-from sshload_target.http_server import StatsServer  # noqa: E402 - likewise
+from sshload_target.http_server import serve  # noqa: E402 - likewise
 from sshload_target.observer import Observer  # noqa: E402 - likewise
 from sshload_target.pid1 import (  # noqa: E402 - likewise
     AWAITED_SIGNALS,
@@ -62,7 +62,7 @@ def run(arguments: Arguments) -> None:
     log = SshdLog(config.sshd_port)
     resources = Resources(choose_reader())
     observer = Observer(read_version(sshd), log, resources)
-    server = StatsServer(arguments.stats_host, config.stats_port, observer)
+    server = serve(arguments.stats_host, config.stats_port, observer)
     try:
         with tempfile.TemporaryDirectory(prefix="sshload-target-") as private_dir:
             sshd_config = prepare(config, Path(private_dir), sshd, arguments.listen_address)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import kopf
 from aiohttp import web
+from sshload_contract.front.admission import Limits
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, VERSION
 from sshload_operator.control.api_server.client import api_client
@@ -22,6 +23,7 @@ from sshload_operator.control.api_server.cluster import ANSWER_LIMIT_S, LIST_PAG
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.lease import Leases, Terms
 from sshload_operator.control.api_server.watch_session import Listed, watch_session
+from sshload_operator.control.front import Front
 from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.server import Guard, MetricsServer, OperatorMetrics
@@ -41,6 +43,7 @@ _LOG = logging.getLogger(__name__)
 # Short, so that the operator works again within 3 s of its API server, however long that was away.
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
 _LEASE_LOST: Final = 1
+PROBE_LIMITS: Final = Limits(connections=64, per_address=32)
 _SERVED_EVERY_S: Final = 1.0
 _OWNERS: Final = (SCHEDULE, COMPARISON)
 _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
@@ -293,21 +296,19 @@ class ProbeServer:
     An operator that waits for its Lease is alive and not ready.
     """
 
-    def __init__(self, port: int, is_ready: Callable[[], bool]) -> None:
-        self._port = port
+    def __init__(self, port: int, is_ready: Callable[[], bool], limits: Limits = PROBE_LIMITS) -> None:
+        self._front = Front(port, limits)
         self._is_ready = is_ready
-        app = web.Application()
-        app.add_routes([web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)])
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
 
     async def start(self) -> None:
         """Listen; raises OSError where the port is taken."""
-        await self._runner.setup()
-        await web.TCPSite(self._runner, port=self._port).start()
+        app = web.Application()
+        app.add_routes([web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)])
+        await self._front.start(app)
 
     async def stop(self) -> None:
         """Stop listening and close all connections."""
-        await self._runner.cleanup()
+        await self._front.stop()
 
     async def _healthz(self, _: web.Request) -> web.Response:
         return web.Response(text="ok\n")

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 from sshload_target.errors import ProgramEndedError, TargetError
-from sshload_target.http_server import StatsServer
+from sshload_target.http_server import serve
 from sshload_target.in_path.observer import ProgramObserver
 from sshload_target.in_path.program import make_ready, read_config, start
 from sshload_target.pid1 import AWAITED_SIGNALS, adopt_orphans, end_descendants, exit_in_words, wait_for_end
@@ -26,7 +26,7 @@ def run(config_file: Path, host: str) -> None:
     adopt_orphans()
     config = read_config(config_file)
     observer = ProgramObserver(config.port)
-    server = StatsServer(host, config.stats_port, observer)
+    server = serve(host, config.stats_port, observer)
     try:
         with tempfile.TemporaryDirectory(prefix="sshload-program-") as folder:
             pid = start(make_ready(config, host, Path(folder)))

@@ -1,20 +1,25 @@
 """The operator's /metrics for Prometheus: its own work, and the results of its objects."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Metric, ProcessCollector, generate_latest
+from sshload_contract.front.admission import Limits
 
+from sshload_operator.control.front import Front
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.schedules import SchedulesCollector
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.metrics.tests import TestsCollector
 
 _TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+LIMITS: Final = Limits(connections=64, per_address=32)
+_SHARE: Final = 10
 
 
 class OperatorMetrics:
@@ -103,10 +108,9 @@ class Guard:
 class MetricsServer:
     """Serves on all addresses from `start` to `stop`."""
 
-    def __init__(self, port: int, render: Callable[[], Iterator[bytes]]) -> None:
-        self._port = port
-        self._render = render
-        self._runner: web.AppRunner | None = None
+    def __init__(self, port: int, render: Callable[[], Iterator[bytes]], limits: Limits = LIMITS) -> None:
+        self._front = Front(port, limits)
+        self._page = _Page(render)
         self._following: asyncio.Task[None] | None = None
 
     async def start(self, guard: Guard | None) -> None:
@@ -117,9 +121,7 @@ class MetricsServer:
         tls = None if guard is None else await guard.certificate.context()
         app = web.Application(middlewares=() if guard is None else (guard.check.admit,))
         app.add_routes([web.get("/metrics", self._metrics)])
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, port=self._port, ssl_context=tls).start()
+        await self._front.start(app, tls)
         if guard is not None:
             self._following = asyncio.create_task(guard.certificate.follow())
 
@@ -127,14 +129,36 @@ class MetricsServer:
         """Stop listening and close all connections."""
         if self._following is not None:
             self._following.cancel()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._front.stop()
 
     async def _metrics(self, request: web.Request) -> web.StreamResponse:
         """Answer piece by piece: the page of 1,000 tests has 1 MB, and several copies of it would be in memory."""
+        pieces = await self._page.pieces()
         answer = web.StreamResponse(headers={"Content-Type": _TEXT_FORMAT})
         await answer.prepare(request)
-        for piece in self._render():
+        for piece in pieces:
             await answer.write(piece)
         await answer.write_eof()
         return answer
+
+
+class _Page:
+    """Makes the page for one request at a time, and anew only after ten times as long as that takes."""
+
+    def __init__(self, render: Callable[[], Iterator[bytes]]) -> None:
+        self._render = render
+        self._turn = asyncio.Lock()
+        self._pieces: Sequence[bytes] = ()
+        self._until_s = 0.0
+
+    async def pieces(self) -> Sequence[bytes]:
+        async with self._turn:
+            begun_s = time.monotonic()
+            if begun_s >= self._until_s:
+                pieces = []
+                for piece in self._render():
+                    pieces.append(piece)
+                    await asyncio.sleep(0)  # all else goes on between two pieces
+                ended_s = time.monotonic()
+                self._pieces, self._until_s = pieces, ended_s + (_SHARE - 1) * (ended_s - begun_s)
+            return self._pieces

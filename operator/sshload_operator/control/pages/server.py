@@ -15,8 +15,10 @@ from importlib.resources import files
 from typing import Final
 
 from aiohttp import web
+from sshload_contract.front.admission import Limits
 
 from sshload_operator.api.kinds import KINDS, TEST, Kind
+from sshload_operator.control.front import Front
 from sshload_operator.control.metrics.bearer_check import BearerCheck, Handler, Review, bearer_token
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.pages.index import Index, Line
@@ -24,6 +26,7 @@ from sshload_operator.control.pages.markup import error_page, live_page, login_p
 from sshload_operator.control.pages.reports import NoReportError, Reports
 from sshload_operator.control.pages.streams import Streams
 
+LIMITS: Final = Limits(connections=192, per_address=128)
 _HOME: Final = "/ui"
 # No namespace has such a name.
 _LOGIN, _LOGOUT, _STATIC = f"{_HOME}/-/login", f"{_HOME}/-/logout", f"{_HOME}/-/static"
@@ -90,14 +93,13 @@ class Sessions:
 class PagesServer:
     """Serves on all addresses from `start` to `stop`."""
 
-    def __init__(self, port: int, index: Index, check: BearerCheck, reports: Reports) -> None:
-        self._port = port
+    def __init__(self, port: int, index: Index, check: BearerCheck, reports: Reports, limits: Limits = LIMITS) -> None:
+        self._front = Front(port, limits)
         self._index = index
         self._check = check
         self._reports = reports
         self._sessions = Sessions()
         self._streams = Streams(index)
-        self._runner: web.AppRunner | None = None
         self._following: asyncio.Task[None] | None = None
 
     async def start(self, certificate: ServingCertificate) -> None:
@@ -115,9 +117,7 @@ class PagesServer:
                 web.get(f"{_NAMESPACE}/tests/{{name}}/events", self._events, allow_head=False),
             ]
         )
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, port=self._port, ssl_context=tls).start()
+        await self._front.start(app, tls)
         self._following = asyncio.create_task(certificate.follow())
 
     async def stop(self) -> None:
@@ -125,8 +125,7 @@ class PagesServer:
         self._streams.end()
         if self._following is not None:
             self._following.cancel()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._front.stop()
 
     @web.middleware
     async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -1,0 +1,201 @@
+"""A small HTTP port for probes and counts: one request for each connection, answered by one thread.
+
+It works in a thread, or in a greenlet where gevent has patched the process. Whatever comes to it, it holds LIMITS many
+connections, with at most a head and one answer for each, and makes pages for at most a tenth of the time.
+"""
+
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+from sshload_contract.front.admission import ACCEPTED_AT_ONCE, Admission, Limits, address_of, listen
+from sshload_contract.front.heads import Head, HeadError, HeadReader, refusal
+
+_LOG = logging.getLogger(__name__)
+LIMITS: Final = Limits(connections=64, per_address=32)
+_READ_BYTES: Final = 4_096
+_SHARE: Final = 10
+_NO_SOCKETS_PAUSE_S: Final = 0.05
+TEXT: Final = "text/plain; charset=utf-8"
+
+
+class Answer(NamedTuple):
+    """What is answered to a GET."""
+
+    status: HTTPStatus
+    content_type: str
+    body: bytes
+
+
+class TextPort:
+    """Serves pages by their paths until `close`. An empty host is each address. Raises OSError if the port is taken."""
+
+    def __init__(
+        self, host: str, port: int, pages: Mapping[str, Callable[[], Answer]], limits: Limits = LIMITS
+    ) -> None:
+        self._pages = {path: _Page(make) for path, make in pages.items()}
+        self._missing = f"the paths are {', '.join(pages)}\n".encode()
+        self._limits = limits
+        self._admission: Admission[_Connection] = Admission(limits)
+        self._deadlines: dict[_Connection, float] = {}
+        self._listening = listen(host, port)
+        self._waking, self._woken = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listening, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens."""
+        number: int = self._listening.getsockname()[1]
+        return number
+
+    def close(self) -> None:
+        """Stop listening and close all connections."""
+        self._waking.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            for key, _ in self._selector.select(self._until_next_deadline_s()):
+                if key.fileobj is self._woken:
+                    self._end()
+                    return
+                if key.fileobj is self._listening:
+                    self._accept()
+                elif key.data in self._deadlines:  # else it was closed for another one of this turn
+                    self._go_on(key.data)
+            self._close_late()
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                accepted, peer = self._listening.accept()
+            except BlockingIOError:
+                return
+            except OSError:  # no file descriptor is left, or the peer is gone
+                time.sleep(_NO_SOCKETS_PAUSE_S)
+                return
+            accepted.setblocking(False)
+            connection = _Connection(accepted)
+            leaving = self._admission.admit(connection, address_of(peer))
+            if leaving is connection:
+                accepted.close()
+                continue
+            if leaving is not None:
+                self._close(leaving)
+            self._selector.register(accepted, selectors.EVENT_READ, connection)
+            self._deadlines[connection] = time.monotonic() + self._limits.head_s
+
+    def _go_on(self, connection: "_Connection") -> None:
+        try:
+            if not connection.outgoing and self._has_request(connection):
+                self._deadlines[connection] = time.monotonic() + self._limits.answer_s
+                self._selector.modify(connection.socket, selectors.EVENT_WRITE, connection)
+            while connection.outgoing:
+                sent = connection.socket.send(connection.outgoing[0])
+                connection.outgoing[0] = connection.outgoing[0][sent:]
+                if not connection.outgoing[0]:
+                    del connection.outgoing[0]
+                if not connection.outgoing:
+                    self._close(connection)
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            self._close(connection)
+
+    def _has_request(self, connection: "_Connection") -> bool:
+        """Read; prepare the answer as soon as the head is whole, or wrong. Raises OSError where the peer is gone."""
+        data = connection.socket.recv(_READ_BYTES)
+        if not data:
+            raise ConnectionResetError
+        try:
+            head = connection.reader.feed(data)
+        except HeadError as error:
+            connection.outgoing = [memoryview(refusal(error))]
+            return True
+        if head is None:
+            return False
+        answer = self._answer(head)
+        connection.outgoing = [memoryview(_head_of(answer))]
+        if answer.body and head.method != "HEAD":
+            connection.outgoing.append(memoryview(answer.body))  # not copied: all connections share the page
+        return True
+
+    def _answer(self, head: Head) -> Answer:
+        if head.method not in {"GET", "HEAD"}:
+            return Answer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, b"only GET is answered\n")
+        page = self._pages.get(head.path)
+        if page is None:
+            return Answer(HTTPStatus.NOT_FOUND, TEXT, self._missing)
+        try:
+            return page.get()
+        except Exception:  # noqa: BLE001 -- the port outlives each page
+            _LOG.exception("%s could not be made", head.path)
+            return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, b"the page could not be made\n")
+
+    def _until_next_deadline_s(self) -> float | None:
+        soonest_s = min(self._deadlines.values(), default=None)
+        return None if soonest_s is None else max(0.0, soonest_s - time.monotonic())
+
+    def _close_late(self) -> None:
+        now_s = time.monotonic()
+        for connection in [late for late, until_s in self._deadlines.items() if until_s <= now_s]:
+            self._close(connection)
+
+    def _close(self, connection: "_Connection") -> None:
+        self._admission.remove(connection)
+        del self._deadlines[connection]
+        self._selector.unregister(connection.socket)
+        connection.socket.close()
+
+    def _end(self) -> None:
+        for connection in list(self._deadlines):
+            self._close(connection)
+        self._selector.close()
+        self._listening.close()
+        self._woken.close()
+
+
+@dataclass(eq=False, slots=True)
+class _Connection:
+    socket: socket.socket
+    reader: HeadReader = field(default_factory=HeadReader)
+    outgoing: list[memoryview] = field(default_factory=list)
+
+
+class _Page:
+    """Makes a page anew only after ten times as long as that takes: however often it is requested."""
+
+    def __init__(self, make: Callable[[], Answer]) -> None:
+        self._make = make
+        self._made: Answer | None = None
+        self._until_s = 0.0
+
+    def get(self) -> Answer:
+        begun_s = time.monotonic()
+        if self._made is None or begun_s >= self._until_s:
+            self._made = self._make()
+            ended_s = time.monotonic()
+            self._until_s = ended_s + (_SHARE - 1) * (ended_s - begun_s)
+        return self._made
+
+
+def _head_of(answer: Answer) -> bytes:
+    status = answer.status
+    lines = (
+        f"HTTP/1.1 {status.value} {status.phrase}",
+        f"Content-Type: {answer.content_type}",
+        f"Content-Length: {len(answer.body)}",
+        "Connection: close",
+        "\r\n",
+    )
+    return "\r\n".join(lines).encode("ascii")

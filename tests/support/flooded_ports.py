@@ -1,0 +1,170 @@
+"""Each HTTP port of the product in a process of its own, so that its memory can be measured while it is flooded.
+
+`python flooded_ports.py NAME` serves, prints its port, and ends with its input.
+"""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from free_ports import free_port
+from socket_floods import TIMEOUT_S, unchecked_tls
+
+
+@dataclass(frozen=True, slots=True)
+class FloodedPort:
+    """A port, and the process that serves it."""
+
+    pid: int
+    port: int
+    tls: bool
+
+    def peak_bytes(self) -> int:
+        """Return the most memory that the process has had."""
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        return int(status.split("VmHWM:")[1].split()[0]) * 1_024
+
+    def get(self, path: str, source: str = "") -> tuple[int, bytes]:
+        """Return status and body of a page, as a client from this address gets it."""
+        origin = (source, 0) if source else None
+        if self.tls:
+            connection: HTTPConnection = HTTPSConnection(
+                "127.0.0.1", self.port, timeout=TIMEOUT_S, source_address=origin, context=unchecked_tls()
+            )
+        else:
+            connection = HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S, source_address=origin)
+        try:
+            connection.request("GET", path, headers={"Authorization": "Bearer good"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+
+@contextmanager
+def flooded_port(name: str) -> Iterator[FloodedPort]:
+    """Serve the port of this name."""
+    command = [sys.executable, __file__, name]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        port = int(process.stdout.readline())
+        yield FloodedPort(process.pid, port, name in TLS)
+        process.stdin.close()
+        assert process.wait(TIMEOUT_S) == 0
+
+
+def _target() -> None:
+    from sshload_target.http_server import serve  # noqa: PLC0415 - each process needs one of them
+
+    _hold(serve("127.0.0.1", 0, SimpleNamespace(ready=True, stats=dict)).port)
+
+
+def _master() -> None:
+    from gevent import monkey  # noqa: PLC0415 - likewise
+
+    monkey.patch_all()
+    from sshload_worker.coordination.http_server import serve  # noqa: PLC0415 - after the patch
+
+    master: Any = SimpleNamespace(started=True)
+    print(serve(master, "127.0.0.1", 0).port, flush=True)  # noqa: T201 - its parent reads it
+    from gevent.os import tp_read  # noqa: PLC0415 - likewise
+
+    tp_read(0, 1)
+
+
+def _probes() -> None:
+    from sshload_operator.control.handlers import ProbeServer  # noqa: PLC0415 - likewise
+
+    async def start(port: int) -> None:
+        await ProbeServer(port, lambda: True).start()
+
+    _hold_loop(start)
+
+
+def _metrics() -> None:
+    from sshload_operator.control.metrics.server import MetricsServer  # noqa: PLC0415 - likewise
+
+    async def start(port: int) -> None:
+        await MetricsServer(port, _page).start(None)
+
+    _hold_loop(start)
+
+
+def _guarded_metrics() -> None:
+    from sshload_operator.control.metrics.bearer_check import BearerCheck  # noqa: PLC0415 - likewise
+    from sshload_operator.control.metrics.server import Guard, MetricsServer  # noqa: PLC0415
+    from sshload_operator.control.metrics.serving_certificate import ServingCertificate  # noqa: PLC0415
+
+    async def start(port: int) -> None:
+        guard = Guard(BearerCheck(_GoodToken()), ServingCertificate(None))
+        await MetricsServer(port, _page).start(guard)
+
+    _hold_loop(start)
+
+
+def _pages() -> None:
+    from sshload_operator.control.metrics.bearer_check import BearerCheck  # noqa: PLC0415 - likewise
+    from sshload_operator.control.metrics.serving_certificate import ServingCertificate  # noqa: PLC0415
+    from sshload_operator.control.pages.index import Index  # noqa: PLC0415
+    from sshload_operator.control.pages.server import PagesServer  # noqa: PLC0415
+
+    async def start(port: int) -> None:
+        reports: Any = None  # nothing is finished
+        await PagesServer(port, Index(), BearerCheck(_GoodToken()), reports).start(ServingCertificate(None))
+
+    _hold_loop(start)
+
+
+class _GoodToken:
+    """An API server that knows one token."""
+
+    async def user_of(self, token: str) -> Mapping[str, Any] | None:
+        return {"username": "anna"} if token == "good" else None
+
+    async def may(self, user: Mapping[str, Any], verb: str, path: str) -> bool:
+        return bool(user and verb and path)
+
+
+def _page() -> Iterator[bytes]:
+    """Yield a page like that of 1,000 tests."""
+    for _ in range(1_000):
+        yield b"sshload_test_running 1\n" * 45
+
+
+def _hold(port: int) -> None:
+    print(port, flush=True)  # noqa: T201 - its parent reads it
+    sys.stdin.read()
+
+
+def _hold_loop(start: Callable[[int], Awaitable[None]]) -> None:
+    port = free_port()
+
+    async def hold() -> None:
+        await start(port)
+        await asyncio.to_thread(_hold, port)
+
+    asyncio.run(hold())
+
+
+PORTS: Mapping[str, tuple[Callable[[], None], str]] = {
+    "target": (_target, "/healthz"),
+    "master": (_master, "/healthz"),
+    "probes": (_probes, "/healthz"),
+    "metrics": (_metrics, "/metrics"),
+    "guarded-metrics": (_guarded_metrics, "/metrics"),
+    "pages": (_pages, "/ui"),
+}
+"""How each port is served, and a path at which it answers with 200."""
+TLS = frozenset(("guarded-metrics", "pages"))
+
+
+if __name__ == "__main__":
+    PORTS[sys.argv[1]][0]()

@@ -1,0 +1,42 @@
+"""Whatever strangers do to an HTTP port, its process stays small, and who sends a request is answered."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from flooded_ports import PORTS, TLS, FloodedPort, flooded_port
+from socket_floods import PLAIN, flood
+
+CONNECTIONS = 300
+SOURCES = [f"127.0.0.{number}" for number in range(2, 10)]
+MOST_BYTES = {"pages": 60_000_000, "guarded-metrics": 40_000_000}
+MOST_PLAIN_BYTES = 20_000_000
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_a_port_stays_small_and_serves_others_and_its_flooders_address_in_any_flood(name: str) -> None:
+    path = PORTS[name][1]
+    with flooded_port(name) as port:
+        assert port.get(path)[0] == 200
+        rest_bytes = port.peak_bytes()
+        for kind, tls in floods(name):
+            with flooded(port, kind, tls):
+                for source in (SOURCES[0], "127.0.0.1"):
+                    assert port.get(path, source)[0] == 200, kind
+                assert port.peak_bytes() - rest_bytes < MOST_BYTES.get(name, MOST_PLAIN_BYTES), kind
+
+
+def floods(name: str) -> Iterator[tuple[str, bool]]:
+    """Yield each kind of flood, through TLS where the port has it, and whether it is."""
+    yield from ((kind, name in TLS) for kind in PLAIN)
+    if name in TLS:
+        yield from ((kind, False) for kind in ("silent", "half a head"))
+
+
+@contextmanager
+def flooded(port: FloodedPort, kind: str, tls: bool) -> Iterator[None]:  # noqa: FBT001 - of a table
+    """Keep the connections of a flood open."""
+    with ExitStack() as held:
+        for connection in flood("127.0.0.1", port.port, kind, CONNECTIONS, tls=tls, sources=SOURCES):
+            held.enter_context(connection)
+        yield
