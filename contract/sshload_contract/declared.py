@@ -184,8 +184,9 @@ class Permission:
     @property
     def in_words(self) -> str:
         """The text about the permission in the description of the field."""
-        granted = "unless the installation forbids it" if self.by_default else "only where the installation permits it"
-        return f"Accepted {granted} (permitted.{self.name})."
+        if self.by_default:
+            return f"Accepted unless the installation forbids it (permitted.{self.name})."
+        return f"Needs the chart's value permitted.{self.name}."
 
 
 @dataclass(frozen=True, slots=True)

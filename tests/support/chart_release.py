@@ -82,6 +82,7 @@ class Release:
                    "--values", str(CHART / "values-small.yaml"),
                    "--set", f"image.registry={required('SSHLOAD_IMAGE_REGISTRY')}",
                    "--set", f"image.tag={required('SSHLOAD_IMAGE_TAG')}",
+                   "--set", "permitted.nodeSelector=true", "--set", "permitted.affinity=true",
                    "--reset-values", "--wait",
                    "--take-ownership", "--force-conflicts", *arguments)  # fmt: skip
 

@@ -7,8 +7,6 @@ GROUP: Final = "sshload.dev"
 VERSION: Final = "v1alpha1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 LEASE_API_VERSION: Final = "coordination.k8s.io/v1"
-FIELD_MANAGER: Final = "sshload"
-"""The field manager of all that the operator writes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,22 +239,30 @@ class Placement:
 
     resources: Annotated[Mapping[str, Any], WrittenAs(Resources), Absent({})]
     node_selector: Annotated[
-        Mapping[str, LabelValue], Entries(20), Absent({}), "Labels that a node must have to run the pods."
+        Mapping[str, LabelValue],
+        Entries(20),
+        Absent({}),
+        Permission("nodeSelector"),
+        "Labels that a node must have to run the pods.",
     ]
     tolerations: Annotated[
         tuple[Annotated[Mapping[str, Any], WrittenAs(Toleration)], ...],
         Items(most=20),
         Absent(()),
+        Permission("tolerations"),
         "Tolerations of the pods.",
     ]
-    affinity: Annotated[Mapping[str, Any], WrittenAs(Affinity), Absent({})]
+    affinity: Annotated[Mapping[str, Any], WrittenAs(Affinity), Absent({}), Permission("affinity")]
     topology_spread_constraints: Annotated[
         tuple[Annotated[Mapping[str, Any], WrittenAs(SpreadConstraint)], ...],
         Items(most=10, key=("topologyKey", "whenUnsatisfiable")),
         Absent(()),
+        Permission("topologySpreadConstraints"),
         "How the pods are spread over nodes, zones and other topology domains, as in a pod.",
     ]
-    priority_class_name: Annotated[str, Text(longest=253), Absent(""), "The priority class of the pods."]
+    priority_class_name: Annotated[
+        str, Text(longest=253), Absent(""), Permission("priorityClassName"), "The priority class of the pods."
+    ]
 
 
 @dataclass(frozen=True, slots=True)

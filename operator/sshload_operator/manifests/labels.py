@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Any
 
-from sshload_operator.api.kinds import API_VERSION, FIELD_MANAGER, GROUP, TEST
+from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
 from sshload_operator.api.names import dns_label, is_name, label_value
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, run_id
 from sshload_operator.state import Role
 
 _TEST_CHARACTERS = 40
@@ -22,8 +22,7 @@ TEST_LABEL = f"{GROUP}/test"
 RUN_ID_LABEL = f"{GROUP}/run-id"
 RUN_LABEL = f"{GROUP}/run"
 ROLE_LABEL = f"{GROUP}/role"
-MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
-OPERATOR = "sshload-operator"
+TEST_UID_ANNOTATION = f"{GROUP}/test-uid"
 PROOF_SHA256_ANNOTATION = f"{GROUP}/proof-sha256"
 _RUN_ID = re.compile(r"[0-9a-f]{10}")
 _RUN = re.compile(r"[1-9][0-9]{0,18}")
@@ -105,7 +104,7 @@ def run_labels(plan: Plan) -> dict[str, str]:
     """Return the labels of everything that belongs to the run."""
     return {
         "app.kubernetes.io/name": "sshload",
-        MANAGED_BY_LABEL: OPERATOR,
+        "app.kubernetes.io/managed-by": "sshload-operator",
         TEST_LABEL: label_value(plan.test.name),
         RUN_ID_LABEL: plan.run_id,
         RUN_LABEL: str(plan.run),
@@ -163,20 +162,19 @@ def membership_of_job(metadata: Mapping[str, Any]) -> Membership | None:
 
 
 def orphaned_run(metadata: Mapping[str, Any], test: str) -> str:
-    """Return the id of the run of an earlier test of this name that left a Job with this metadata, else "".
+    """Return the id of the run of an earlier test of this name whose master's Job has this metadata, else "".
 
-    `kubectl delete --cascade=orphan` takes the owner from all children. A Job counts as left behind only if it has the
-    name, the labels and the field manager of a Job that the operator made for a test of this name, and no owner.
+    `kubectl delete --cascade=orphan` takes the owner from all children. The names of what is swept contain the run id,
+    so the label with it is not trusted: it must be made of the uid and the number that the Job states.
     """
     claimed = _claimed(metadata, test)
-    if claimed is None or claimed.role not in _JOB_PARTS:
+    if claimed is None or claimed.role is not Role.MASTER:
         return ""
     if metadata.get("ownerReferences") or "deletionTimestamp" in metadata:
         return ""
-    is_named = metadata["name"] == run_child_name(test, claimed.run_id, _JOB_PARTS[claimed.role])
-    is_labelled = metadata["labels"].get(MANAGED_BY_LABEL) == OPERATOR
-    is_ours = any(found.get("manager") == FIELD_MANAGER for found in metadata.get("managedFields") or ())
-    return claimed.run_id if is_named and is_labelled and is_ours else ""
+    uid = str((metadata.get("annotations") or {}).get(TEST_UID_ANNOTATION, ""))
+    is_made = uid and claimed.run_id == run_id(uid, claimed.run)
+    return claimed.run_id if is_made and metadata["name"] == run_child_name(test, claimed.run_id, Part.MASTER) else ""
 
 
 def _claimed(metadata: Mapping[str, Any], test: str) -> Membership | None:

@@ -9,6 +9,7 @@ from sshload_operator.manifests.labels import (
     MASTER_HTTP_PORT,
     METRICS_PORT_NAME,
     PROOF_SHA256_ANNOTATION,
+    TEST_UID_ANNOTATION,
     Part,
     metadata,
     role_selector,
@@ -59,7 +60,7 @@ def master_job(plan: Plan, proof_sha256: str) -> Manifest:
         "kind": "Job",
         "metadata": {
             **metadata(plan, Part.MASTER, Role.MASTER),
-            "annotations": {PROOF_SHA256_ANNOTATION: proof_sha256},
+            "annotations": {PROOF_SHA256_ANNOTATION: proof_sha256, TEST_UID_ANNOTATION: plan.test.uid},
         },
         "spec": {
             "completions": 1,

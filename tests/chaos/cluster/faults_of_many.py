@@ -11,7 +11,7 @@ from chaos_case import Case, Found
 from chaos_stage import Stage
 from cluster_oracles import end_of, steady, went_back
 from live_cluster import LiveCluster
-from sshload_operator.api.kinds import FIELD_MANAGER
+from sshload_operator.control.api_server.cluster import FIELD_MANAGER
 
 AT_ONCE = 8
 _TESTS = int(os.environ.get("TESTS") or 200)

@@ -149,11 +149,12 @@ def test_what_a_deletion_orphans_is_left_alone_until_another_test_has_that_name(
 
 
 def of_somebody_else(job: dict[str, Any]) -> Manifest:
-    """Return a Job that looks like an orphan of ours, and that somebody else made."""
+    """Return a Job that looks like an orphan of ours, and has the id of a run that no test of that uid can have had."""
     labels = {**job["metadata"]["labels"], "sshload.dev/run-id": "0123456789"}
     container = {"name": "any", "image": "any"}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    metadata = {"name": "again-0123456789-master", "labels": labels}
+    annotations = job["metadata"]["annotations"]
+    metadata = {"name": "again-0123456789-master", "labels": labels, "annotations": annotations}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
 
 

@@ -16,12 +16,13 @@ from kubernetes.aio.client import ApiClient
 from kubernetes.aio.client.rest import RESTResponse
 from sshload_contract.shortened import shortened
 
-from sshload_operator.api.kinds import API_VERSION, FIELD_MANAGER, LEASE_API_VERSION, Kind
+from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION, Kind
 from sshload_operator.api.names import NAME_CHARACTERS
 from sshload_operator.control.api_server.client import authorization
 from sshload_operator.control.api_server.errors import AccessError, ApiError
 from sshload_operator.control.api_server.lean_json import read_json, read_page
 
+FIELD_MANAGER: Final = "sshload"
 PERSONS_FIELD_MANAGER: Final = "sshload-cli"
 """The field manager of the commands. With the operator's own, its next apply would remove what a person has set."""
 

@@ -192,6 +192,15 @@ VOLUMES = {
 }
 
 
+PLACED = {
+    "nodeSelector": {"pool": "theirs"},
+    "tolerations": [{"operator": "Exists"}],
+    "affinity": {"podAntiAffinity": {}},
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    ],
+    "priorityClassName": "high",
+}
 BROUGHT_ALONG = {
     "spec.workers.image": ({"workers": {"replicas": 1, "image": "registry.example.com/own:1"}}, "customImages"),
     "spec.target.managed.image": ({"target": {"managed": {"image": "registry.example.com/own:1"}}}, "customImages"),
@@ -210,6 +219,11 @@ BROUGHT_ALONG = {
             "serviceAccountName": "serviceAccountName",
             "runtimeClassName": "runtimeClassName",
         }.items()
+    },
+    **{
+        f"spec.{path}.{field}": (changed(SMALL, f"{path}.{field}", value), field)
+        for path in ("workers", "target.managed")
+        for field, value in PLACED.items()
     },
     **{
         f"spec.workers.volumes[0].{kind}": (changed(SMALL, "workers.volumes", [volume]), value)
