@@ -31,6 +31,7 @@ from sshload_target.pid1 import (  # noqa: E402 - likewise
     wait_for_end,
 )
 from sshload_target.prepare import prepare, read_config  # noqa: E402 - likewise
+from sshload_target.sshd.listen_queue import ListenQueue  # noqa: E402 - likewise
 from sshload_target.sshd.log import SshdLog  # noqa: E402 - likewise
 from sshload_target.sshd.program import find_sshd, read_version, start  # noqa: E402 - likewise
 from sshload_target.usage.resources import Resources, choose_reader  # noqa: E402 - likewise
@@ -61,7 +62,7 @@ def run(arguments: Arguments) -> None:
     sshd = arguments.sshd or find_sshd()
     log = SshdLog(config.sshd_port)
     resources = Resources(choose_reader())
-    observer = Observer(read_version(sshd), log, resources)
+    observer = Observer(read_version(sshd), log, ListenQueue(config.sshd_port, arguments.listen_address), resources)
     server = serve(arguments.stats_host, config.stats_port, observer)
     try:
         with tempfile.TemporaryDirectory(prefix="sshload-target-") as private_dir:

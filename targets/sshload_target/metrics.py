@@ -68,11 +68,12 @@ class _TargetCollector(Collector):
             "Processes that could not be started because of the limit of processes.",
             stats.refused_forks,
         )
-        yield _counter(
-            "listen_overflows",
-            "Connections lost to full listen backlogs in the network namespace since the target's start.",
-            stats.listen_overflows,
-        )
+        if stats.listen_overflows is not None:
+            yield _counter(
+                "listen_overflows",
+                "Connections that sshd's listening sockets lost to a full backlog since the target's start.",
+                stats.listen_overflows,
+            )
 
 
 def _gauge(name: str, text: str, value: float) -> Metric:

@@ -6,19 +6,19 @@ from pathlib import Path
 from sshload_contract.steal import MachineCpu, machine_cpu
 from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
 
+from sshload_target.sshd.listen_queue import ListenQueue
 from sshload_target.sshd.log import SshdLog
-from sshload_target.sshd.network import listen_overflows
 from sshload_target.usage.resources import Resources
 
 
 class Observer:
     """One target's counts, from any thread."""
 
-    def __init__(self, sshd_version: str, log: SshdLog, resources: Resources) -> None:
+    def __init__(self, sshd_version: str, log: SshdLog, queue: ListenQueue, resources: Resources) -> None:
         self._sshd_version = sshd_version
         self._log = log
         self._resources = resources
-        self._overflows_before = listen_overflows()
+        self._queue = queue
         self._start_unix_s, self._start_s = time.time(), time.monotonic()
 
     @property
@@ -53,7 +53,7 @@ class Observer:
             processes_limit=limits.processes,
             oom_kills=usage.oom_kills,
             refused_forks=max(usage.refused_forks, counts.refused_forks),
-            listen_overflows=listen_overflows() - self._overflows_before,
+            listen_overflows=self._queue.overflows(),
         )
 
 

@@ -96,8 +96,8 @@ class TargetStats:
     login. `cpu_s` is user and system time of the container since its start. `memory_bytes` is its present working set,
     including the kernel's memory for it. Outside a container it is the sum over the processes, which is an upper bound,
     because shared memory counts for each of them. `machine_cpu` is that of the whole machine, None if its kernel does
-    not report it. `sessions` is the present number of logged-in connections. `listen_overflows` are those of the
-    network namespace.
+    not report it. `sessions` is the present number of logged-in connections. `listen_overflows` are
+    those of sshd's own sockets, None if the kernel does not report them.
 
     The limits are those of the container, None if it has none or the kernel does not report it. The limit of processes
     counts their threads too. `oom_kills` are the processes killed for lack of memory, `refused_forks` those that could
@@ -125,4 +125,4 @@ class TargetStats:
     processes_limit: Count | None
     oom_kills: Count
     refused_forks: Count
-    listen_overflows: Count
+    listen_overflows: Count | None

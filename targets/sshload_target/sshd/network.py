@@ -1,4 +1,4 @@
-"""The network namespace in /proc/net: connections to sshd, who listens, and connections lost to a full backlog."""
+"""The network namespace in /proc/net: connections to sshd, and who listens."""
 
 import ipaddress
 import sys
@@ -57,19 +57,6 @@ def _address(digits: str) -> str:
         return str(ipaddress.IPv4Address(packed))
     address = ipaddress.IPv6Address(packed)
     return str(address.ipv4_mapped or address)
-
-
-def listen_overflows(proc_net: Path = _PROC_NET) -> int:
-    """Return the number of connections that the network namespace refused because a listener's backlog was full.
-
-    0 if the kernel does not tell, as gVisor does not.
-    """
-    lines = _read_proc_file(proc_net / "netstat").splitlines()
-    for names, values in zip(lines[::2], lines[1::2], strict=True):
-        counters = dict(zip(names.split(), values.split(), strict=True))
-        if "ListenOverflows" in counters:
-            return int(counters["ListenOverflows"])
-    return 0
 
 
 def _read_proc_file(file: Path) -> str:

@@ -7,6 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sshload_target.metrics import metrics
 from sshload_target.observer import Observer
+from sshload_target.sshd.listen_queue import ListenQueue
 from sshload_target.sshd.log import SshdLog
 from sshload_target.usage.resources import Resources
 from sshload_target.usage.values import Limits, Usage
@@ -40,7 +41,7 @@ class Given:
 
 def observer(limits: Limits) -> Observer:
     """Return the observer of a target with these limits."""
-    return Observer("OpenSSH_10.0p1", SshdLog(2222), Resources(Given(limits)))
+    return Observer("OpenSSH_10.0p1", SshdLog(2222), ListenQueue(2222, ""), Resources(Given(limits)))
 
 
 def values(limits: Limits) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sshload_target.sshd.network import Peer, listen_overflows, open_peers
+from sshload_target.sshd.network import Peer, open_peers
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 TAIL = " 00000000:00000000 00:00000000 00000000     0        0 100 1 0000000000000000 20 4 30 10 -1\n"
@@ -45,18 +45,5 @@ def test_addresses_are_spelled_as_sshd_spells_them(tmp_path: Path) -> None:
     }
 
 
-def test_listen_overflows_are_read_by_their_name(tmp_path: Path) -> None:
-    (tmp_path / "netstat").write_text(
-        "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 5 1583 1584\nIpExt: InNoRoutes\nIpExt: 0\n"
-    )
-    assert listen_overflows(tmp_path) == 1583
-
-
-def test_this_kernel_tells_its_listen_overflows() -> None:
-    assert listen_overflows() >= 0
-    assert "ListenOverflows" in Path("/proc/net/netstat").read_text()
-
-
-def test_a_kernel_that_tells_nothing_of_its_network_has_no_peers_and_no_overflows(tmp_path: Path) -> None:
+def test_a_kernel_that_tells_nothing_of_its_network_has_no_peers(tmp_path: Path) -> None:
     assert open_peers(SSHD_PORT, tmp_path) == set()
-    assert listen_overflows(tmp_path) == 0

@@ -202,7 +202,10 @@ class TargetResult:
     refused_forks: Annotated[
         Count | None, "Processes that could not be started because of a limit of their number."
     ] = None
-    listen_overflows: Annotated[Count | None, "Connections that found the listen queue full."] = None
+    listen_overflows: Annotated[
+        Count | None,
+        "Connections that found the listen queue of sshd's own sockets full. Absent too if the kernel does not tell.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,9 +66,9 @@ class Strain:
         return self.grown("cpu_s") / self.wall_s
 
     def grown(self, name: str) -> float:
-        """Return by how much a counter grew."""
-        grown: float = getattr(self.after, name) - getattr(self.before, name)
-        return grown
+        """Return by how much a counter grew, 0 if it is not known."""
+        before, after = getattr(self.before, name), getattr(self.after, name)
+        return 0.0 if before is None or after is None else float(after - before)
 
 
 def strain(trial: Trial) -> Strain | None:

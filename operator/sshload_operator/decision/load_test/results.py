@@ -329,7 +329,7 @@ def _drops(before: TargetStats, told: int | None) -> int | None:
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
     """Return the increase of each counter; None if it has decreased, because then the target was restarted."""
-    grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
+    grown = {name: rounded((getattr(after, name) or 0) - (getattr(before, name) or 0)) for name in COUNTERS}
     return {name: value if value >= 0 else None for name, value in grown.items()}
 
 

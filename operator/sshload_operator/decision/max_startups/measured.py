@@ -141,8 +141,9 @@ def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | E
 def _overflowed(summary: RunSummary) -> bool:
     """Return whether the listen queue was too small: by the target's count, or else by TCP's retry after a second."""
     before, after = summary.target_before, summary.target_after
-    if before is not None and after is not None:
-        return after.listen_overflows > before.listen_overflows
+    counts = [None if stats is None else stats.listen_overflows for stats in (before, after)]
+    if counts[0] is not None and counts[1] is not None:
+        return counts[1] > counts[0]
     connect = find_step(summary, Timing.CONNECT, Window.MEASURED)
     return connect is not None and (connect.max_us or 0) >= _SYN_AGAIN_US
 
