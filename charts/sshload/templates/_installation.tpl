@@ -24,6 +24,7 @@ runPods:
   gatewayResources: {{ toJson .Values.gateway.runResources }}
   networkPolicies: {{ .Values.runNetworkPolicy.enabled }}
   extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
+  metricsFrom: {{ toJson .Values.runNetworkPolicy.metricsFrom }}
 paused: {{ .Values.paused }}
 {{- with .Values.notifications.webhook }}
 {{- if .url }}

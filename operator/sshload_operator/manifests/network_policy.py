@@ -45,12 +45,13 @@ _NODE_LOCAL_DNS = "169.254.20.10/32"  # where NodeLocal DNSCache listens on each
 def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     """Return the target's policy.
 
-    In: SSH from the gateway, the proxy or the clients in front of it, and counts for any pod (Prometheus). Out: only
-    the destinations of `forward` steps, and DNS if names are looked up.
+    In: SSH from the gateway, the proxy or the clients in front of it, and counts for the master and whom the installer
+    names. Out: only the destinations of `forward` steps, and DNS if names are looked up.
     """
     before = Role.GATEWAY if target.gateway is not None else Role.PROXY if target.proxy is not None else None
     ssh_from = _clients(plan) if before is None else [_pods(plan, before)]
-    ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
+    counts_for = [_pods(plan, Role.MASTER), *_scrapers(plan)]
+    ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", counts_for, TARGET_HTTP_PORT)]
     forwarded = tuple(forwards(plan.spec))
     egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
     if target.sshd.use_dns or any(read_address(found.host) is None for found in forwarded):
@@ -92,8 +93,10 @@ def _clients(plan: Plan) -> list[dict[str, Any]]:
 
 
 def master_policy(plan: Plan) -> Manifest:
-    """Return the master's policy: Locust from this run's workers, metrics for any pod, out to the pods with counts."""
-    ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT), _rule("from", [_ANY_POD], MASTER_HTTP_PORT)]
+    """Return the master's policy: Locust from this run's workers, metrics for the installer's peers, out to counts."""
+    ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT)]
+    if scrapers := _scrapers(plan):  # a rule without peers would open the port to everything
+        ingress.append(_rule("from", scrapers, MASTER_HTTP_PORT))
     if not isinstance(plan.spec.target, ManagedTarget):
         return _policy(plan, Part.MASTER, Role.MASTER, ingress, [])
     counts = [_rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)]
@@ -102,6 +105,10 @@ def master_policy(plan: Plan) -> Manifest:
     if plan.spec.target.gateway is not None:
         counts.append(_rule("to", [_pods(plan, Role.GATEWAY)], GATEWAY_STATS_PORT))
     return _policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, _dns(plan)])
+
+
+def _scrapers(plan: Plan) -> list[dict[str, Any]]:
+    return list(map(dict, plan.installation.run_pods.metrics_from))
 
 
 def workers_policy(plan: Plan) -> Manifest:

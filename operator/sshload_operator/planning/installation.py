@@ -164,6 +164,7 @@ class _WrittenRunPods:
     gateway_resources: _Resources
     network_policies: Annotated[bool, Default(True)]
     extra_egress: Annotated[tuple[_Object, ...], Items(most=20), Absent(())]
+    metrics_from: Annotated[tuple[_Object, ...], Items(most=20), Absent(())]
 
     def value(self) -> RunPods:
         """Return the same for the manifests."""

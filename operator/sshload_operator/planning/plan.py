@@ -70,8 +70,8 @@ class RunPods:
     Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
     OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `master_resources`,
     `target_resources`, `proxy_resources` and `gateway_resources` are those of pods whose test names none.
-    `extra_egress` are rules of a NetworkPolicy that the policies of all roles get; without `network_policies` a run has
-    no policies.
+    `extra_egress` are rules of a NetworkPolicy that the policies of all roles get. `metrics_from` are the peers that
+    may scrape masters and targets. Without `network_policies` a run has no policies.
     """
 
     user_id: int | None
@@ -85,6 +85,7 @@ class RunPods:
     gateway_resources: Mapping[str, Any] = field(default_factory=dict)
     network_policies: bool = True
     extra_egress: tuple[Mapping[str, Any], ...] = ()
+    metrics_from: tuple[Mapping[str, Any], ...] = ()
 
 
 UNPRIVILEGED = RunPods(user_id=10_001)

@@ -1,5 +1,6 @@
 """What a process says last reaches a peer that takes it late, though the process ends at once."""
 
+import socket
 import subprocess
 import sys
 
@@ -38,3 +39,35 @@ def test_the_last_message_arrives_though_its_sender_exits_before_anybody_takes_i
     assert isinstance(message, Message)
     assert (sender, message.type, message.data) == ("worker-0", "leave", {"message": "told to terminate"})
     assert speaker.returncode == 0
+
+
+_LISTENER = """
+from sshload_worker.locust_runner.locust_import import import_runner
+import_runner()
+import sys
+from locust.rpc.zmqrpc import Server
+from sshload_worker.coordination.messages import encrypt_lines
+
+encrypt_lines("0" * 64)
+line = Server("127.0.0.1", int(sys.argv[1]))
+print("listens", flush=True)
+sys.stdin.read()
+"""
+# The greeting of ZMTP 3.1 by whoever begins, and the head of a command of 1 GiB.
+_GREETING = b"\xff" + bytes(7) + b"\x01\x7f\x03\x01" + b"CURVE".ljust(20, b"\0") + bytes(32)
+_HUGE = b"\x06" + (1 << 30).to_bytes(8, "big")
+
+
+def test_a_stranger_cannot_make_the_master_collect_a_message_without_end() -> None:
+    port = free_port()
+    command = [sys.executable, "-c", _LISTENER, str(port)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as master:
+        assert master.stdout is not None
+        assert master.stdout.readline() == "listens\n"
+        with socket.create_connection(("127.0.0.1", port)) as stranger:
+            stranger.settimeout(60)
+            stranger.sendall(_GREETING + _HUGE)
+            received = b"greeting"
+            while received:
+                received = stranger.recv(4_096)
+        master.terminate()

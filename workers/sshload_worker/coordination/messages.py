@@ -25,6 +25,10 @@ _PLAIN_SOCKET: Any = zmqrpc.BaseSocket.__init__
 LOST_AFTER_S = 10.0
 """How long a worker or the master may be silent. When three runs shared half a core, one waited 5.6 s for a CPU."""
 
+LARGEST_MESSAGE_BYTES = 32 * 1_024 * 1_024
+"""Of one message to the master: several times the largest report."""
+
+_HANDSHAKE_WITHIN_MS = 10_000
 _TOKEN = re.compile(r"[0-9a-f]{64}")
 
 HELLO = "sshloadHello"
@@ -104,6 +108,8 @@ def encrypt_lines(token: str) -> None:
         if kind == zmq.ROUTER:
             line.socket.curve_server = True
             line.socket.curve_secretkey, line.socket.curve_publickey = secret, public
+            # Of strangers, too: by default ZeroMQ collects a message of any size before it knows who sends it.
+            line.socket.maxmsgsize, line.socket.handshake_ivl = LARGEST_MESSAGE_BYTES, _HANDSHAKE_WITHIN_MS
         else:
             line.socket.curve_serverkey = public
             line.socket.curve_publickey, line.socket.curve_secretkey = zmq.curve_keypair()

@@ -256,3 +256,17 @@ def test_the_master_of_an_external_run_reaches_nothing() -> None:
     found = policies(external("bastion.example.com"))
     assert set(found) == {"master", "worker"}
     assert found["master"]["egress"] == []
+
+
+def test_only_whom_the_installer_names_may_scrape_a_run() -> None:
+    prometheus = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    run_pods = replace(plans.INSTALLATION.run_pods, metrics_from=(prometheus,))
+    for installation, scraped in (
+        (plans.INSTALLATION, set()),
+        (replace(plans.INSTALLATION, run_pods=run_pods), {9200, 9201}),
+    ):
+        found = policies(plans.plan(installation=installation))
+        rules = [rule for policy in found.values() for rule in policy["ingress"]]
+        assert ports([rule for rule in rules if prometheus in rule["from"]]) == scraped
+        assert all(rule["from"] for rule in rules)
+        assert all(peer == prometheus or "namespaceSelector" not in peer for rule in rules for peer in rule["from"])
