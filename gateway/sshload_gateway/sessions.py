@@ -83,7 +83,7 @@ class Sessions:
     ) -> tuple[_Answer, Served]:
         refusals = 0
         while True:
-            session = await self.pool.acquire(_account(credential), lambda: self._secrets(credential), deadline_s)
+            session = await self.pool.acquire(account_of(credential), lambda: self._secrets(credential), deadline_s)
             work = attempt()
             try:
                 answer = await work.run(session.ssh)
@@ -108,7 +108,7 @@ class Sessions:
 
     def _secrets(self, credential: Credential) -> Secrets:
         try:
-            private_key = self.seal.open(credential.sealed_key, (credential.owner, credential.name))
+            private_key = self.seal.open(credential.sealed_key, credential.use)
         except SealError as error:
             _LOG.error("%s", error)
             what = "the credential's private key cannot be opened: store the credential again"
@@ -116,5 +116,6 @@ class Sessions:
         return Secrets(private_key, credential.host_keys)
 
 
-def _account(credential: Credential) -> Account:
-    return Account(credential.host, credential.port, credential.user, credential.id, credential.version)
+def account_of(one: Credential) -> Account:
+    """Return where a credential logs in, by which the pool knows whose its connections are."""
+    return Account(one.host, one.port, one.user, one.id, one.version, one.owner, one.name)

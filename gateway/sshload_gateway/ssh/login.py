@@ -34,13 +34,19 @@ _CIPHERS: Final = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where a version of a credential logs in, and as whom: the key of the pool, without any secret."""
+    """Where a version of a credential logs in, and as whom: the key of the pool, without any secret.
+
+    It has the credential's owner and name: by its id alone, who may write the database could give one caller's
+    connections to another.
+    """
 
     host: str
     port: int
     user: str
     credential: str
     version: int
+    owner: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

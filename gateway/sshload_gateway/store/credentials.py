@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from sshload_gateway.store.database import Database
 from sshload_gateway.store.remembered import Remembered
-from sshload_gateway.store.sealing import Seal, Sealed, SealError
+from sshload_gateway.store.sealing import Bound, Seal, Sealed, SealError
 from sshload_gateway.store.tables import CREDENTIALS
 
 _RESEALED_AT_ONCE: Final = 100
@@ -39,10 +39,14 @@ class Credential:
     created_at: int
     updated_at: int
 
+    @property
+    def use(self) -> Bound:
+        """Whose it is and where its private key is used."""
+        return _use(self)
+
     def is_like(self, new: "NewCredential") -> bool:
         """Return whether it is the same login. Of the private key, its public half tells."""
-        stored = (self.host, self.port, self.user, self.host_keys, self.public_key)
-        return stored == (new.host, new.port, new.user, new.host_keys, new.public_key)
+        return self.use == new.use
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,6 +61,11 @@ class NewCredential:
     host_keys: tuple[str, ...]
     public_key: str
     private_key: bytes
+
+    @property
+    def use(self) -> Bound:
+        """Whose it is and where its private key is used."""
+        return _use(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,7 @@ class Credentials:
         Raises TooManyCredentialsError and DatabaseUnavailableError.
         """
         now = int(time.time())
-        sealed = self._seal.close(new.private_key, (new.owner, new.name))
+        sealed = self._seal.close(new.private_key, new.use)
         values = {
             "host": new.host,
             "port": new.port,
@@ -162,17 +171,20 @@ class Credentials:
         async with self._database.transaction() as connection:
             rows = [_credential(row) for row in (await connection.execute(older)).mappings()]
             for row in rows:
-                about = (row.owner, row.name)
                 try:
-                    private_key = self._seal.open(row.sealed_key, about)
+                    private_key = self._seal.open(row.sealed_key, row.use)
                 except SealError as error:
                     faults[str(error)] += 1
                     continue
-                sealed = self._seal.close(private_key, about)
+                sealed = self._seal.close(private_key, row.use)
                 unchanged = (CREDENTIALS.c.id == row.id, CREDENTIALS.c.version == row.version)
                 values = {"sealed_key": sealed.data, "sealing_key": sealed.key_id}
                 await connection.execute(sa.update(CREDENTIALS).where(*unchanged).values(**values))
         return rows
+
+
+def _use(one: Credential | NewCredential) -> Bound:
+    return one.owner, one.name, one.host, one.port, one.user, one.host_keys, one.public_key
 
 
 def _credential(row: sa.RowMapping | dict[str, Any]) -> Credential:

@@ -1,8 +1,8 @@
 """Encryption of private keys at rest: AES-256-GCM, with keys from the files of a Secret.
 
 Each file of the folder is one sealing key: its name is the key's id, and it holds 32 bytes in base64. New texts are
-sealed with the active key; the others only open older ones. The owner and the name of a credential are authenticated
-with its text, so that a row that was copied to another caller does not open.
+sealed with the active key; the others only open older ones. Whose a credential is and where its key is used are
+authenticated with its text. So a row does not open that was copied to another caller, or that names another server.
 """
 
 import base64
@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
+Bound = tuple[str | int | tuple[str, ...], ...]
+"""All that a text is sealed for, in an order that never changes."""
 
 
 class SealError(Exception):
@@ -40,12 +42,12 @@ class Seal:
         self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
         self.active = active
 
-    def close(self, text: bytes, about: tuple[str, str]) -> Sealed:
-        """Seal a text that belongs to `about`, the owner and the name of a credential."""
+    def close(self, text: bytes, about: Bound) -> Sealed:
+        """Seal a text that belongs to `about`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return Sealed(self.active, nonce + self._ciphers[self.active].encrypt(nonce, text, _bound(about)))
 
-    def open(self, sealed: Sealed, about: tuple[str, str]) -> bytes:
+    def open(self, sealed: Sealed, about: Bound) -> bytes:
         """Return the text; raises SealError if it is not what was sealed for `about`, or its key is not here."""
         cipher = self._ciphers.get(sealed.key_id)
         if cipher is None:
@@ -81,5 +83,5 @@ def _read_key(path: Path) -> bytes:
     return key
 
 
-def _bound(about: tuple[str, str]) -> bytes:
+def _bound(about: Bound) -> bytes:
     return json.dumps(about).encode()

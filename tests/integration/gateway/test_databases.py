@@ -135,7 +135,7 @@ def test_a_credential_comes_back_as_it_was_stored(url: str) -> None:
         assert found is not None
         assert (found.version, found.host, found.port, found.user) == (1, "host", 22, "load")
         assert found.host_keys == ("ssh-ed25519 A", "ssh-ed25519 B")
-        assert _seal("first").open(found.sealed_key, ("ada", "one")) == b"secret"
+        assert _seal("first").open(found.sealed_key, found.use) == b"secret"
 
     _with(url, stored)
 
@@ -145,7 +145,7 @@ def test_a_credential_of_the_same_name_is_the_next_version_with_the_same_id(url:
         first = await credentials.put(_new("ada", "one", b"secret"))
         second = await credentials.put(_new("ada", "one", b"other"))
         assert (second.version, second.id, second.created_at) == (2, first.id, first.created_at)
-        assert _seal("first").open(second.sealed_key, ("ada", "one")) == b"other"
+        assert _seal("first").open(second.sealed_key, second.use) == b"other"
 
     _with(url, replaced)
 
@@ -251,7 +251,7 @@ def test_what_an_older_key_sealed_is_sealed_again_by_the_active_one(url: str) ->
             without_first = Seal({"second": _KEYS["second"]}, "second")
             for one in await newer.of_owner("ada"):
                 assert one.version == 1
-                assert without_first.open(one.sealed_key, ("ada", one.name)) == b"secret"
+                assert without_first.open(one.sealed_key, one.use) == b"secret"
 
     asyncio.run(sealed_again())
 
@@ -295,9 +295,35 @@ def test_a_row_that_was_copied_to_another_caller_does_not_open(url: str) -> None
             stolen = await credentials.find("eve", "one")
             assert stolen is not None
             with pytest.raises(SealError):
-                _seal("first").open(stolen.sealed_key, ("eve", "one"))
+                _seal("first").open(stolen.sealed_key, stolen.use)
 
     asyncio.run(copied())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "host = 'elsewhere'",
+        "port = 2222",
+        "\"user\" = 'root'",
+        """host_keys = '["ssh-ed25519 Z"]'""",
+        "host_keys = '[]'",
+        "public_key = 'ssh-ed25519 Z'",
+        "name = 'two'",
+    ],
+)
+def test_a_row_in_which_something_else_was_written_does_not_open(url: str, change: str) -> None:
+    async def changed() -> None:
+        async with _database(url) as database:
+            credentials = Credentials(database, _seal("first"), _MOST)
+            await credentials.put(_new("ada", "one", b"secret"))
+            async with database.transaction() as connection:
+                await connection.execute(sa.text(f"UPDATE credentials SET {change}"))  # noqa: S608 - of this test
+            (found,) = await credentials.of_owner("ada")
+            with pytest.raises(SealError):
+                _seal("first").open(found.sealed_key, found.use)
+
+    asyncio.run(changed())
 
 
 def _seal(active: str) -> Seal:

@@ -7,13 +7,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 from sshload_contract.gateway_policy import PolicyName
 from sshload_gateway.metrics import PoolMetrics
-from sshload_gateway.sessions import Sessions
+from sshload_gateway.sessions import Sessions, account_of
 from sshload_gateway.ssh.failures import BusyError, SessionRefusedError
 from sshload_gateway.ssh.login import Account, Secrets
 from sshload_gateway.ssh.policy import Limits
 from sshload_gateway.ssh.pool import Pool
 from sshload_gateway.store.credentials import Credential
-from sshload_gateway.store.sealing import Sealed
+from sshload_gateway.store.sealing import Bound, Sealed
 
 _LIMITS = Limits(
     policy=PolicyName.POOL,
@@ -42,7 +42,7 @@ class _Stored:
 
 
 class _Opened:
-    def open(self, sealed: Sealed, about: tuple[str, str]) -> bytes:
+    def open(self, sealed: Sealed, about: Bound) -> bytes:
         raise AssertionError(f"nobody needs {sealed} of {about}")
 
 
@@ -105,3 +105,8 @@ def test_a_server_that_ends_each_connection_is_logged_in_to_a_few_times_until_th
     attempts = _Attempts(ends_connections=True)
     _play(attempts, BusyError, replace(_LIMITS, wait_s=_SHORT_WAIT_S))
     assert 1 < len(attempts.opened) <= _TRIES_AT_MOST
+
+
+@pytest.mark.parametrize("other", [{"owner": "eve"}, {"name": "two"}])
+def test_a_row_with_the_id_of_another_gets_none_of_its_connections(other: dict[str, str]) -> None:
+    assert account_of(replace(_STORED, **other)) != account_of(_STORED)
