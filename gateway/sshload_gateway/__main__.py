@@ -1,6 +1,7 @@
 """`python -m sshload_gateway`: the gateway's process."""
 
 import argparse
+import os
 import resource
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
     path = parser.parse_args().config
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it unannotated
+    os.umask(0o077)  # nobody else may read a database that it creates
     try:
         config = read_config(path.read_text(encoding="utf-8"))
         set_up_log(config.log_level)

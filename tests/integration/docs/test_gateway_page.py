@@ -70,6 +70,8 @@ def test_the_gateway_of_the_page_runs_commands_and_takes_the_token_of_a_second_t
         shutil.copy(server.keys.user, tmp_path / "gateway_key")
         shutil.copy(server.known_hosts, tmp_path / "known_hosts")
         reader.makes_a_token()
+        for name in ("token", "headers", "credential.json", "sealing-keys/2026-11"):
+            assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
         monkeypatch.chdir(tmp_path)
         log = tmp_path / "gateway.log"
         log.touch()
@@ -80,6 +82,7 @@ def test_the_gateway_of_the_page_runs_commands_and_takes_the_token_of_a_second_t
                 assert gateway.poll() is None, log.read_text()
                 assert time.monotonic() < deadline_s, log.read_text()
                 time.sleep(_POLL_S)
+            assert (tmp_path / "gateway.db").stat().st_mode & 0o077 == 0
             stored, ran, listed = reader.calls()
             assert stored.status_code == 201, stored.text
             assert (ran.status_code, ran.json()["exitCode"]) == (200, 0), ran.text

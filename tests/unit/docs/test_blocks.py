@@ -43,6 +43,7 @@ PROGRAMS = {
     "ssh-copy-id",
     "ssh-keygen",
     "ssh-keyscan",
+    "umask",
 }
 YAML = tuple(blocks("yaml"))
 COMMANDS = tuple(blocks("sh"))
@@ -137,6 +138,19 @@ def test_a_command_that_is_shown_exists(block: Block) -> None:
             )
         else:
             assert program in PROGRAMS, words
+
+
+SECRET = re.compile(r"openssl rand|PASSWORD|create token")
+
+
+@pytest.mark.parametrize("block", [block for block in COMMANDS if SECRET.search(block.text)], ids=str)
+def test_a_secret_that_a_command_makes_is_read_by_nobody_else(block: Block) -> None:
+    """Neither in a file, nor in the command line of a program, which all users of a machine can see."""
+    is_private = False
+    for words in commands(block):
+        is_private = is_private or words == ["umask", "077"]
+        assert words[0] in {"echo", "openssl"} or SECRET.search(" ".join(words[1:])) is None or "token" in words, words
+        assert is_private or ">" not in words, words
 
 
 def test_the_locustfile_that_is_shown_is_the_examples() -> None:
