@@ -1,13 +1,12 @@
 """`sshload trace`: makes a trace for `load.replay` from an sshd's log."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 import click
 import yaml
@@ -16,7 +15,8 @@ from sshload_contract.load.replay import MOST_ARRIVALS, MOST_SECONDS, Trace, wri
 from sshload_operator.api.spec import TRACE
 from sshload_operator.cli.exit_code import ExitCode, complain, failed
 from sshload_operator.cli.options import FILE, Parsed, moment
-from sshload_operator.cli.record.sshd_log import Arrival, LogArrivals, read_arrivals
+from sshload_operator.cli.record.log_files import UnreadableLogError, read_logs
+from sshload_operator.cli.record.sshd_log import Arrival, LogArrivals
 
 _NARROW = "narrow --since and --until"
 _CONFIG_MAP_BYTES = 1_000_000
@@ -49,10 +49,11 @@ def command(
 ) -> ExitCode:
     """Make a trace of when connections came to an sshd, from its log. It has times only: no address, no user.
 
-    FILE is auth.log, or what journalctl prints (-o short-iso-precise, -o json), or - for the standard input.
+    FILE is auth.log, or what journalctl prints (-o short-iso-precise, -o json), or - for the standard input. Rotated
+    logs may be compressed by gzip, bzip2 or xz. Several files are read in the order of their times.
     """
     try:
-        log = _read(files)
+        log = read_logs(files)
         found = recorded(log, *(None if one is None else one.timestamp() for one in (since, until)))
         text = write_trace(found.trace, found.notes)
         if config_map:
@@ -61,6 +62,8 @@ def command(
             sys.stdout.write(text)
         else:
             out.write_text(text, encoding="utf-8")
+    except UnreadableLogError as error:
+        return failed(str(error))
     except (TraceError, OSError) as error:
         return failed(f"{', '.join(map(str, files))}: {error}")
     for note in found.notes:
@@ -94,15 +97,6 @@ def recorded(log: LogArrivals, since_s: float | None, until_s: float | None) -> 
         raise TraceError(f"a trace lasts at most {MOST_SECONDS:.0f} s, and this one {trace.lasts_s:.0f}: {_NARROW}")
     notes = _notes(trace, begin_s, chosen, log.timeless)
     return Recorded(trace, (*_beyond_log(log, since_s, until_s), *notes))
-
-
-def _read(files: Sequence[Path]) -> LogArrivals:
-    with ExitStack() as stack:
-        opened: list[TextIO] = [
-            sys.stdin if str(path) == "-" else stack.enter_context(path.open(encoding="utf-8", errors="replace"))
-            for path in files
-        ]
-        return read_arrivals(chain.from_iterable(opened), datetime.now().astimezone())
 
 
 def _spread(arrivals: list[Arrival]) -> Iterator[float]:

@@ -17,7 +17,7 @@ worst, a client whose user name looks like an address is counted as another conn
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, auto, unique
@@ -83,7 +83,9 @@ class LogArrivals:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
+    """A line of a log."""
+
     at_s: float
     whole_second: bool
     program: str
@@ -103,13 +105,23 @@ def read_arrivals(lines: Iterable[str], now: datetime) -> LogArrivals:
 
     Times without a zone are local times. Those without a year are in the twelve months before `now`.
     """
-    reader = _Reader()
+    return arrivals_of(entries_of(lines, now))
+
+
+def entries_of(lines: Iterable[str], now: datetime) -> Iterator[Entry]:
+    """Yield the entries of a log's lines, as `read_arrivals` reads them."""
     for line in lines:
-        if len(line) > _LONGEST_LINE:
-            continue
-        found = _json_entry(line) if line.startswith("{") else _syslog_entry(line, now)
-        if found is not None:
-            reader.take(found)
+        if len(line) <= _LONGEST_LINE:
+            found = _json_entry(line) if line.startswith("{") else _syslog_entry(line, now)
+            if found is not None:
+                yield found
+
+
+def arrivals_of(entries: Iterable[Entry]) -> LogArrivals:
+    """Return the arrivals in a log's entries."""
+    reader = _Reader()
+    for entry in entries:
+        reader.take(entry)
     return reader.finish()
 
 
@@ -121,7 +133,7 @@ class _Reader:
         self._episode_drops = 0
         self._episode_total = 0
 
-    def take(self, entry: _Entry) -> None:
+    def take(self, entry: Entry) -> None:
         """Take the next line of the log."""
         found = self._found
         found.first_s = entry.at_s if found.first_s is None else min(found.first_s, entry.at_s)
@@ -138,7 +150,7 @@ class _Reader:
         self._found.arrivals.sort(key=lambda arrival: arrival.at_s)
         return self._found
 
-    def _arrival(self, entry: _Entry) -> bool | None:
+    def _arrival(self, entry: Entry) -> bool | None:
         """Return True if a line's connection came at its time, False if it came before, None if it is not a new one."""
         message = _LEVEL.sub("", entry.message, count=1) if _LEVEL.match(entry.message) else entry.message
         if match := _ARRIVED.match(message):
@@ -186,7 +198,7 @@ class _Reader:
         self._episode_total = self._episode_drops = 0
 
 
-def _syslog_entry(line: str, now: datetime) -> _Entry | None:
+def _syslog_entry(line: str, now: datetime) -> Entry | None:
     match = _LINE.match(line)
     if match is None:
         return None
@@ -195,7 +207,7 @@ def _syslog_entry(line: str, now: datetime) -> _Entry | None:
     except (ValueError, OverflowError, OSError):
         return None
     stamp = match["iso"] or match["unix"] or match["clock"]
-    return _Entry(at_s, not ("." in stamp or "," in stamp), match["program"], match["pid"] or "", match["message"])
+    return Entry(at_s, not ("." in stamp or "," in stamp), match["program"], match["pid"] or "", match["message"])
 
 
 def _seconds(match: re.Match[str], now: datetime) -> float:
@@ -211,7 +223,7 @@ def _seconds(match: re.Match[str], now: datetime) -> float:
     return (at if at <= now.astimezone() + _A_DAY else at.replace(year=at.year - 1)).timestamp()
 
 
-def _json_entry(line: str) -> _Entry | None:
+def _json_entry(line: str) -> Entry | None:
     """Return an entry of `journalctl -o json`, None if the line is not one."""
     try:
         entry = json.loads(line)
@@ -223,4 +235,4 @@ def _json_entry(line: str) -> _Entry | None:
         return None
     if not (isinstance(program, str) and isinstance(message, str)):
         return None
-    return _Entry(at_s, whole_second=False, program=program, pid=str(entry.get("_PID", "")), message=message)
+    return Entry(at_s, whole_second=False, program=program, pid=str(entry.get("_PID", "")), message=message)
