@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from posixpath import basename
 from typing import NoReturn
 
+from sshload_contract.shortened import shortened
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.interface import Channel, RemoteFile
@@ -30,6 +31,10 @@ _SFTP_STATUSES = {
 
 _SCP_ACK = b"\0"
 _SCP_WARNING, _SCP_ERROR = 1, 2
+_SCP_LETTERS = ("C", "D", "T", "E")
+"""How each line of the protocol begins that is no error."""
+
+_SHOWN_CHARACTERS = 60
 _SCP_LINE_LIMIT_BYTES = 8_192
 _SCP_MODE = "0644"
 _SCP_FILE_WORDS = 3
@@ -56,7 +61,10 @@ def begin_read(channel: Channel, path: str) -> RemoteFile:
     stream = _Stream(channel)
     channel.execute(f"scp -f {_operand(path)}")
     channel.write(_SCP_ACK)
-    words = stream.read_line().split(" ", _SCP_FILE_WORDS - 1)
+    line = stream.read_line()
+    if not line.startswith(_SCP_LETTERS):
+        stream.fail(_not_from_scp(line))
+    words = line.split(" ", _SCP_FILE_WORDS - 1)
     if len(words) != _SCP_FILE_WORDS or not words[0].startswith("C") or _SCP_SIZE.fullmatch(words[1]) is None:
         stream.fail("the server's scp announced no file")
     channel.write(_SCP_ACK)
@@ -102,7 +110,7 @@ class _Stream:
         answer = self.read_some(1)
         if answer != _SCP_ACK:
             self._ahead = answer + self._ahead
-            self.fail(self.read_line())
+            self.fail(_not_from_scp(self.read_line()))
 
     def fail(self, message: str) -> NoReturn:
         """Raise StepFailure with the program's stderr, or with `message` if that is empty."""
@@ -164,6 +172,11 @@ def _end(channel: Channel) -> None:
         raise StepFailure(Outcome.NO_EXIT_STATUS, "the server closed the channel of its scp without an exit status")
     if end.exit_code or end.signal:
         raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended with {end.exit_code}")
+
+
+def _not_from_scp(line: str) -> str:
+    shown = shortened("".join(c if c.isprintable() else "?" for c in line), _SHOWN_CHARACTERS)
+    return f'the server sent "{shown}" before what its scp says: the user\'s start-up files (such as .bashrc) print it'
 
 
 def _operand(path: str) -> str:

@@ -4,6 +4,7 @@ import re
 from functools import cache
 from time import monotonic_ns
 
+from sshload_contract.shortened import shortened
 from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
@@ -14,6 +15,7 @@ from sshload_worker.scenario.step_clock import classify_error
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch
 
+_SHOWN_CHARACTERS = 80
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output is searched for `expect_stdout`. The rest is read and dropped."""
 
@@ -36,7 +38,7 @@ def run_command(step: ExecStep, run: StepRun) -> None:
             end = channel.run(run.fill_in(step.command), stdout.update, course)
         check_end(end, step.expect_exit_code)
         if step.expect_stdout:
-            raise_mismatch("" if stdout.matches(step.expect_stdout) else "the output does not match expectStdout")
+            raise_mismatch("" if stdout.matches(step.expect_stdout) else _unlike_expected(stdout.text()))
     except BaseException as error:
         run.count_failure(parts, begin_ns, (begin_ns, opened_ns), course, classify_error(error).outcome)
         raise
@@ -44,6 +46,14 @@ def run_command(step: ExecStep, run: StepRun) -> None:
     for part, took_ns in course.told_ns.items():
         run.clock.reported(measured_step(step.name, part), took_ns)
     run.clock.transferred(parts.whole, stdout.count)
+
+
+def _unlike_expected(output: str) -> str:
+    """Return that an output does not match, and how it begins: text of start-up files comes first."""
+    begin = " ".join(output[: 2 * _SHOWN_CHARACTERS].split())
+    shown = shortened("".join(c if c.isprintable() else "?" for c in begin), _SHOWN_CHARACTERS)
+    how = f'begins with "{shown}" (which the user\'s start-up files may have printed)' if shown else "is empty"
+    return f"the output does not match expectStdout: it {how}"
 
 
 class Stdout:
