@@ -115,6 +115,12 @@ def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
     return ""
 
 
+def allowed_ports(allow_list: AllowList, host: str) -> tuple[int, ...]:
+    """Return the ports of entries at which `host`, as it is written, is allowed."""
+    ports = {port for target in allow_list.targets for port in target.ports}
+    return tuple(port for port in sorted(ports) if not host_refusal(allow_list, host, port))
+
+
 def address_refusal(allow_list: AllowList, address: Address, port: int) -> str:
     """Return why `address` is denied under any name: a sentence without its subject; empty if it is not denied."""
     networks = _networks(allow_list, port)

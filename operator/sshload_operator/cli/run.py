@@ -1,15 +1,16 @@
 """`sshload run`: runs a test with processes of this machine, and prints its result."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
-from sshload_contract.allow_list import AllowedTarget
+from sshload_contract.allow_list import AllowedTarget, AllowList, allowed_ports, host_refusal
 from sshload_contract.wire.codec import to_json
 
 from sshload_operator.api.kinds import API_VERSION, TEST
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document, read_finished_test, read_load_tests
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LOCUSTFILE, TRACE
@@ -25,6 +26,7 @@ from sshload_operator.local.credentials import Credentials
 from sshload_operator.local.files import OwnFiles
 from sshload_operator.local.run import LocalOptions, LocalResult, run_locally
 from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.planning.preflight import destinations
 from sshload_operator.report.saved_run import saved_run_text
 from sshload_operator.state import Reason
 
@@ -143,17 +145,26 @@ def command(output: str, verbose: bool, save: Path | None, **options: Any) -> Ex
         keep(save, saved_run_text(finished_test(document, result), result.summary))
     page = result_page(document.name, result.status, verbose=verbose)
     print_result(output, finished_test(document, result), page, result_rows(result.status))
-    if (advice := _advice_here(result.status.reason, asked.own_files())) is not None:
+    if (advice := _advice_here(result.status.reason, document, asked)) is not None:
         complain(advice)
     return exit_code(result.status.verdict)
 
 
-def _advice_here(reason: str | None, own: OwnFiles) -> str | None:
+def _advice_here(reason: str | None, document: Document, asked: Given) -> str | None:
     """Return what to change on the command line, for a reason whose message describes a cluster."""
     if reason == Reason.TARGET_NOT_ALLOWED:
-        return "here, --allow-target HOST[:PORT] allows it"
+        return next((f"here, --allow-target {one} allows it" for one in _not_listed(document, asked)), None)
+    own = asked.own_files()
     logs_in_by_files = own.target != Credentials() or own.via
     return _OF_FILES.get(reason) if reason and logs_in_by_files else None
+
+
+def _not_listed(document: Document, asked: Given) -> Iterator[str]:
+    """Yield each HOST:PORT of the test whose host no --allow-target names."""
+    allow_list = AllowList(asked.allow_target, ())
+    for one in destinations(parse(document.spec)):
+        if host_refusal(allow_list, one.host, one.port) and not allowed_ports(allow_list, one.host):
+            yield f"[{one.host}]:{one.port}" if ":" in one.host else f"{one.host}:{one.port}"
 
 
 def finished_test(document: Document, result: LocalResult) -> Mapping[str, Any]:

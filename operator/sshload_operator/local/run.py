@@ -46,7 +46,7 @@ from sshload_operator.planning.plan import (
     TestIdentity,
     make_plan,
 )
-from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase, Role
+from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase, Reason, Role
 
 _PASS_EVERY_S = 0.2
 _GRACE_S = 3.0
@@ -67,7 +67,8 @@ class LocalOptions:
 
     `baseline` is the finished test that the run is compared with, whatever the spec calls it. `logs` is the folder
     in which the processes' output is kept, None to throw it away with the keys. `note` is told how the run differs from
-    one in a cluster, `progress` the status at each pass, and how many cores the target uses where `asks_target` is set.
+    one in a cluster, and what its author should know before it, `progress` the status at each pass, and how many cores
+    the target uses where `asks_target` is set.
     """
 
     own: OwnFiles
@@ -222,7 +223,10 @@ class _LocalRun:
         """Do nothing: the processes end with the command."""
 
     async def announce(self, announcements: Sequence[Announcement]) -> None:
-        """Do nothing: the progress says it."""
+        """Note the cautions; the progress says the rest."""
+        for announcement in announcements:
+            if announcement.reason is Reason.CAUTION:
+                self._options.note(f"caution: {announcement.message}")
 
     async def delete_test(self) -> None:
         """Do nothing: the test is a file of the user's."""

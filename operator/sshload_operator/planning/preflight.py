@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from sshload_contract.allow_list import AllowedTarget, AllowList, entry_problem, host_refusal, is_loopback
+from sshload_contract.allow_list import (
+    AllowedTarget,
+    AllowList,
+    allowed_ports,
+    entry_problem,
+    host_refusal,
+    is_loopback,
+)
 from sshload_contract.client import Library
 from sshload_contract.steps import (
     OPENSSH_FILE_LIMIT_BYTES,
@@ -106,7 +113,14 @@ def preflight(plan: Plan) -> Refusal | None:
 def _target_not_allowed(plan: Plan) -> Refusal | None:
     """Hold the text of the spec against the list. What names lead to, the workers check when they connect."""
     for destination in destinations(plan.spec):
-        why = host_refusal(plan.installation.allow_list, destination.host, destination.port)
+        allow_list = plan.installation.allow_list
+        why = host_refusal(allow_list, destination.host, destination.port)
+        ports = " or ".join(str(port) for port in allowed_ports(allow_list, destination.host))
+        if why and ports:
+            return Reason.TARGET_NOT_ALLOWED, (
+                f"{destination.field}: the test names port {destination.port} of {destination.host}, where only port"
+                f" {ports} is allowed: set {destination.field}.port"
+            )
         if why:
             return Reason.TARGET_NOT_ALLOWED, (
                 f"{destination.field}: {destination.host} port {destination.port} {why}; whoever installed sshload can"

@@ -72,7 +72,6 @@ def test_an_allowed_target_passes(host: str, port: int, allowed: AllowedTarget) 
         pytest.param("a.example.com", 22, AllowedTarget("b.example.com", (22,)), id="another-name"),
         pytest.param("example.com", 22, AllowedTarget("*.example.com", (22,)), id="above-the-pattern"),
         pytest.param("a.example.com.evil.org", 22, AllowedTarget("*.example.com", (22,)), id="beyond-the-pattern"),
-        pytest.param("a.example.com", 23, AllowedTarget("a.example.com", (22, 2222)), id="another-port"),
         pytest.param("192.0.3.7", 22, AllowedTarget("192.0.2.0/24", (22,)), id="outside-the-cidr"),
         pytest.param("192.0.2.70", 22, AllowedTarget("192.0.2.7", (22,)), id="an-address-that-begins-alike"),
         pytest.param("a.example.com", 22, AllowedTarget("0.0.0.0/0", (22,)), id="a-name-in-any-cidr"),
@@ -85,6 +84,23 @@ def test_any_other_target_is_refused_by_name(host: str, port: int, allowed: Allo
     assert refusal[0] is Reason.TARGET_NOT_ALLOWED
     assert f"{host} port {port} is not among the external targets" in refusal[1]
     assert "externalTargets" in refusal[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed"),
+    [
+        pytest.param("a.example.com", AllowedTarget("a.example.com", (2201, 22)), id="by-name"),
+        pytest.param("a.example.com", AllowedTarget("*.example.com", (22, 2201)), id="by-pattern"),
+        pytest.param("192.0.2.7", AllowedTarget("192.0.2.0/24", (22, 2201)), id="by-cidr"),
+    ],
+)
+def test_a_target_that_is_allowed_at_other_ports_is_refused_with_these_ports(host: str, allowed: AllowedTarget) -> None:
+    elsewhere = AllowedTarget("elsewhere.example.com", (24,))
+    message = (
+        f"spec.target.external: the test names port 23 of {host}, where only port 22 or 2201 is allowed: set"
+        " spec.target.external.port"
+    )
+    assert preflight(planned(external(host, 23), elsewhere, allowed)) == (Reason.TARGET_NOT_ALLOWED, message)
 
 
 @pytest.mark.parametrize(("replicas", "processes"), [(200, 2), (100, 5), (7, 64), (200, None)])
