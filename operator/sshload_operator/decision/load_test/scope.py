@@ -1,0 +1,40 @@
+"""Of what the figures of a run are, where a server or client of the reader's may differ: one text for all readers."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from sshload_contract.wire.report import Negotiated
+
+from sshload_operator.api.target import ManagedTarget
+from sshload_operator.planning.plan import Plan
+
+_OPENSSH: Final = re.compile(r"SSH-2\.0-OpenSSH_(\d{1,3})\.(\d{1,3})", re.ASCII)
+_BANNER_OF_SSHD_AUTH: Final = (10, 3)
+_HYBRID: Final = ("sntrup761", "mlkem768")
+_MANAGED: Final = (
+    "The target is an sshd without PAM (UsePAM no), for one user with one key: a login to a distribution's sshd with PAM"
+    " costs more"
+)
+_BANNER: Final = (
+    "From OpenSSH 10.3 on, banner includes the start of sshd-auth: compare login with earlier releases, not banner"
+)
+
+
+def scope(plan: Plan, negotiated: Negotiated | None) -> Iterator[str]:
+    """Yield what to know before the figures are compared with those of another server or client, a sentence each.
+
+    `negotiated` is what most handshakes of the run agreed on, None if it is not known.
+    """
+    if isinstance(plan.spec.target, ManagedTarget):
+        yield _MANAGED
+    if negotiated is None:
+        return
+    if negotiated.kex and not negotiated.kex.startswith(_HYBRID):
+        yield (
+            f"The key exchange was {negotiated.kex}: OpenSSH's own clients ask for sntrup761x25519-sha512 since 9.0, and"
+            " for mlkem768x25519-sha256 since 10.0, which take other CPU time"
+        )
+    version = _OPENSSH.match(negotiated.server_version)
+    if version is not None and (int(version[1]), int(version[2])) >= _BANNER_OF_SSHD_AUTH:
+        yield _BANNER
