@@ -43,6 +43,14 @@ _SETTLED_DIRECTIVES: Final = TARGETS_DIRECTIVES | {
 """What no extraConfig may set, beside the directives that have a field."""
 
 
+_PAM: Final = "usepam"
+_NO_PAM: Final = (
+    "the sshd of a managed target runs without root, and so without PAM. Compare PAM on servers of your own"
+    " (target.external)"
+)
+_NOT_FREE: Final = "use its own field, or leave it to sshload"
+
+
 @dataclass(frozen=True, slots=True)
 class Directive:
     """The directive that a field sets. `prefix` stands before the value. `when_none` is its value for a None."""
@@ -256,6 +264,10 @@ def _reserved(sshd: Sshd) -> list[str]:
     return [name for name in sshd.extra_config if name.lower() in reserved_directives()]
 
 
+def _why_reserved(name: str) -> str:
+    return _NO_PAM if name.lower() == _PAM else _NOT_FREE
+
+
 _IS_RESERVED = f"name.lowerAscii() in [{', '.join(repr(keyword) for keyword in sorted(reserved_directives()))}]"
 
 Sshd.rules = (
@@ -271,8 +283,8 @@ Sshd.rules = (
         "a directive is not for extraConfig: it has a field of its own, or sshload sets it",
         lambda sshd: not _reserved(sshd),
         at=".extraConfig",
-        explain=lambda sshd: f"{_reserved(sshd)[0]} is not for extraConfig: use its own field, or leave it to sshload",
-        message_cel=f"self.extraConfig.filter(name, {_IS_RESERVED})[0]"
-        " + ' is not for extraConfig: use its own field, or leave it to sshload'",
+        explain=lambda sshd: f"{_reserved(sshd)[0]} is not for extraConfig: {_why_reserved(_reserved(sshd)[0])}",
+        message_cel=f"self.extraConfig.filter(name, {_IS_RESERVED})[0] + ' is not for extraConfig: '"
+        f" + (self.extraConfig.filter(name, {_IS_RESERVED})[0].lowerAscii() == '{_PAM}' ? '{_NO_PAM}' : '{_NOT_FREE}')",
     ),
 )

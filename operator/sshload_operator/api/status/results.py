@@ -18,6 +18,8 @@ STEP_CHARACTERS: Final = 64
 ALGORITHM_CHARACTERS: Final = 128
 VERSION_CHARACTERS: Final = 255
 FIRST_MESSAGE_CHARACTERS: Final = 200
+SCOPE_CHARACTERS: Final = 300
+MOST_SCOPE: Final = 3
 _Algorithm = Text(ALGORITHM_CHARACTERS)
 _Version = Text(VERSION_CHARACTERS)
 
@@ -352,6 +354,12 @@ class Results:
         Items(most=MOST_NEGOTIATED),
         Absent(()),
         "The negotiated algorithms, the most frequent first. More than one entry means that they differed.",
+    ] = ()
+    scope: Annotated[
+        tuple[Annotated[str, Text(SCOPE_CHARACTERS), "One sentence."], ...],
+        Items(most=MOST_SCOPE),
+        Absent(()),
+        "What to know before the figures are compared with those of another server or client.",
     ] = ()
     generator: GeneratorResult | None = None
     target: TargetResult | None = None

@@ -47,6 +47,7 @@ def measured_parts(
         *_in_path("gateway", results.gateway),
         *_generator(results.generator),
         *_max_startups(results),
+        *_scope(results),
     )
     if facts:
         yield Facts(facts)
@@ -240,6 +241,11 @@ def _stated(text: str, figure: float | None) -> Iterator[str]:
     """Yield a figure in its words, nothing if the status does not state it."""
     if figure is not None:
         yield text.format(figure)
+
+
+def _scope(results: Results) -> Iterator[tuple[str, str]]:
+    if results.scope:
+        yield "scope", ". ".join(results.scope)
 
 
 def _max_startups(results: Results) -> Iterator[tuple[str, str]]:

@@ -52,6 +52,7 @@ from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
+from sshload_operator.decision.load_test.scope import scope
 from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan, gateway_of
@@ -81,6 +82,7 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
         burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
         hold=held(summary) if plan.spec.load.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
+        scope=tuple(scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None))),
         generator=_generator(plan, summary),
         target=target,
         proxy=_proxy(plan, summary, target),
@@ -159,13 +161,16 @@ def _most_frequent_first(error: ErrorCount) -> tuple[int, str, str]:
     return -error.count, error.step, error.outcome
 
 
-def _negotiated(summary: RunSummary) -> Iterator[Agreement]:
+def _agreed(summary: RunSummary) -> Iterator[tuple[Negotiated, int]]:
+    """Yield what handshakes agreed on, the most frequent first, with the number of handshakes."""
     counts: Counter[Negotiated] = Counter()
     for one in summary.negotiated:
         counts[one.negotiated] += one.count
-    for negotiated, count in counts.most_common():
-        if count:
-            yield _agreement(negotiated, count)
+    yield from ((negotiated, count) for negotiated, count in counts.most_common() if count)
+
+
+def _negotiated(summary: RunSummary) -> Iterator[Agreement]:
+    return (_agreement(negotiated, count) for negotiated, count in _agreed(summary))
 
 
 def _agreement(negotiated: Negotiated, count: int) -> Agreement:

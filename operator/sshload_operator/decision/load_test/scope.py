@@ -6,6 +6,7 @@ from typing import Final
 
 from sshload_contract.wire.report import Negotiated
 
+from sshload_operator.api.status.results import ALGORITHM_CHARACTERS
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan
 
@@ -13,7 +14,7 @@ _OPENSSH: Final = re.compile(r"SSH-2\.0-OpenSSH_(\d{1,3})\.(\d{1,3})", re.ASCII)
 _BANNER_OF_SSHD_AUTH: Final = (10, 3)
 _HYBRID: Final = ("sntrup761", "mlkem768")
 _MANAGED: Final = (
-    "The target is an sshd without PAM (UsePAM no), for one user with one key: a login to a distribution's sshd with PAM"
+    "The target is an sshd without PAM (UsePAM no), for one user with one key: a login of your distribution with PAM"
     " costs more"
 )
 _BANNER: Final = (
@@ -32,8 +33,8 @@ def scope(plan: Plan, negotiated: Negotiated | None) -> Iterator[str]:
         return
     if negotiated.kex and not negotiated.kex.startswith(_HYBRID):
         yield (
-            f"The key exchange was {negotiated.kex}: OpenSSH's own clients ask for sntrup761x25519-sha512 since 9.0, and"
-            " for mlkem768x25519-sha256 since 10.0, which take other CPU time"
+            f"The key exchange was {negotiated.kex[:ALGORITHM_CHARACTERS]}: OpenSSH's own clients ask for"
+            " sntrup761x25519-sha512 since 9.0, and for mlkem768x25519-sha256 since 10.0"
         )
     version = _OPENSSH.match(negotiated.server_version)
     if version is not None and (int(version[1]), int(version[2])) >= _BANNER_OF_SSHD_AUTH:

@@ -34,6 +34,11 @@ BAD: dict[str, Bad] = {
     ),
     "extra-directive-with-no-name": _sshd("extraConfig", {"no such": "x"}, "sshd_config(5)"),
     "extra-directive-that-has-a-field": _sshd("extraConfig", {"MaxSessions": "9"}, "MaxSessions is not for"),
+    "extra-directive-that-asks-pam": _sshd(
+        "extraConfig",
+        {"UsePAM": "yes"},
+        "UsePAM is not for extraConfig: the sshd of a managed target runs without root, and so without PAM",
+    ),
     "extra-directive-that-moves-the-port": _sshd("extraConfig", {"pOrT": "22"}, "pOrT is not for extraConfig"),
     "extra-directive-that-trusts-another-authority": _sshd(
         "extraConfig", {"TrustedUserCAKeys": "/x"}, "TrustedUserCAKeys is not for extraConfig"

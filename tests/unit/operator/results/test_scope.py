@@ -1,0 +1,65 @@
+"""Results say of what they are, where the reader's own server or client may differ."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from plans import EXTERNAL, plan, quickstart
+from runs import summary
+from sshload_contract.wire.report import Negotiated, NegotiatedCount
+from sshload_operator.decision.load_test.results import results_status
+
+MANAGED = quickstart()
+OWN = quickstart(target={"external": EXTERNAL})
+PAM = (
+    "The target is an sshd without PAM (UsePAM no), for one user with one key: a login of your distribution with PAM"
+    " costs more"
+)
+KEX = (
+    "The key exchange was curve25519-sha256: OpenSSH's own clients ask for sntrup761x25519-sha512 since 9.0, and for"
+    " mlkem768x25519-sha256 since 10.0"
+)
+BANNER = "From OpenSSH 10.3 on, banner includes the start of sshd-auth: compare login with earlier releases, not banner"
+
+
+def scope(
+    spec: dict[str, Any], kex: str = "curve25519-sha256", version: str = "SSH-2.0-OpenSSH_10.2p1 Debian-1"
+) -> list[str]:
+    agreed = Negotiated(kex=kex, cipher="c", mac="m", host_key="ssh-ed25519", server_version=version)
+    found = replace(summary(600), negotiated=(NegotiatedCount(agreed, 600),))
+    return list(results_status(plan(spec), found).scope)
+
+
+def test_a_managed_target_is_told_as_what_it_is() -> None:
+    assert scope(MANAGED) == [PAM, KEX]
+    assert scope(OWN) == [KEX]
+
+
+@pytest.mark.parametrize(
+    "kex", ["sntrup761x25519-sha512@openssh.com", "sntrup761x25519-sha512", "mlkem768x25519-sha256"]
+)
+def test_a_key_exchange_that_openssh_asks_for_needs_no_word(kex: str) -> None:
+    assert scope(OWN, kex) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("SSH-2.0-OpenSSH_10.3p1", True),
+        ("SSH-2.0-OpenSSH_11.0", True),
+        ("SSH-2.0-OpenSSH_10.2p1", False),
+        ("SSH-2.0-OpenSSH_9.9", False),
+        ("SSH-2.0-dropbear_2025.88", False),
+        ("", False),
+    ],
+)
+def test_banners_of_sshd_auth_are_told_as_no_measure_beside_earlier_ones(version: str, told: bool) -> None:  # noqa: FBT001
+    assert (BANNER in scope(OWN, version=version)) is told
+
+
+def test_without_a_handshake_nothing_is_said_of_it() -> None:
+    assert list(results_status(plan(OWN), replace(summary(600), negotiated=())).scope) == []
+
+
+def test_a_long_name_from_a_server_fits() -> None:
+    assert all(len(one) <= 300 for one in scope(MANAGED, kex="x" * 5_000))
