@@ -15,6 +15,8 @@ RELEASE = "sshload"
 NAMESPACE = "sshload-system"
 NEEDED_VALUES = ROOT / "tests/golden/chart/defaults/values.yaml"
 """What every installation has to set."""
+IN_CLUSTER = "--api-versions=apiregistration.k8s.io/v1"
+"""Lets `helm template` make what helm makes when it speaks to a cluster."""
 _LIMIT_S = 300
 
 
@@ -35,8 +37,9 @@ def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 @functools.cache
 def template(*arguments: str | Path) -> str:
-    """Return what `helm template` makes of the chart and NEEDED_VALUES; raises AssertionError with helm's words."""
-    done = helm("template", RELEASE, CHART, f"--namespace={NAMESPACE}", "--values", NEEDED_VALUES, *arguments)
+    """Return what helm makes of the chart and NEEDED_VALUES in a cluster; raises AssertionError with helm's words."""
+    where = (f"--namespace={NAMESPACE}", IN_CLUSTER)
+    done = helm("template", RELEASE, CHART, *where, "--values", NEEDED_VALUES, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -5,7 +5,7 @@ targetImage: {{ include "sshload.image" (dict "root" . "part" "target") }}
 proxyImage: {{ include "sshload.image" (dict "root" . "part" "proxy") }}
 gatewayImage: {{ include "sshload.image" (dict "root" . "part" "gateway") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
-imagePullSecrets: {{ toJson .Values.image.pullSecrets }}
+imagePullSecrets: {{ include "sshload.pullSecretNames" . }}
 workerResources: {{ toJson .Values.worker.resources }}
 externalTargets: {{ toJson .Values.externalTargets }}
 deniedRanges: {{ toJson .Values.deniedRanges }}
@@ -18,6 +18,8 @@ runPods:
   annotations: {{ toJson .Values.runPods.annotations }}
   nodeSelector: {{ toJson .Values.runPods.nodeSelector }}
   tolerations: {{ toJson .Values.runPods.tolerations }}
+  affinity: {{ toJson .Values.runPods.affinity }}
+  priorityClassName: {{ toJson .Values.runPods.priorityClassName }}
   masterResources: {{ toJson .Values.master.resources }}
   targetResources: {{ toJson .Values.target.resources }}
   proxyResources: {{ toJson .Values.proxy.resources }}

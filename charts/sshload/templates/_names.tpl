@@ -81,10 +81,17 @@ digest stands for one image, so only a part has one; with it the tag is only a n
 {{- define "sshload.image" -}}
 {{- $all := .root.Values.image -}}
 {{- $image := (get .root.Values .part).image -}}
-{{- $registry := required "image.registry is needed: the registry, with its path, that has sshload's images" (default $all.registry $image.registry) -}}
+{{- $registry := required "image.registry is needed: the registry, with its path, that has sshload's images" (include "sshload.registry" (dict "global" (default dict .root.Values.global) "own" (default $all.registry $image.registry))) -}}
 {{- $tag := default .root.Chart.AppVersion (include "sshload.tag" (default $all.tag $image.tag)) -}}
 {{- printf "%s/%s:%s" $registry $image.repository $tag -}}
 {{- with $image.digest }}@{{ . }}{{ end -}}
+{{- end -}}
+
+{{- /* A registry with its path, .own. .global.imageRegistry takes the place of its host, as of that of the images of other charts. */ -}}
+{{- define "sshload.registry" -}}
+{{- $path := regexReplaceAll "^[^/]*/?" .own "" -}}
+{{- $host := default (regexFind "^[^/]*" .own) .global.imageRegistry -}}
+{{- ternary $host (printf "%s/%s" $host $path) (empty $path) -}}
 {{- end -}}
 
 {{- /* A tag as text: --set turns one of digits into a number. */ -}}
@@ -115,8 +122,21 @@ capabilities:
 readOnlyRootFilesystem: true
 {{- end -}}
 
+{{- /* The names of the Secrets for pulling images, those of `global` last, as a JSON list. */ -}}
+{{- define "sshload.pullSecretNames" -}}
+{{- $names := .Values.image.pullSecrets -}}
+{{- range (default dict .Values.global).imagePullSecrets -}}
+{{- if kindIs "map" . -}}
+{{- $names = append $names .name -}}
+{{- else -}}
+{{- $names = append $names . -}}
+{{- end -}}
+{{- end -}}
+{{- uniq $names | toJson -}}
+{{- end -}}
+
 {{- define "sshload.pullSecrets" -}}
-{{- with .Values.image.pullSecrets -}}
+{{- with include "sshload.pullSecretNames" . | fromJsonArray -}}
 imagePullSecrets:
 {{- range . }}
   - name: {{ . }}

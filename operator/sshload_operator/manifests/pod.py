@@ -166,15 +166,16 @@ def _readiness_probe(port: str) -> dict[str, Any]:
 def _placement(plan: Plan, placed: Pods, affinity: Mapping[str, Any]) -> dict[str, Any]:
     """Return the pod spec's fields for where a pod runs.
 
-    A label that the test asks for takes precedence over the installer's of the same key; tolerations add up.
+    A label that the test asks for takes precedence over the installer's of the same key; tolerations add up. `affinity`
+    and the installer's hold for pods whose test asks for none.
     """
     run_pods = plan.installation.run_pods
     fields = {
         "nodeSelector": {**_LINUX, **run_pods.node_selector, **placed.node_selector},
         "tolerations": [dict(toleration) for toleration in (*run_pods.tolerations, *placed.tolerations)],
-        "affinity": dict(placed.affinity or affinity),
+        "affinity": dict(placed.affinity or {**affinity, **run_pods.affinity}),
         "topologySpreadConstraints": [dict(constraint) for constraint in placed.topology_spread_constraints],
-        "priorityClassName": placed.priority_class_name,
+        "priorityClassName": placed.priority_class_name or run_pods.priority_class_name,
     }
     return {name: value for name, value in fields.items() if value}
 

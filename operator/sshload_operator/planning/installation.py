@@ -24,7 +24,7 @@ from sshload_contract.declared import (
 from sshload_contract.names import ObjectName, Port
 
 from sshload_operator.api.bounded_yaml import BoundedLoader
-from sshload_operator.api.pods import LabelValue, Resources, Toleration
+from sshload_operator.api.pods import Affinity, LabelValue, Resources, Toleration
 from sshload_operator.api.shapes.errors import SpecError, shown
 from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import PERMISSIONS
@@ -158,6 +158,8 @@ class _WrittenRunPods:
     annotations: Annotated[Mapping[str, Annotated[str, Text(longest=10_000)]], Entries(50), Absent({})]
     node_selector: _Labels
     tolerations: Annotated[tuple[Annotated[Mapping[str, Any], WrittenAs(Toleration)], ...], Items(most=20), Absent(())]
+    affinity: Annotated[Mapping[str, Any], WrittenAs(Affinity), Absent({})]
+    priority_class_name: Annotated[str, Text(longest=253), Absent("")]
     master_resources: _Resources
     target_resources: _Resources
     proxy_resources: _Resources
@@ -245,7 +247,7 @@ class _WrittenInstallation:
     proxy_image: _Image
     gateway_image: _Image
     image_pull_policy: Annotated[str, Words(("Always", "IfNotPresent", "Never")), Default("IfNotPresent")]
-    image_pull_secrets: Annotated[tuple[ObjectName, ...], Items(most=10), Absent(())]
+    image_pull_secrets: Annotated[tuple[ObjectName, ...], Items(most=20), Absent(())]
     worker_resources: _Resources
     external_targets: Annotated[
         tuple[Annotated[AllowedTarget, WrittenAs(_WrittenTarget)], ...], Items(most=1_000), Absent(())

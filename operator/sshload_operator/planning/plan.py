@@ -68,10 +68,10 @@ class RunPods:
     """What the installer settled for the pods of all runs.
 
     Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
-    OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `master_resources`,
-    `target_resources`, `proxy_resources` and `gateway_resources` are those of pods whose test names none.
-    `extra_egress` are rules of a NetworkPolicy that the policies of all roles get. `metrics_from` are the peers that
-    may scrape masters and targets. Without `network_policies` a run has no policies.
+    OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `affinity`,
+    `priority_class_name`, `master_resources`, `target_resources`, `proxy_resources` and `gateway_resources` are those
+    of pods whose test names none. `extra_egress` are rules of a NetworkPolicy that the policies of all roles get.
+    `metrics_from` are the peers that may scrape masters and targets. Without `network_policies` a run has no policies.
     """
 
     user_id: int | None
@@ -79,6 +79,8 @@ class RunPods:
     annotations: Mapping[str, str] = field(default_factory=dict)
     node_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, Any], ...] = ()
+    affinity: Mapping[str, Any] = field(default_factory=dict)
+    priority_class_name: str = ""
     master_resources: Mapping[str, Any] = field(default_factory=dict)
     target_resources: Mapping[str, Any] = field(default_factory=dict)
     proxy_resources: Mapping[str, Any] = field(default_factory=dict)

@@ -22,3 +22,11 @@ def test_they_are_rendered_unchanged_but_for_the_order_to_keep_them() -> None:
 def test_they_can_be_left_to_somebody_else(install: bool) -> None:  # noqa: FBT001 - a parameter of pytest's
     kinds = {found["kind"] for found in helm.objects_and_crds("--set", f"crds.install={str(install).lower()}")}
     assert ("CustomResourceDefinition" in kinds) is install
+
+
+def test_they_may_have_annotations_of_the_installer() -> None:
+    option = "crds.annotations.argocd\\.argoproj\\.io/sync-options=ServerSideApply=true"
+    found = helm.objects_and_crds("--set-string", option)
+    assert [one["metadata"]["annotations"] for one in found if one["kind"] == "CustomResourceDefinition"] == [
+        {"argocd.argoproj.io/sync-options": "ServerSideApply=true", "helm.sh/resource-policy": "keep"}
+    ] * 3

@@ -95,6 +95,13 @@ def test_lint_finds_nothing(arguments: tuple[str | Path, ...]) -> None:
             "/monitoring/prometheusRule/notPassedVerdicts/0",
             id="an alert for a pass",
         ),
+        pytest.param("ui.ingress.enabled=true", "/ui/ingress/host", id="an Ingress without a host"),
+        pytest.param("ui.ingress.host=https://a", "/ui/ingress/host", id="a URL for a host"),
+        pytest.param("monitoring.podMonitor.namespace=A", "/monitoring/podMonitor/namespace", id="no namespace"),
+        pytest.param("monitoring.podMonitor.scrapeTimeout=5", "/monitoring/podMonitor/scrapeTimeout", id="no time"),
+        pytest.param("global.imageRegistry=https://a", "/global/imageRegistry", id="a URL for a registry"),
+        pytest.param("runPods.priorityClassName=A B", "/runPods/priorityClassName", id="a class that is none"),
+        pytest.param("extraObjects={1}", "/extraObjects/0", id="an object that is none"),
         pytest.param("notifications.webhook.url=ftp://a", "/notifications/webhook/url", id="a URL that is none"),
         pytest.param(
             "notifications.webhook.url=https://u:p@a,notifications.webhook.secret=s",

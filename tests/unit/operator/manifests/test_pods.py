@@ -329,3 +329,21 @@ def test_workers_keep_away_from_a_managed_target_unless_the_author_says_where_th
 def test_an_overloaded_target_stays_reachable() -> None:
     assert all(service["spec"]["publishNotReadyAddresses"] for service in made(MANAGED, "Service"))
     assert "livenessProbe" not in pod_specs(MANAGED)["target"]["containers"][0]
+
+
+def test_pods_whose_test_asks_for_neither_have_the_installers_affinity_and_priority() -> None:
+    zone = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": []}]}}
+    settled = RunPods(user_id=10_001, affinity={"nodeAffinity": zone}, priority_class_name="load")
+    own = {"workers": {"affinity": {"nodeAffinity": {}}, "priorityClassName": "own"}}
+    installation = replace(plans.INSTALLATION, run_pods=settled)
+    found = pod_specs(plans.plan(plans.quickstart(**own), installation=installation))
+    assert {role: spec["priorityClassName"] for role, spec in found.items()} == {
+        "target": "load",
+        "master": "own",
+        "worker": "own",
+    }
+    assert found["target"]["affinity"] == {"nodeAffinity": zone}
+    assert found["worker"]["affinity"] == {"nodeAffinity": {}}
+    unasked = pod_specs(plans.plan(installation=installation))["worker"]["affinity"]
+    assert unasked["nodeAffinity"] == zone
+    assert "podAntiAffinity" in unasked, "workers still stay away from the target's node"

@@ -1,0 +1,85 @@
+"""Other ways to install than `helm install` of the chart itself: as a dependency, and by kubectl."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import helm
+import pytest
+import yaml
+from api_server import ApiServer
+
+pytestmark = pytest.mark.xdist_group("own_api_server")
+
+REGISTRY = {"image": {"registry": "registry.example.com/sshload"}}
+SHARED: dict[str, Any] = {"storageClass": "fast", "imagePullSecrets": None, "postgresql": {"auth": {"database": "a"}}}
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Path:
+    """Return a chart that has this one as a dependency, under the alias `loads` and the condition `loads.enabled`."""
+    dependency = {"name": "sshload", "version": "*", "alias": "loads", "condition": "loads.enabled"}
+    chart = {"apiVersion": "v2", "name": "platform", "version": "1.0.0", "dependencies": [dependency]}
+    folder = tmp_path / "platform"
+    folder.mkdir()
+    (folder / "Chart.yaml").write_text(yaml.safe_dump(chart))
+    shutil.copytree(helm.CHART, folder / "charts/sshload")
+    return folder
+
+
+def made(parent: Path, tmp_path: Path, **values: Any) -> list[dict[str, Any]]:
+    """Return what helm makes of the chart that has the dependency."""
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    done = helm.helm("template", helm.RELEASE, parent, "--values", file)
+    assert done.returncode == 0, done.stderr
+    return [one for one in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if one]
+
+
+@pytest.mark.parametrize("shared", [pytest.param({}, id="none"), pytest.param(SHARED, id="some")])
+def test_a_dependency_may_have_a_condition_and_values_of_all_charts(
+    parent: Path, tmp_path: Path, shared: dict[str, Any]
+) -> None:
+    on = made(parent, tmp_path, **{"global": shared}, loads={"enabled": True, **REGISTRY, "crds": {"install": False}})
+    assert "Deployment" in {one["kind"] for one in on}
+    assert made(parent, tmp_path, **{"global": shared}, loads={"enabled": False, **REGISTRY}) == []
+
+
+def test_the_registry_and_pull_secrets_of_all_charts_are_those_of_every_image(parent: Path, tmp_path: Path) -> None:
+    shared = {"imageRegistry": "mirror.example.com:5000", "imagePullSecrets": [{"name": "mirror"}]}
+    found = made(parent, tmp_path, **{"global": shared}, loads={**REGISTRY, "crds": {"install": False}})
+    (operator,) = (one["spec"]["template"]["spec"] for one in found if one["kind"] == "Deployment")
+    assert operator["imagePullSecrets"] == [{"name": "mirror"}]
+    (settings,) = (
+        one["data"]["installation.yaml"] for one in found if one["metadata"]["name"].endswith("-installation")
+    )
+    told = yaml.safe_load(settings)
+    images = [
+        operator["containers"][0]["image"],
+        *(told[f"{part}Image"] for part in ("worker", "target", "proxy", "gateway")),
+    ]
+    assert {image.rpartition("/")[0] for image in images} == {"mirror.example.com:5000/sshload"}
+    assert told["imagePullSecrets"] == ["mirror"]
+
+
+def test_a_rendered_chart_that_kubectl_applies_starts_no_load(own_api_server: ApiServer) -> None:
+    cluster = own_api_server.namespace()
+    where = ("--namespace", cluster.namespace, "--values", helm.NEEDED_VALUES)
+    rendered = helm.helm("template", helm.RELEASE, helm.CHART, *where, "--set", f"lease.namespace={cluster.namespace}")
+    assert rendered.returncode == 0, rendered.stderr
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=rendered.stdout)
+    assert cluster.kubectl("get", "deployments", "-o", "name") == "deployment.apps/sshload-operator\n"
+    assert cluster.kubectl("get", "sshloadtests,pods", "-o", "name") == ""
+
+
+def test_an_installed_chart_has_the_load_of_helm_test(own_api_server: ApiServer) -> None:
+    cluster = own_api_server.namespace()
+    where = (f"--kubeconfig={cluster.kubeconfig}", "--namespace", cluster.namespace)
+    taken = ("--take-ownership", "--force-conflicts", "--values", helm.NEEDED_VALUES)
+    done = helm.helm("upgrade", "--install", helm.RELEASE, helm.CHART, *taken, *where)
+    assert done.returncode == 0, done.stderr
+    hooks = helm.helm("get", "hooks", helm.RELEASE, *where).stdout
+    assert {one["kind"] for one in yaml.safe_load_all(hooks) if one} == {"SSHLoadTest", "Pod"}
+    assert json.loads(cluster.kubectl("get", "sshloadtests", "-o", "json"))["items"] == []
+    helm.helm("uninstall", helm.RELEASE, *where)
