@@ -10,6 +10,8 @@ from typing import Final
 
 import uvicorn
 from prometheus_client import CollectorRegistry, ProcessCollector
+from sshload_contract.front.admission import Limits, listen
+from sshload_contract.front.heads import HEAD_BYTES
 from starlette.types import ASGIApp
 
 from sshload_gateway.api.app import make_app
@@ -17,7 +19,7 @@ from sshload_gateway.api.commands import Commands
 from sshload_gateway.api.given_credentials import read_given, store_given
 from sshload_gateway.api.guard import Guard, RequestMetrics
 from sshload_gateway.api.management import Readiness, make_management
-from sshload_gateway.api.protocol import HttpProtocol
+from sshload_gateway.api.protocol import API, MANAGEMENT, limited
 from sshload_gateway.api.state import Gateway, Loads
 from sshload_gateway.cluster.load_tests import ApiServer, LoadTests
 from sshload_gateway.config import Config, ConfigError, Listen, LoadConfig
@@ -52,8 +54,8 @@ async def serve(config: Config) -> None:
     Raises ConfigError if what the configuration names cannot be used.
     """
     async with _parts(config) as (api, management):
-        api_server = _Server(_uvicorn(api, config.shutdown_s))
-        side_server = _Server(_uvicorn(management, 1))
+        api_server = _Server(_uvicorn(api, config.shutdown_s, API))
+        side_server = _Server(_uvicorn(management, 1, MANAGEMENT))
         api_socket, side_socket = _listen("listen", config.listen), _listen("management", config.management)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, api_server.handle_exit, number, None)
@@ -142,19 +144,19 @@ async def _prepare(
 
 def _listen(section: str, where: Listen) -> socket.socket:
     """Return a socket that listens; raises ConfigError. Without an address it takes connections of both families."""
-    is_of_both = where.host is None and socket.has_dualstack_ipv6()
-    host = where.host or ("::" if is_of_both else "0.0.0.0")  # noqa: S104 - in a pod, behind a NetworkPolicy
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, where.port), family=family, dualstack_ipv6=is_of_both)
+        return listen(where.host or "", where.port)
     except OSError as error:
-        raise ConfigError(f"{section}: port {where.port} of {host}: {error.strerror}") from None
+        raise ConfigError(
+            f"{section}: port {where.port} of {where.host or 'all addresses'}: {error.strerror}"
+        ) from None
 
 
-def _uvicorn(app: ASGIApp, shutdown_s: float) -> uvicorn.Config:
+def _uvicorn(app: ASGIApp, shutdown_s: float, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=HttpProtocol,
+        http=limited(limits),
+        h11_max_incomplete_event_size=HEAD_BYTES,
         ws="none",
         log_config=None,
         access_log=False,

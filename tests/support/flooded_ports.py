@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from free_ports import free_port
 from socket_floods import TIMEOUT_S, unchecked_tls
+
+if TYPE_CHECKING:
+    from sshload_contract.front.admission import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,32 @@ def _pages() -> None:
     _hold_loop(start)
 
 
+def _gateway() -> None:
+    from sshload_gateway.api.protocol import API  # noqa: PLC0415 - likewise
+
+    _hold_gateway(API)
+
+
+def _gateway_management() -> None:
+    from sshload_gateway.api.protocol import MANAGEMENT  # noqa: PLC0415 - likewise
+
+    _hold_gateway(MANAGEMENT)
+
+
+def _hold_gateway(limits: "Limits") -> None:
+    from sshload_gateway import service  # noqa: PLC0415 - likewise
+    from sshload_gateway.config import Listen  # noqa: PLC0415
+    from starlette.responses import PlainTextResponse  # noqa: PLC0415
+
+    async def start(port: int) -> None:
+        # An answer like those to a stranger, of the size of the API's description.
+        server = service._Server(service._uvicorn(PlainTextResponse("x" * 100_000), 1, limits))
+        serving.append(asyncio.create_task(server.serve([service._listen("listen", Listen(port=port))])))
+
+    serving: list[asyncio.Task[None]] = []
+    _hold_loop(start)
+
+
 class _GoodToken:
     """An API server that knows one token."""
 
@@ -161,6 +190,8 @@ PORTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "metrics": (_metrics, "/metrics"),
     "guarded-metrics": (_guarded_metrics, "/metrics"),
     "pages": (_pages, "/ui"),
+    "gateway": (_gateway, "/openapi.json"),
+    "gateway-management": (_gateway_management, "/healthz"),
 }
 """How each port is served, and a path at which it answers with 200."""
 TLS = frozenset(("guarded-metrics", "pages"))

@@ -1,48 +1,120 @@
-"""HTTP/1.1 by uvicorn and h11, with each answer in one write, and no more time for it than a client may take."""
+"""HTTP/1.1 by uvicorn and h11, with each answer in one write, and no more room and time than a client may take."""
 
 import asyncio
-from typing import Final
+from enum import Enum, auto, unique
+from typing import ClassVar, Final
 
+from sshload_contract.front.admission import Admission, Limits, address_of
+from sshload_contract.front.heads import HEAD_BYTES
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sshload_gateway.gathering import GatheringTransport
 
-_TAKEN_WITHIN_S: Final = 30.0
-"""How long a client may take to take an answer."""
+API: Final = Limits(connections=2_048, per_address=1_536)  # a load test, or a proxy, has one address
+MANAGEMENT: Final = Limits(connections=64, per_address=32)
+
+
+def limited(limits: Limits) -> type["HttpProtocol"]:
+    """Return the protocol of one port with these limits."""
+
+    class Limited(HttpProtocol):
+        port_limits = limits
+        admission = Admission(limits)
+
+    return Limited
+
+
+@unique
+class _Awaited(Enum):
+    """What a connection waits for."""
+
+    HEAD = auto()
+    BODY = auto()
+    ANSWER = auto()  # of the gateway
+    TAKING = auto()  # of the answer, by the client
+    NEXT = auto()  # request; uvicorn limits the time for it
 
 
 class HttpProtocol(H11Protocol):
-    """One connection of a client."""
+    """One connection of a client, of a port that `limited` has made.
 
-    _giving_up: asyncio.TimerHandle | None = None
+    The limits' `head_s` is the time for a head, and `answer_s` that for a body, and for taking an answer. While the
+    connection waits for its client it may be closed for a newcomer.
+    """
+
+    port_limits: ClassVar[Limits]
+    admission: ClassVar[Admission["HttpProtocol"]]
+    _awaited: _Awaited | None = None
+    _is_taken = True
+    _ending: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Begin to serve a client."""
         transport.set_write_buffer_limits(0)  # whatever waits to be taken is told by pause_writing
         self._gathering = GatheringTransport(transport)
         super().connection_made(self._gathering)
+        leaving = self.admission.admit(self, address_of(transport.get_extra_info("peername")))
+        if leaving is not None:
+            leaving.abort()
+        self._look()
+
+    def abort(self) -> None:
+        """Close at once, whatever is not sent."""
+        self._gathering.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Hear that the client is gone."""
-        self._keep()
+        self.admission.remove(self)
+        self._end_after(None)
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Take in a part of a request."""
+        super().data_received(data)
+        self._look()
+        if self.flow.read_paused and len(self.conn.trailing_data[0]) > HEAD_BYTES:
+            self.abort()  # so many more requests, before the answer to the first one
+
     def pause_writing(self) -> None:
-        """Give the client up unless it takes in time what was sent."""
+        """Hear that the client has yet to take what was sent."""
         super().pause_writing()
-        self._giving_up = self.loop.call_later(_TAKEN_WITHIN_S, self._gathering.abort)
+        self._is_taken = False
+        self._look()
 
     def resume_writing(self) -> None:
         """Hear that the client has taken all."""
-        self._keep()
+        self._is_taken = True
+        self._look()
         super().resume_writing()
 
     def on_response_complete(self) -> None:
         """Send an answer whose last part was written."""
         self._gathering.flush()
         super().on_response_complete()
+        self._look()
 
-    def _keep(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None
+    def _look(self) -> None:
+        """Begin the time of what is awaited now."""
+        awaited = self._awaits()
+        if awaited is self._awaited or self.transport.is_closing():
+            return
+        self._awaited = awaited
+        if awaited is _Awaited.ANSWER:
+            self.admission.keep(self)
+        else:
+            self.admission.wait(self)
+        limits = self.port_limits
+        within_s = {_Awaited.HEAD: limits.head_s, _Awaited.BODY: limits.answer_s, _Awaited.TAKING: limits.answer_s}
+        self._end_after(within_s.get(awaited))
+
+    def _awaits(self) -> _Awaited:
+        if not self._is_taken:
+            return _Awaited.TAKING
+        if self.cycle is not None and not self.cycle.response_complete:
+            return _Awaited.BODY if self.cycle.more_body else _Awaited.ANSWER
+        return _Awaited.HEAD if self.timeout_keep_alive_task is None else _Awaited.NEXT
+
+    def _end_after(self, left_s: float | None) -> None:
+        if self._ending is not None:
+            self._ending.cancel()
+        self._ending = None if left_s is None else self.loop.call_later(left_s, self.abort)

@@ -9,7 +9,11 @@ from socket_floods import PLAIN, flood
 
 CONNECTIONS = 300
 SOURCES = [f"127.0.0.{number}" for number in range(2, 10)]
-MOST_BYTES = {"pages": 60_000_000, "guarded-metrics": 40_000_000}
+MOST_BYTES = {
+    "pages": 60_000_000,
+    "guarded-metrics": 40_000_000,
+    "gateway": CONNECTIONS * 200_000,  # it has up to 2,048 connections, and 1 GiB
+}
 MOST_PLAIN_BYTES = 20_000_000
 
 

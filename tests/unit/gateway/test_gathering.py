@@ -2,8 +2,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-from sshload_gateway.api.protocol import HttpProtocol
+from sshload_contract.front.admission import Limits
+from sshload_gateway.api.protocol import API, HttpProtocol, limited
 from sshload_gateway.gathering import GatheringTransport
 from starlette.responses import PlainTextResponse
 from uvicorn import Config
@@ -45,11 +45,11 @@ async def _nobody(scope: Any, receive: Any, send: Any) -> None:
     raise AssertionError((scope, receive, send))
 
 
-def _protocol(app: Any, wire: _Wire) -> HttpProtocol:
+def _protocol(app: Any, wire: _Wire, limits: Limits = API) -> HttpProtocol:
     """Return a connection of a client, whose requests go to an app."""
     config = Config(app, log_config=None, lifespan="off")
     config.load()
-    protocol = HttpProtocol(config, ServerState(), {})
+    protocol = limited(limits)(config, ServerState(), {})
     protocol.connection_made(wire)
     return protocol
 
@@ -116,12 +116,10 @@ def test_what_is_written_in_the_turn_in_which_the_connection_ends_is_lost() -> N
     assert (wire.writes, wire.is_closed) == ([], True)
 
 
-def test_a_client_that_takes_no_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sshload_gateway.api.protocol._TAKEN_WITHIN_S", 0)
-
+def test_a_client_that_takes_no_answer_is_given_up_in_time() -> None:
     async def claim(*, takes: bool) -> bool:
         wire = _Wire()
-        protocol = _protocol(_nobody, wire)
+        protocol = _protocol(_nobody, wire, Limits(1, 1, answer_s=0))
         protocol.pause_writing()
         if takes:
             protocol.resume_writing()
