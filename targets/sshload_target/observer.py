@@ -28,6 +28,7 @@ class Observer:
 
     def stats(self) -> TargetStats:
         """Return the counts by now."""
+        own_cpu_s = time.process_time()
         usage, limits = self._resources.read(), self._resources.limits()
         sessions = self._log.sessions()
         counts = self._log.counts
@@ -54,6 +55,7 @@ class Observer:
             oom_kills=usage.oom_kills,
             refused_forks=max(usage.refused_forks, counts.refused_forks),
             listen_overflows=self._queue.overflows(),
+            own_cpu_s=own_cpu_s,
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Snapshot
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.shapes.reading import read_fitting
@@ -82,7 +83,7 @@ def read_comparison_status(status: Json) -> ComparisonStatus:
 
 def results_json(plan: Plan, summary: RunSummary) -> dict[str, Any]:
     """Return `status.results` as it is written."""
-    return written(results_status(plan, summary))
+    return written(results_status(plan, summary, Verdict.PASSED))
 
 
 def capacity_json(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:

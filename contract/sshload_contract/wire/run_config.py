@@ -85,6 +85,12 @@ class Scenario:
         """The total duration of the sleeps of one iteration."""
         return sum(step.duration_s for step in self.steps if isinstance(step, SleepStep))
 
+    @property
+    def only_logs_in(self) -> bool:
+        """Whether an iteration logs in anew, and the server does nothing else for it."""
+        is_known = not self.locustfile_path and all(isinstance(step, SleepStep) for step in self.steps)
+        return is_known and self.session_reuse is SessionReuse.NONE
+
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:

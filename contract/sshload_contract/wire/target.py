@@ -93,11 +93,12 @@ class TargetStats:
     sshd does not log every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
     counts may be lower bounds; `dropped_is_lower_bound` says whether they are. Drops by PerSourceMaxStartups count as
     `dropped_max_startups`, as in sshd's log. `auth_failed` counts connections that had named a user and ended without a
-    login. `cpu_s` is user and system time of the container since its start. `memory_bytes` is its present working set,
-    including the kernel's memory for it. Outside a container it is the sum over the processes, which is an upper bound,
-    because shared memory counts for each of them. `machine_cpu` is that of the whole machine, None if its kernel does
-    not report it. `sessions` is the present number of logged-in connections. `listen_overflows` are
-    those of sshd's own sockets, None if the kernel does not report them.
+    login. `cpu_s` is user and system time of the container since its start. `own_cpu_s` of it is that of the
+    observing process itself, so the rest is of sshd and of all that its sessions run. `memory_bytes` is its present
+    working set, including the kernel's memory for it. Outside a container it is the sum over the processes, which is an
+    upper bound, because shared memory counts for each of them. `machine_cpu` is that of the whole machine, None if its
+    kernel does not report it. `sessions` is the present number of logged-in connections. `listen_overflows` are those
+    of sshd's own sockets, None if the kernel does not report them.
 
     The limits are those of the container, None if it has none or the kernel does not report it. The limit of processes
     counts their threads too. `oom_kills` are the processes killed for lack of memory, `refused_forks` those that could
@@ -126,3 +127,9 @@ class TargetStats:
     oom_kills: Count
     refused_forks: Count
     listen_overflows: Count | None
+    own_cpu_s: Amount = 0.0
+
+    @property
+    def sshd_cpu_s(self) -> float:
+        """The CPU time of sshd and of all that its sessions run."""
+        return max(self.cpu_s - self.own_cpu_s, 0.0)

@@ -297,7 +297,7 @@ def _as_far_as_it_came(status: TestStatus, plan: Plan | SpecError, summary: RunS
     return replace(
         status,
         message=f"it was ended early. {measured_s}, and no threshold is judged by that",
-        results=results_status(plan, summary),
+        results=results_status(plan, summary, Verdict.ABORTED),
         capacity=capacity_status(plan, summary),
     )
 

@@ -4,6 +4,7 @@ import os
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from time import process_time
 
 from sshload_target.usage.values import Limits, Usage
 
@@ -85,7 +86,7 @@ class ProcessTreeReader:
         below = descendants(os.getpid(), self.proc)
         processes = ([own] if own is not None else []) + below
         return Usage(
-            cpu_s=sum(self._cpu_s(process) for process in processes),
+            cpu_s=process_time() + (own.reaped_cpu_s if own is not None else 0.0) + sum(map(self._cpu_s, below)),
             cpu_throttled_s=0.0,
             memory_bytes=sum(self._anonymous_bytes(process.pid) for process in processes),
             memory_is_upper_bound=True,

@@ -30,7 +30,8 @@ def test_each_policy_serves_all_requests_with_the_logins_that_it_promises(tmp_pa
     assert results["failures"] == 0
     assert accepted == {"login-per-request": served, "connection-per-user": 1}.get(policy, min(accepted, 4))
     assert "clientLogins" not in results["target"]
-    assert ("cpuPerLoginMs" in results["target"]) == (policy == "login-per-request")
+    assert "cpuPerLoginMs" not in results["target"]
+    assert results["target"]["cpuPerIterationMs"] > 0
     used = results["gateway"]
     assert used["cpuPerIterationMs"] == pytest.approx(used["cpuSeconds"] * 1_000 / results["iterations"], rel=0.01)
     assert used["cpuPerIterationMs"] > 0.1  # HTTP, a token and SSH in Python: what idles costs less

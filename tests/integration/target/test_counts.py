@@ -29,6 +29,18 @@ def test_every_login_is_counted_once(start_target: StartTarget, log_level: str) 
     assert target.stats().auth_failed == 0
 
 
+def test_what_the_observer_takes_is_told_apart_from_what_sshd_takes(start_target: StartTarget) -> None:
+    target = start_target()
+    target.run("true")
+    wait_until(lambda: target.stats().sessions == 0, "no session")
+    before = after = target.stats()
+    while after.own_cpu_s < before.own_cpu_s + 0.5:
+        after = target.stats()
+    assert after.sshd_cpu_s - before.sshd_cpu_s < 0.1
+    assert after.cpu_s - before.cpu_s >= 0.5
+    assert before.sshd_cpu_s > 0
+
+
 @both_log_levels
 def test_every_refused_login_is_counted_once(start_target: StartTarget, log_level: str) -> None:
     target = start_target(f"LogLevel {log_level}\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n")

@@ -105,8 +105,8 @@ class ComparedFigure:
         str,
         Text(64),
         "Its name in an SSHLoadTest's results, with its unit: errorPercent, completedRate, cpuPerLoginMs,"
-        " memoryPeakBytes, memoryPerSessionBytes, capacity; for a step p50Ms, p90Ms and p99Ms, for a whole step"
-        " meanMs too. Figures of results.generator, results.proxy and results.gateway have a prefix:"
+        " cpuPerIterationMs, memoryPeakBytes, memoryPerSessionBytes, capacity; for a step p50Ms, p90Ms and p99Ms, for a"
+        " whole step meanMs too. Figures of results.generator, results.proxy and results.gateway have a prefix:"
         " generatorCpuPerIterationMs, generatorMemoryPeakBytes, proxyCpuPerLoginMs, proxyCpuPerIterationMs,"
         " proxyMemoryPeakBytes, gatewayCpuPerIterationMs, gatewayMemoryPeakBytes.",
     ]

@@ -182,8 +182,18 @@ class TargetResult:
     login_difference: Annotated[Difference | None, "accepted minus clientLogins. Absent if they are the same."] = None
     auth_failed: Annotated[Count | None, "Logins refused for their credentials."] = None
     dropped: DroppedConnections | None = None
-    cpu_seconds: Annotated[Amount | None, "CPU time of the whole container."] = None
-    cpu_per_login_ms: Annotated[Amount | None, "CPU time per accepted login."] = None
+    cpu_seconds: Annotated[
+        Amount | None, "CPU time of sshd and of all that its sessions ran, without sshload's own process beside it."
+    ] = None
+    cpu_per_login_ms: Annotated[
+        Amount | None,
+        "This CPU time per accepted login. Stated if the scenario does nothing but log in, each time anew.",
+    ] = None
+    cpu_per_iteration_ms: Annotated[
+        Amount | None,
+        "This CPU time per iteration, failed ones and the warm-up included: of logins and of what the steps ran, which"
+        " the kernel does not tell apart. Stated where cpuPerLoginMs is not. Not for load.hold.",
+    ] = None
     cpu_throttled_seconds: Annotated[Amount | None, "Time for which the container's CPU limit held it back."] = None
     stolen_percent: Annotated[
         Amount | None, "The share of the machine's CPU time that its host gave to others (steal)."
@@ -235,7 +245,7 @@ class ProxyResult(ProgramResult):
 
     cpu_per_login_ms: Annotated[
         Amount | None,
-        "CPU time per login that the target accepted. Stated where target.cpuPerLoginMs is, but not before a gateway.",
+        "CPU time per login that the target accepted. Stated where each iteration logs in, but not before a gateway.",
     ] = None
     cpu_per_iteration_ms: Annotated[
         Amount | None,

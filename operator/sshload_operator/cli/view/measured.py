@@ -190,6 +190,7 @@ def _target(target: TargetResult) -> Iterator[str]:
         yield from _stated("the generator counts {:,}", counted)
     yield from _stated("{:,} refused for credentials", target.auth_failed or None)
     yield from _stated("{:.1f} ms CPU per login", target.cpu_per_login_ms)
+    yield from _stated("{:.1f} ms CPU per iteration", target.cpu_per_iteration_ms)
     if target.memory_per_session_bytes is not None:
         at_most = "at most " if target.memory_per_session_upper_bound else ""
         yield f"{at_most}{target.memory_per_session_bytes / _MEGA:.2f} MB per held session"

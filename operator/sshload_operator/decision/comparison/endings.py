@@ -30,6 +30,7 @@ _WEIGHT = (
     "total.p90Ms",
     "login.p50Ms",
     "cpuPerLoginMs",
+    "cpuPerIterationMs",
 )
 
 

@@ -96,6 +96,7 @@ def _figures(results: Results) -> Iterator[tuple[str, float]]:
         ERROR_PERCENT: results.error_percent,
         COMPLETED_RATE: results.completed_rate,
         "cpuPerLoginMs": target.cpu_per_login_ms,
+        "cpuPerIterationMs": target.cpu_per_iteration_ms,
         "memoryPeakBytes": target.memory_peak_bytes,
         "memoryPerSessionBytes": target.memory_per_session_bytes,
         "proxyCpuPerLoginMs": proxy.cpu_per_login_ms,

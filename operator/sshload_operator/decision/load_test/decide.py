@@ -255,7 +255,7 @@ class TestSubject(Subject[TestDecision]):
             verdict=found.verdict,
             start_time=situation.start_time,
             completion_time=self.now,
-            results=results_status(plan, summary) if summary is not None else None,
+            results=results_status(plan, summary, found.verdict) if summary is not None else None,
             capacity=capacity_status(plan, summary) if summary is not None else None,
             thresholds=tuple(map(threshold_status, found.thresholds)),
             baseline=found.baseline,

@@ -84,7 +84,9 @@ def _judgement(situation: Situation, summary: RunSummary) -> Judgement:
     by_itself = judge(plan, summary)
     if not plan.spec.relative_thresholds:
         return by_itself
-    measured = TestStatus(results=results_status(plan, summary), capacity=capacity_status(plan, summary))
+    measured = TestStatus(
+        results=results_status(plan, summary, by_itself.verdict), capacity=capacity_status(plan, summary)
+    )
     observed = situation.observed
     baseline = observed.baseline or ObservedBaseline((), observed.unread)
     return against_baseline(plan, by_itself, measured, baseline, situation.start_time)

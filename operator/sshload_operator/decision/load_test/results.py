@@ -15,7 +15,7 @@ from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import InPath, Timing, Window
+from sshload_contract.vocabulary import InPath, Timing, Verdict, Window
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import ErrorCount, Negotiated
@@ -57,9 +57,14 @@ from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan, gateway_of
 
+_ADVISED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
 
-def results_status(plan: Plan, summary: RunSummary) -> Results:
-    """Return `status.results`. Text from a server or a tenant's own worker is cut to what the CRD accepts."""
+
+def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results:
+    """Return `status.results` of a run with this verdict. A run that measured nothing that counts has no advice.
+
+    Text from a server or a tenant's own worker is cut to what the CRD accepts.
+    """
     load, measured = summary.load, measured_load(plan, summary)
     interval = completed_rate_interval(plan, summary)
     target = _target(plan, summary)
@@ -87,7 +92,7 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
         target=target,
         proxy=_proxy(plan, summary, target),
         gateway=_gateway(plan, summary),
-        max_startups=advice(plan, summary),
+        max_startups=advice(plan, summary) if verdict in _ADVISED else None,
     )
 
 
@@ -233,9 +238,10 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
     if before is None or after is None:
         return None
     grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
-    cpu_s, accepted = grown["cpu_s"], grown["accepted"]
-    is_counted = not calls_gateway(plan.spec)  # with a gateway, logins are not those of the workers
     restarted = None in grown.values()
+    cpu_s, accepted = None if restarted else rounded(after.sshd_cpu_s - before.sshd_cpu_s), grown["accepted"]
+    is_counted = not calls_gateway(plan.spec)  # with a gateway, logins are not those of the workers
+    only_logs_in = is_counted and plan.spec.scenario.only_logs_in
 
     def told(count: float | None) -> Any:
         """Return a count of failures; None for 0, unless an absent count means that it is not known."""
@@ -250,7 +256,8 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         auth_failed=told(grown["auth_failed"]),
         dropped=_dropped(before, after, grown),
         cpu_seconds=cpu_s,
-        cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s),
+        cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s) if only_logs_in else None,
+        cpu_per_iteration_ms=None if only_logs_in else _per_iteration_ms(plan, summary, cpu_s),
         cpu_throttled_seconds=told(grown["cpu_throttled_s"]),
         stolen_percent=percent(stolen_share(before.machine_cpu, after.machine_cpu)),
         memory_peak_bytes=after.memory_peak_bytes,

@@ -198,15 +198,17 @@ def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
         return (
             f"If logins slow each other down, the server cannot log in such a load, and every setting drops some of"
             f" it{rates}. If they wait for something else (PAM, LDAP, distance), {recommended(need.start_if_waiting)}"
-            f" drops nothing. A run at half the rate shows which: logins that wait take the same time there."
+            f" drops nothing of this load. A run at half the rate shows which: logins that wait take the same time"
+            f" there."
         )
     if need.start is None:
         return f"Every setting drops some of such a load, which is more than the server can log in{rates}."
     advised, room = recommended(need.start), f"with {HEADROOM:.0%} headroom"
+    peak = f"At this load and these login times, at most {need.start} connections log in at once"
     if setting is not None and setting.start >= advised.start:
-        said = f"This setting drops nothing at such a load, {room}; {advised} is the smallest such setting."
+        said = f"{peak}: this setting drops none of them, {room}, and {advised} is the smallest such setting."
     else:
-        said = f"{advised} drops nothing at such a load, {room}."
+        said = f"{peak}: {advised} drops none of them, {room}."
     if need.use < _NEAR_THE_LIMIT:
         return said
     if need.start_if_waiting is not None:

@@ -173,22 +173,29 @@ def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, over
         time_s=_seconds(timed, "mean_us") + waited_s / accepted,
         overflowed=overflowed,
         cpu_allows_per_s=_cpu_allows_per_s(summary),
-        cpu_is_limited=summary.target_after is not None and summary.target_after.cpu_limit_cores is not None,
+        cpu_is_limited=_is_limited_by_cpu(plan, summary),
     )
 
 
 def _cpu_allows_per_s(summary: RunSummary) -> float | None:
-    """Return how many logins per second the target's CPU limit allows; without a limit, one core.
+    """Return how many logins per second the target's CPU limit allows at least; without a limit, one core.
 
-    CPU time of sessions after their logins counts as CPU time of logins, so the CPU rather allows more than less.
+    CPU time of sessions after their logins counts as CPU time of logins, so the CPU allows more, unless iterations only
+    log in.
     """
     before, after = summary.target_before, summary.target_after
     if before is None or after is None:
         return None
-    accepted, cpu_s = after.accepted - before.accepted, after.cpu_s - before.cpu_s
+    accepted, cpu_s = after.accepted - before.accepted, after.sshd_cpu_s - before.sshd_cpu_s
     if accepted < LEAST_LOGINS or cpu_s <= 0:
         return None
     return (after.cpu_limit_cores or 1.0) * accepted / cpu_s
+
+
+def _is_limited_by_cpu(plan: Plan, summary: RunSummary) -> bool:
+    """Return whether the CPU allows no more logins than that: it has a limit, and sessions do nothing but log in."""
+    after = summary.target_after
+    return after is not None and after.cpu_limit_cores is not None and plan.spec.scenario.only_logs_in
 
 
 def _failures(summary: RunSummary, name: str) -> dict[tuple[Timing, Outcome], int]:

@@ -55,8 +55,9 @@ def test_a_run_without_drops_confirms_a_setting_that_is_enough() -> None:
         "recommended": "10:30:100",
     }
     assert found["message"] == (
-        "0 % of the connections were dropped; MaxStartups 10:30:100 predicts 0 % (0 to 1.1 %). This"
-        " setting drops nothing at such a load, with 25% headroom; 10:30:100 is the smallest such setting."
+        "0 % of the connections were dropped; MaxStartups 10:30:100 predicts 0 % (0 to 1.1 %). At this"
+        " load and these login times, at most 6 connections log in at once: this setting drops none of them, with 25%"
+        " headroom, and 10:30:100 is the smallest such setting."
     )
 
 
@@ -68,7 +69,8 @@ def test_drops_that_the_rule_predicts_are_told_with_the_setting_that_has_none() 
     assert found["recommended"] == "37:30:100"
     assert found["message"] == (
         "11.5 % of the connections were dropped; MaxStartups 10:30:100 predicts 12.01 % (0 to 27 %)."
-        " 37:30:100 drops nothing at such a load, with 25% headroom."
+        " At this load and these login times, at most 29 connections log in at once: 37:30:100 drops none of them, with"
+        " 25% headroom."
     )
 
 
@@ -135,10 +137,16 @@ OVERLOADED = (3_000, 750, {"min_us": 15_000, "mean_us": 55_000.0})
 """What is let in takes three times as long as alone, and a quarter is dropped."""
 
 
-def overloaded(login_s: float, limit_cores: float | None) -> dict[str, Any]:
+ONLY_LOGINS = {"steps": [{"sleep": "10ms"}]}
+
+
+def overloaded(login_s: float, limit_cores: float | None, **scenario: Any) -> dict[str, Any]:
     count, dropped, times = OVERLOADED
     whole = run(count, dropped, **times)
-    found = stated(plan(managed("10:30:100", load=POISSON)), with_cpu(whole, login_s, limit_cores))
+    found = stated(
+        plan(managed("10:30:100", load=POISSON, scenario=scenario or ONLY_LOGINS)),
+        with_cpu(whole, login_s, limit_cores),
+    )
     assert found is not None
     return found
 
@@ -156,8 +164,8 @@ def test_more_than_the_cpu_can_log_in_has_no_recommendation() -> None:
 @pytest.mark.parametrize("limit_cores", [None, 1.0])
 def test_logins_that_wait_and_use_no_cpu_prove_no_maximum(limit_cores: float | None) -> None:
     found = overloaded(login_s=0.002, limit_cores=limit_cores)
-    assert "drops nothing at such a load" in found["message"]
-    assert "at most" not in found["message"]
+    assert "drops none of them" in found["message"]
+    assert "it logs in at most" not in found["message"]
     assert found["recommended"] == "50:30:100"
 
 
@@ -165,12 +173,21 @@ def test_where_the_cpu_does_not_tell_both_answers_are_given() -> None:
     found = overloaded(login_s=0.03, limit_cores=None)
     assert "recommended" not in found
     assert "If logins slow each other down, the server cannot log in such a load" in found["message"]
-    assert "If they wait for something else (PAM, LDAP, distance), 50:30:100 drops nothing" in found["message"]
+    assert (
+        "If they wait for something else (PAM, LDAP, distance), 50:30:100 drops nothing of this load"
+        in found["message"]
+    )
+
+
+def test_commands_that_take_the_cpu_prove_no_maximum_of_logins() -> None:
+    """The kernel does not tell what commands take from what logins take."""
+    found = overloaded(login_s=0.013, limit_cores=1.0, steps=[{"exec": {"command": "busy"}}])
+    assert "If logins slow each other down, the server cannot log in such a load" in found["message"]
 
 
 def test_a_server_near_its_limit_is_told() -> None:
     whole = run(1_200, 0, min_us=10_000, mean_us=200_000.0)
-    spec = plan(managed("3000:30:3000", load=POISSON))
+    spec = plan(managed("3000:30:3000", load=POISSON, scenario=ONLY_LOGINS))
     sure, unsure = (stated(spec, with_cpu(whole, 0.03, limit_cores)) for limit_cores in (1.0, None))
     assert sure is not None
     assert unsure is not None

@@ -11,7 +11,7 @@ from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
 from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.load import HoldLoad
-from sshload_contract.vocabulary import InPath, Outcome, Timing, Window
+from sshload_contract.vocabulary import InPath, Outcome, Timing, Verdict, Window
 from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
@@ -21,6 +21,7 @@ from sshload_operator.api.status.head import written
 from sshload_operator.api.status.percentiles import Percentile
 from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult, with_percentiles
+from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.planning.plan import Plan
 from statuses import RESULTS, as_fields, as_listed, percentile_of, results_json
 
@@ -347,7 +348,7 @@ def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> No
         "authFailed": 4,
         "dropped": {"maxStartups": 5, "penalty": 0, "lowerBound": True},
         "cpuSeconds": 21.06,
-        "cpuPerLoginMs": 30.0,
+        "cpuPerIterationMs": 30.086,
         "stolenPercent": 2.0,
         "memoryPeakBytes": 30_000_000,
     }
@@ -360,7 +361,7 @@ def test_a_target_with_which_all_was_well_states_no_count_of_what_was_not() -> N
         "accepted",
         "clientLogins",
         "cpuSeconds",
-        "cpuPerLoginMs",
+        "cpuPerIterationMs",
         "stolenPercent",
         "memoryPeakBytes",
     }
@@ -371,6 +372,32 @@ def test_drops_that_may_be_of_an_earlier_trial_are_not_stated() -> None:
     after = target_stats(702, dropped_max_startups=301, dropped_is_lower_bound=True)
     target = results_json(PLAN, summary(target_before=before, target_after=after))["target"]
     assert target["dropped"] == {"penalty": 0, "lowerBound": True}
+
+
+ONLY_LOGINS = plan(quickstart(warmUp="5s", scenario={"steps": [{"sleep": "100ms"}]}))
+
+
+def test_where_iterations_only_log_in_the_cpu_of_a_login_is_told_without_the_observers() -> None:
+    """At any rate: what sshload's own process takes beside sshd grows with the time and not with the logins."""
+    for rate in (0.5, 5):
+        lasted_s = 700 / rate
+        before, after = target_stats(0, cpu_s=1.0, own_cpu_s=0.5), target_stats(700, cpu_s=1.0 + 700 * 0.036)
+        after = replace(after, cpu_s=after.cpu_s + 0.02 * lasted_s, own_cpu_s=0.5 + 0.02 * lasted_s)
+        target = results_json(ONLY_LOGINS, summary(target_before=before, target_after=after))["target"]
+        assert (target["cpuPerLoginMs"], target["cpuSeconds"]) == (36.0, 25.2)
+        assert "cpuPerIterationMs" not in target
+
+
+def test_where_sessions_run_commands_the_cpu_is_not_told_by_login_because_the_commands_are_in_it() -> None:
+    target = results_json(PLAN, summary())["target"]
+    assert "cpuPerLoginMs" not in target
+    assert target["cpuPerIterationMs"] == pytest.approx(target["cpuSeconds"] * 1_000 / 700, rel=0.01)
+
+
+def test_a_run_that_counts_for_nothing_has_no_advice() -> None:
+    for verdict in Verdict:
+        stated = written(results_status(PLAN, summary(), verdict))
+        assert ("maxStartups" in stated) == (verdict in {Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
 
 
 def test_where_sessions_are_kept_the_targets_cpu_is_not_told_by_login() -> None:
