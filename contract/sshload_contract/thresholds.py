@@ -81,6 +81,11 @@ class ThresholdResult:
     high: float | None = None
 
     @property
+    def broken_words(self) -> str:
+        """The threshold, and what was observed in its place."""
+        return f"{self.threshold}, but it was {self.observed or 'not observed'}"
+
+    @property
     def key(self) -> Terms | str:
         """What identifies the threshold. The master of the previous release reports only the text."""
         return self.terms or self.threshold

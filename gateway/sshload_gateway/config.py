@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.alias_generators import to_camel
 from sshload_contract.addresses import read_address
 from sshload_contract.allow_list import AllowedTarget, DeniedRange, entry_problem, is_loopback, range_problem
+from sshload_contract.error_text import reason_of
 from sshload_contract.gateway_policy import PolicyName
 
 from sshload_gateway.identity.tokens import ALGORITHMS
@@ -78,12 +79,13 @@ class DatabaseConfig(_Section):
         """Return the URL; raises ConfigError if its file cannot be read or is none."""
         if self.url is not None:
             return _database_url(self.url)
+        path = Path(str(self.url_file))
         try:
-            return _database_url(Path(str(self.url_file)).read_text(encoding="utf-8").strip())
+            return _database_url(path.read_text(encoding="utf-8").strip())
         except OSError as error:
-            raise ConfigError(f"database.urlFile: {self.url_file}: {error.strerror}") from None
+            raise ConfigError(f"database.urlFile: {path}: {reason_of(error)}") from None
         except ValueError as error:
-            raise ConfigError(f"database.urlFile: {self.url_file}: {error}") from None
+            raise ConfigError(f"database.urlFile: {path}: {error}") from None
 
 
 class Tokens(_Section):
@@ -275,7 +277,7 @@ def read_config(text: str) -> Config:
         document: Any = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:  # its words show the line, which may have a password
         where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"is not YAML{where}: {error.problem or error.context}") from None
+        raise ConfigError(f"is not YAML{where}: {error.problem or error.context or 'it cannot be read'}") from None
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError of dates and numbers that are none
         raise ConfigError("is not YAML, or has an invalid date or number, or is nested too deeply") from None
     try:

@@ -10,6 +10,7 @@ from typing import Final
 
 import uvicorn
 from prometheus_client import CollectorRegistry, ProcessCollector
+from sshload_contract.error_text import reason_of
 from sshload_contract.front.admission import Limits, listen
 from sshload_contract.front.heads import HEAD_BYTES
 from starlette.types import ASGIApp
@@ -148,7 +149,7 @@ def _listen(section: str, where: Listen) -> socket.socket:
         return listen(where.host or "", where.port)
     except OSError as error:
         raise ConfigError(
-            f"{section}: port {where.port} of {where.host or 'all addresses'}: {error.strerror}"
+            f"{section}: port {where.port} of {where.host or 'all addresses'}: {reason_of(error)}"
         ) from None
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
+from sshload_contract.error_text import reason_of
 
 from sshload_gateway.api.credentials import read_keys
 from sshload_gateway.api.shapes import CredentialRequest
@@ -24,7 +25,7 @@ def _read(place: str, given: GivenCredential, allowed: Destinations) -> NewCrede
     try:
         asked = CredentialRequest.model_validate_json(_content(given.file))
     except OSError as error:
-        raise ConfigError(f"{place}: {error.strerror}") from None
+        raise ConfigError(f"{place}: {reason_of(error)}") from None
     except ValidationError as error:
         fault = error.errors(include_input=False, include_context=False)[0]
         where = ".".join(map(str, fault["loc"])) or "the file"

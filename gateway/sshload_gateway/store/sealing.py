@@ -16,6 +16,7 @@ from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from sshload_contract.error_text import reason_of
 
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
@@ -67,7 +68,7 @@ def read_seal(folder: Path, active: str) -> Seal:
         paths = [path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(".")]
         keys = {path.name: _read_key(path) for path in paths}
     except OSError as error:
-        raise SealError(f"{folder}: {error.strerror}") from None
+        raise SealError(f"{folder}: {reason_of(error)}") from None
     if active not in keys:
         raise SealError(f"{folder} has no file {active!r}, the active sealing key; it has: {', '.join(keys) or 'none'}")
     return Seal(keys, active)

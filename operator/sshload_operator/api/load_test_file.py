@@ -127,7 +127,7 @@ def _documents(text: str) -> list[Any]:
         loaded = list(yaml.load_all(text, Loader=_UniqueKeyLoader))
     except yaml.MarkedYAMLError as error:
         where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise SpecError("", f"not YAML: {where}{error.problem}") from error
+        raise SpecError("", f"not YAML: {where}{error.problem or error.context or 'it cannot be read'}") from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # the latter of a date or a number that is none
         raise SpecError("", f"not YAML: {error}") from error
     except RecursionError as error:
@@ -146,8 +146,11 @@ def is_ours(document: Any) -> bool:
         return False
     if api_version != API_VERSION:
         raise SpecError("apiVersion", f"is {api_version}, expected {API_VERSION}")
-    if document.get("kind") not in _KINDS:
-        raise SpecError("kind", f"is {document.get('kind')!r}, expected {_ANY_KIND}")
+    kind = document.get("kind")
+    if kind is None:
+        raise SpecError("kind", f"missing, expected {_ANY_KIND}")
+    if kind not in _KINDS:
+        raise SpecError("kind", f"is {kind!r}, expected {_ANY_KIND}")
     return True
 
 

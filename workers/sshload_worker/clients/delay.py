@@ -16,6 +16,7 @@ import sys
 from functools import cache
 
 from sshload_contract.client import Client
+from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.tcp import Descriptor, open_socket
@@ -39,7 +40,9 @@ class Relay:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
             )
         except OSError as error:
-            raise GeneratorFaultError(f"the relay of client.networkDelay cannot be started: {error.strerror}") from None
+            raise GeneratorFaultError(
+                f"the relay of client.networkDelay cannot be started: {reason_of(error)}"
+            ) from None
         self._token = secrets.token_hex(_TOKEN_BYTES)
         said = b""
         if self._process.stdin is not None and self._process.stdout is not None:

@@ -15,7 +15,7 @@ from typing import NoReturn
 from sshload_contract.shortened import shortened
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.interface import Channel, RemoteFile
+from sshload_worker.clients.interface import Channel, CommandEnd, RemoteFile
 from sshload_worker.outcomes import StepFailure
 
 END_OF_FILE = 1
@@ -171,12 +171,16 @@ def _end(channel: Channel) -> None:
     if end.exit_code is None and not end.signal:
         raise StepFailure(Outcome.NO_EXIT_STATUS, "the server closed the channel of its scp without an exit status")
     if end.exit_code or end.signal:
-        raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended with {end.exit_code}")
+        raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended {_how(end)}")
 
 
 def _not_from_scp(line: str) -> str:
     shown = shortened("".join(c if c.isprintable() else "?" for c in line), _SHOWN_CHARACTERS)
     return f'the server sent "{shown}" before what its scp says: the user\'s start-up files (such as .bashrc) print it'
+
+
+def _how(end: CommandEnd) -> str:
+    return f"by signal {end.signal}" if end.signal else f"with exit code {end.exit_code or 0}"
 
 
 def _operand(path: str) -> str:

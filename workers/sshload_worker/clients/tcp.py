@@ -1,6 +1,7 @@
 """A connection before SSH begins: Descriptor, a non-blocking TCP socket, and the server's banner.
 
 A Descriptor has persistent gevent watchers, and is closed only when nothing refers to it any more. The banner is read
+from sshload_contract.error_text import reason_of
 from the socket itself, because libssh2 hides the reason of a refusal. The version line is only peeked at, so that
 libssh2 still receives it. Lines before it, which RFC 4253 section 4.2 allows, are removed, as libssh2 would skip them.
 The RFC does not limit their number, OpenSSH does.
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 
 from gevent import get_hub, getcurrent, sleep
 from gevent.timeout import Timeout
+from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure, connect_outcome, pre_banner_outcome
@@ -234,7 +236,7 @@ def _peek(speaker: PeekableConnection) -> bytes:
         except BlockingIOError:
             speaker.wait_readable()
         except ConnectionError as error:
-            raise StepFailure(Outcome.RESET_BEFORE_BANNER, f"{error.strerror} before the banner") from None
+            raise StepFailure(Outcome.RESET_BEFORE_BANNER, f"{reason_of(error)} before the banner") from None
 
 
 def _text(line: bytes) -> str:

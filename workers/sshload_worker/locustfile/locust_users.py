@@ -61,9 +61,9 @@ def load_users(path: str) -> tuple[type[SSHUser], ...]:
 def _locustfile_line(error: BaseException, path: str) -> str:
     """Return " line N" of the locustfile if an error was raised in it, otherwise an empty text."""
     if isinstance(error, SyntaxError) and error.filename == path:
-        return f" line {error.lineno}"
+        return f" line {error.lineno}" if error.lineno else ""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    return f" line {lines[-1]}" if lines else ""
+    return f" line {lines[-1]}" if lines and lines[-1] else ""
 
 
 def _describe_error(error: BaseException) -> str:

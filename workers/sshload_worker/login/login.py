@@ -7,6 +7,7 @@ from pathlib import Path
 from time import time
 
 from sshload_contract.client import BY_KEY, Auth, Client
+from sshload_contract.error_text import reason_of
 from sshload_contract.wire.run_config import Endpoint
 
 from sshload_worker.login.certificate import check_user_certificate
@@ -90,7 +91,7 @@ def read_file(path: str, role: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise GeneratorFaultError(f"{role} ({Path(path).name}) cannot be read: {error.strerror}") from error
+        raise GeneratorFaultError(f"{role} ({Path(path).name}) cannot be read: {reason_of(error)}") from error
 
 
 def _read_key(endpoint: Endpoint, server: str) -> PrivateKey:

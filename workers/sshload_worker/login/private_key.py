@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sshload_contract.error_text import reason_of
 from sshload_contract.private_key_text import DamagedKeyError, private_key_text
 
 from sshload_worker.login.wire import WireError, WireReader, wire_string
@@ -177,7 +178,7 @@ class Agent:
         try:
             self._folder = tempfile.mkdtemp(prefix="sshload-")
         except OSError as error:
-            raise GeneratorFaultError(f"no ssh-agent: $TMPDIR cannot be written to ({error.strerror})") from None
+            raise GeneratorFaultError(f"no ssh-agent: $TMPDIR cannot be written to ({reason_of(error)})") from None
         self.socket_path = str(Path(self._folder) / "agent")
         self._companion: subprocess.Popen[bytes] | None = None
         self.pid = 0
@@ -195,7 +196,7 @@ class Agent:
             )
         except OSError as error:
             raise GeneratorFaultError(
-                f"ssh-agent cannot be started: {error.strerror} (the worker's image needs openssh-client)"
+                f"ssh-agent cannot be started: {reason_of(error)} (the worker's image needs openssh-client)"
             ) from None
         line = self._companion.stdout.readline().decode("utf-8", "replace").strip() if self._companion.stdout else ""
         if not line.isdecimal():

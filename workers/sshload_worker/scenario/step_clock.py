@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 
 from gevent import GreenletExit, get_hub, getcurrent
 from gevent.timeout import Timeout
+from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome, Timing, Window
 
 from sshload_worker.outcomes import StepFailure, timeout_outcome
@@ -278,5 +279,5 @@ def classify_error(error: BaseException) -> StepFailure:
         case GreenletExit():
             return StepFailure(Outcome.UNFINISHED, "still running at the end of the drain")
         case OSError():
-            return StepFailure(Outcome.GENERATOR_FAULT, f"a system call of the worker failed: {error.strerror}")
+            return StepFailure(Outcome.GENERATOR_FAULT, f"a system call of the worker failed: {reason_of(error)}")
     return StepFailure(Outcome.GENERATOR_FAULT, "internal error of the worker: its log has the traceback")

@@ -42,6 +42,18 @@ def milliseconds(latency_us: float | None) -> float | None:
     return None if latency_us is None else round(latency_us / 1_000, 3)
 
 
+@overload
+def percent(share: float) -> float: ...
+
+
+@overload
+def percent(share: None) -> None: ...
+
+
+@overload
+def percent(share: float | None) -> float | None: ...
+
+
 def percent(share: float | None) -> float | None:
     """Return a share as percent."""
     return None if share is None else round(share * 100, 6)

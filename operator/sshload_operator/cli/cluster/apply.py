@@ -177,4 +177,5 @@ def _manifests(path: Path) -> Sequence[Manifest]:
 
 def _named(other: Manifest) -> str:
     metadata = other.get("metadata")
-    return f"{other.get('kind')} {metadata.get('name') if isinstance(metadata, dict) else None}"
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f"{other.get('kind') or 'an object without a kind'} {name or 'without a name'}"

@@ -181,9 +181,10 @@ async def _finished(followed: Followed, name: str, access: Access, how: How, vie
 
 def _given_up(name: str, how: How, unanswered: ApiError | None) -> str:
     """Return the message at the end of the timeout: what is known, and what to do."""
+    timeout = f"{how.timeout_s or 0:g} s"
     if unanswered is not None:
-        return f"nothing is known of {name} after {how.timeout_s:g} s: {unanswered}. Is the API server reachable?"
-    return f"{name} was not finished within {how.timeout_s:g} s; it goes on in the cluster. Raise --timeout"
+        return f"nothing is known of {name} after {timeout}: {unanswered}. Is the API server reachable?"
+    return f"{name} was not finished within {timeout}; it goes on in the cluster. Raise --timeout"
 
 
 def _as_shown(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -25,8 +25,9 @@ def pastes(status: TestStatus) -> Iterator[Paste]:
     if results is None or status.verdict not in MEASURED:
         return
     advice = results.max_startups
-    if advice is not None and _turns_away(advice):
-        yield Paste("To lose none of these logins, put this into the server's sshd_config:", (_line(advice),))
+    if advice is not None and advice.recommended is not None and _turns_away(advice):
+        line = f"MaxStartups {advice.recommended}"
+        yield Paste("To lose none of these logins, put this into the server's sshd_config:", (line,))
     if _penalised(results):
         yield Paste(
             "The server penalises the addresses that the load comes from. Exempt them in its sshd_config, with the"
@@ -62,10 +63,6 @@ def _turns_away(advice: MaxStartupsAdvice) -> bool:
     if best is None or not (advice.observed_drop_percent or advice.predicted_drop_percent):
         return False
     return set_ is None or int(set_[1]) < int(best[1])
-
-
-def _line(advice: MaxStartupsAdvice) -> str:
-    return f"MaxStartups {advice.recommended}"
 
 
 def _penalised(results: Results) -> bool:

@@ -48,8 +48,10 @@ def trials_grid(trials: Sequence[TrialStatus], unit: str) -> Grid:
         )
         for trial in trials
     )
-    unjudged = (one for one in trials if one.state is TrialState.INVALID and one.message)
-    return Grid(head, rows, left=2, note=". ".join(f"trial {one.number}: {one.message}" for one in unjudged))
+    unjudged = (
+        f"trial {one.number}: {one.message}" for one in trials if one.state is TrialState.INVALID and one.message
+    )
+    return Grid(head, rows, left=2, note=". ".join(unjudged))
 
 
 def _capacity(capacity: CapacityStatus) -> str:

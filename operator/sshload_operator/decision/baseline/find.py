@@ -221,7 +221,7 @@ def judge_candidate(plan: Plan, test: EarlierTest) -> Found | Unusable:
         )
         return Unusable(Reason.NO_BASELINE, message, ref)
     delay_ms = own_delay_ms(status)
-    if not is_clean(ours, delay_ms):
+    if delay_ms is not None and not is_clean(ours, delay_ms):
         message = (
             f"the baseline {ref.test} is not clean: its latencies may include {delay_ms:.4g} ms of its generator's own "
             f"delay. Run it again, with whole CPUs for its workers"

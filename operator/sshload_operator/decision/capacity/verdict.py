@@ -55,7 +55,7 @@ def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
     reason = Reason.CAPACITY_FOUND if found.end is SearchEnd.FOUND else Reason.THRESHOLDS_MET
     promised = len(capacity_results(plan, summary))
     kept = "" if not promised else ", as required" if promised == 1 else f", as {promised} thresholds require"
-    message = f"the capacity is {known(plan, found)}{kept} ({how_many(found)}){_limit(plan, summary)}"
+    message = f"the capacity is {_stated(plan, found)}{kept} ({how_many(found)}){_limit(plan, summary)}"
     return Verdict.PASSED, reason, message
 
 
@@ -64,7 +64,7 @@ def capacity_broken(plan: Plan, summary: RunSummary) -> Conclusion | None:
     broken = [result for result in capacity_results(plan, summary) if result.passed is False]
     if not broken:
         return None
-    words = "; ".join(f"{result.threshold}, but it was {result.observed}" for result in broken)
+    words = "; ".join(result.broken_words for result in broken)
     return Verdict.FAILED, Reason.THRESHOLD_BROKEN, f"{words}{_limit(plan, summary)}"
 
 
@@ -121,14 +121,14 @@ def _held_enough(plan: Plan, summary: RunSummary) -> bool:
 
 def _above_max(plan: Plan, found: CapacityResult) -> str:
     return (
-        f"the capacity is {known(plan, found)}: every threshold held at the largest load of the search"
-        f" ({how_many(found)}). Raise spec.load.capacity's max, or set a capacity threshold below it"
+        f"the capacity is {_stated(plan, found)}: every threshold held at the largest load of the"
+        f" search ({how_many(found)}). Raise spec.load.capacity's max, or set a capacity threshold below it"
     )
 
 
 def _below_min(plan: Plan, summary: RunSummary, found: CapacityResult) -> str:
     where = f"the smallest load of the search ({how_many(found)})"
-    return f"the capacity is {known(plan, found)}, {where}{_limit(plan, summary)}"
+    return f"the capacity is {_stated(plan, found)}, {where}{_limit(plan, summary)}"
 
 
 def _limit(plan: Plan, summary: RunSummary) -> str:
@@ -145,6 +145,10 @@ def promises_capacity(plan: Plan) -> bool:
     """Return whether there is a threshold on the capacity, absolute or relative to a baseline."""
     relative = any(isinstance(threshold, RelativeCapacity) for threshold in plan.spec.relative_thresholds)
     return relative or bool(plan.spec.capacity_thresholds)
+
+
+def _stated(plan: Plan, found: CapacityResult) -> str:
+    return known(plan, found) or "not known"
 
 
 def known(plan: Plan, found: CapacityResult) -> str | None:

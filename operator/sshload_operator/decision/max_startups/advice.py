@@ -189,9 +189,10 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
 
 
 def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
+    per_s, most_per_s = need.per_s, need.most_per_s
     rates = (
-        f": {need.per_s:.3g} connections come per second, and it logs in at most {need.most_per_s:.3g}"
-        if need.use
+        f": {per_s:.3g} connections come per second, and it logs in at most {most_per_s:.3g}"
+        if per_s is not None and most_per_s is not None
         else ""
     )
     if need.start is None and need.start_if_waiting is not None:

@@ -9,6 +9,7 @@ import ssl
 from typing import Protocol
 
 from gevent import sleep
+from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.tcp import Descriptor
@@ -119,4 +120,4 @@ class TlsStream:
 
 
 def _lost(error: OSError) -> StepFailure:
-    return StepFailure(Outcome.DISCONNECTED, f"the connection to the gateway was lost: {error.strerror}")
+    return StepFailure(Outcome.DISCONNECTED, f"the connection to the gateway was lost: {reason_of(error)}")

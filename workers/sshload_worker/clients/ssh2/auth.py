@@ -15,6 +15,7 @@ from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.session import Session
 from ssh2.utils import handle_error_codes
 from sshload_contract.client import Auth
+from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
@@ -149,7 +150,7 @@ class Agent:
             self._socket.connect(self._path)
         except OSError as error:
             self._socket.close()
-            raise _agent_failure(f"cannot be reached: {error.strerror}") from None
+            raise _agent_failure(f"cannot be reached: {reason_of(error)}") from None
         return self
 
     def __exit__(
@@ -180,7 +181,7 @@ class Agent:
             if answer.fixed(1)[0] != expected:
                 raise _agent_failure("did not fulfil the request")
         except OSError as error:
-            raise _agent_failure(f"does not answer: {error.strerror}") from None
+            raise _agent_failure(f"does not answer: {reason_of(error)}") from None
         except WireError:
             raise _agent_failure("sent a malformed reply") from None
         return answer

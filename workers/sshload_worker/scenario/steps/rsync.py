@@ -234,7 +234,7 @@ def _mismatch(expected: RsyncDownload, output: str) -> str:
         found = pattern.search(output)
         count = int(found[1]) if found is not None else None
         if wanted is not None and count != wanted:
-            return f"{count} {what}, expected {wanted}"
+            return f"{'an unknown number of' if count is None else count} {what}, expected {wanted}"
     return ""
 
 
