@@ -6,7 +6,7 @@ proxyImage: {{ include "sshload.image" (dict "root" . "part" "proxy") }}
 gatewayImage: {{ include "sshload.image" (dict "root" . "part" "gateway") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 imagePullSecrets: {{ include "sshload.pullSecretNames" . }}
-workerResources: {{ toJson .Values.worker.resources }}
+workerResources: {{ include "sshload.resources" (dict "of" .Values.worker.resources "path" "worker.resources") | fromYaml | toJson }}
 externalTargets: {{ toJson .Values.externalTargets }}
 deniedRanges: {{ toJson .Values.deniedRanges }}
 permitted: {{ toJson .Values.permitted }}
@@ -20,10 +20,10 @@ runPods:
   tolerations: {{ toJson .Values.runPods.tolerations }}
   affinity: {{ toJson .Values.runPods.affinity }}
   priorityClassName: {{ toJson .Values.runPods.priorityClassName }}
-  masterResources: {{ toJson .Values.master.resources }}
-  targetResources: {{ toJson .Values.target.resources }}
-  proxyResources: {{ toJson .Values.proxy.resources }}
-  gatewayResources: {{ toJson .Values.gateway.runResources }}
+  masterResources: {{ include "sshload.resources" (dict "of" .Values.master.resources "path" "master.resources") | fromYaml | toJson }}
+  targetResources: {{ include "sshload.resources" (dict "of" .Values.target.resources "path" "target.resources") | fromYaml | toJson }}
+  proxyResources: {{ include "sshload.resources" (dict "of" .Values.proxy.resources "path" "proxy.resources") | fromYaml | toJson }}
+  gatewayResources: {{ include "sshload.resources" (dict "of" .Values.gateway.runResources "path" "gateway.runResources") | fromYaml | toJson }}
   networkPolicies: {{ .Values.runNetworkPolicy.enabled }}
   extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
   metricsFrom: {{ toJson .Values.runNetworkPolicy.metricsFrom }}

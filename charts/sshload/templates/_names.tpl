@@ -3,6 +3,14 @@
 {{- end -}}
 
 {{- define "sshload.fullname" -}}
+{{- $name := include "sshload.anyFullname" . -}}
+{{- if not (regexMatch "^[a-z][-a-z0-9]*$" $name) -}}
+{{- fail (printf "the full name %q cannot be that of a Service, which begins with a letter and has no dots: set fullnameOverride" $name) -}}
+{{- end -}}
+{{- $name -}}
+{{- end -}}
+
+{{- define "sshload.anyFullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- else if contains (include "sshload.name" .) .Release.Name -}}
@@ -21,14 +29,14 @@
 {{- end -}}
 
 {{- define "sshload.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "sshload.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "sshload.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: operator
 {{- end -}}
 
 {{- define "sshload.gatewaySelectorLabels" -}}
-app.kubernetes.io/name: {{ include "sshload.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "sshload.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: gateway
 {{- end -}}
 
@@ -139,7 +147,28 @@ readOnlyRootFilesystem: true
 {{- with include "sshload.pullSecretNames" . | fromJsonArray -}}
 imagePullSecrets:
 {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /*
+The resources .of a container as YAML, which are the value .path. Kubernetes would refuse requests above limits, and only
+when it makes the pod.
+*/ -}}
+{{- define "sshload.resources" -}}
+{{- range $kind, $request := .of.requests -}}
+{{- $limit := get (default dict $.of.limits) $kind -}}
+{{- if and (not (kindIs "invalid" $request)) (ne (toString $limit) "") (gt (include "sshload.amount" $request | float64) (include "sshload.amount" $limit | float64)) -}}
+{{- fail (printf "%s.requests.%s is %v, but must not be above the limit %v" $.path $kind $request $limit) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml .of -}}
+{{- end -}}
+
+{{- /* An amount of a resource as a number. */ -}}
+{{- define "sshload.amount" -}}
+{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $text := kindIs "string" . | ternary . (int64 . | toString) -}}
+{{- mulf (regexFind "^[0-9.]+" $text | float64) (default 1.0 (get $units (regexFind "[a-zA-Z]+$" $text))) -}}
 {{- end -}}

@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,12 +90,15 @@ class Operator:
         self._live: LiveKinds | None = None
         self._leases: Leases | None = None
         self._server = MetricsServer(options.metrics_port, self._metrics.render)
-        self._certificate = ServingCertificate(options.metrics_certificate) if options.secure_metrics else None
+        self._certificate = self._serving("metrics", options.metrics_certificate) if options.secure_metrics else None
         self._index: Index | None = None
         self._pages: PagesServer | None = None
-        self._pages_certificate = None if options.pages is None else ServingCertificate(options.pages.certificate)
+        self._pages_certificate = None if options.pages is None else self._serving("ui", options.pages.certificate)
         self._exporter: Exporter | None = None
         self._probes = ProbeServer(options.health_port, lambda: self._live is not None)
+
+    def _serving(self, served: str, folder: Path | None) -> ServingCertificate:
+        return ServingCertificate(folder, tell_end=partial(self._metrics.set_certificate_end, served))
 
     async def run(self) -> None:
         """Wait for the Lease and for the CRDs, and run until the process is told to stop.

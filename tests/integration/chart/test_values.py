@@ -19,6 +19,7 @@ GATEWAY_CONFIG = (
     "gateway.config.tokens.issuer=i,gateway.config.tokens.audience=a,gateway.config.tokens.algorithms={ES256},"
     "gateway.config.destinations.allowed=null"
 )
+NEEDED = "image.registry=registry.example.com,crds.install=false"
 GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 
 
@@ -95,6 +96,55 @@ def test_lint_finds_nothing(arguments: tuple[str | Path, ...]) -> None:
             "/monitoring/prometheusRule/notPassedVerdicts/0",
             id="an alert for a pass",
         ),
+        pytest.param("image.registry=ghcr.io/Team", "/image/registry", id="a path of OCI in upper case"),
+        pytest.param("worker.image.repository=a//b", "/worker/image/repository", id="a path with a gap"),
+        pytest.param("image.pullSecrets={a..b}", "/image/pullSecrets/0", id="a name with two dots"),
+        pytest.param("commonLabels.a=b c", "/commonLabels/a", id="a label that is none"),
+        pytest.param(f"commonLabels.a={'x' * 64}", "/commonLabels/a", id="a label that is too long"),
+        pytest.param("commonAnnotations.a b=c", "invalid propertyName 'a b'", id="an annotation's name that is none"),
+        pytest.param("runPods.labels.a=b c", "/runPods/labels/a", id="a label of runs that is none"),
+        pytest.param("runPods.nodeSelector.a=-", "/runPods/nodeSelector/a", id="a node's label that is none"),
+        pytest.param("runPods.tolerations[0].key=a b", "/runPods/tolerations/0", id="a taint that is none"),
+        pytest.param("operator.tolerations[0].operator=Equal", "/operator/tolerations/0", id="a taint without a name"),
+        pytest.param("runPods.affinity.nodes.a=b", "/runPods/affinity", id="an affinity that is none"),
+        pytest.param("operator.extraEnv[0].name=POD_NAME", "/operator/extraEnv/0", id="a variable of the chart's own"),
+        pytest.param("operator.extraEnv[0].name=A,operator.extraEnv[0].value=1", "/operator/extraEnv/0/value", id="1"),
+        pytest.param("operator.extraVolumes[0].name=tmp", "/operator/extraVolumes/0", id="a volume of the chart's own"),
+        pytest.param(
+            "operator.dnsConfig.nameservers={a}", "/operator/dnsConfig/nameservers/0", id="a resolver by name"
+        ),
+        pytest.param("operator.resources.limits.foo=1", "'foo'", id="a resource that is none"),
+        pytest.param(
+            f"{NEEDED},operator.resources.requests.memory=1Gi",
+            "operator.resources.requests.memory is 1Gi, but must not be above the limit 512Mi",
+            id="a request above its limit",
+        ),
+        pytest.param(
+            f"{NEEDED},worker.resources.requests.cpu=1001m",
+            "worker.resources.requests.cpu is 1001m, but must not be above the limit 1",
+            id="a request of runs above its limit",
+        ),
+        pytest.param("deniedRanges.pods={10.0.0.0/33}", "/deniedRanges/pods/0", id="a range of too many bits"),
+        pytest.param("deniedRanges.pods={300.0.0.0/8}", "/deniedRanges/pods/0", id="a range of no address"),
+        pytest.param("deniedRanges.pods={fd00::1::/64}", "/deniedRanges/pods/0", id="a range of IPv6 that is none"),
+        pytest.param("dns.addresses={10.0.0}", "/dns/addresses/0", id="a resolver's address that is none"),
+        pytest.param(
+            "externalTargets[0].host=10.0.0.0/33,externalTargets[0].ports={22}",
+            "/externalTargets/0/host",
+            id="a target's range of too many bits",
+        ),
+        pytest.param(
+            "networkPolicy.metricsFrom[0].ipBlock.cidr=1.2.3.4", "/networkPolicy/metricsFrom/0", id="no range"
+        ),
+        pytest.param("networkPolicy.uiFrom[0].pods.a=b", "/networkPolicy/uiFrom/0", id="peers that are none"),
+        pytest.param(
+            "runNetworkPolicy.extraEgress[0].port=1", "/runNetworkPolicy/extraEgress/0", id="a rule that is none"
+        ),
+        pytest.param("otlp.endpoint=http://collector:99999", "/otlp/endpoint", id="a port above all"),
+        pytest.param(
+            "notifications.webhook.url=https://a:0,notifications.webhook.secret=s", "webhook/url", id="port 0"
+        ),
+        pytest.param("gateway.persistence.size=0Gi", "/gateway/persistence/size", id="no space"),
         pytest.param("ui.ingress.enabled=true", "/ui/ingress/host", id="an Ingress without a host"),
         pytest.param("ui.ingress.host=https://a", "/ui/ingress/host", id="a URL for a host"),
         pytest.param("monitoring.podMonitor.namespace=A", "/monitoring/podMonitor/namespace", id="no namespace"),
@@ -171,6 +221,27 @@ def test_workers_have_a_whole_guaranteed_cpu_each_unless_the_cluster_is_small() 
     small = read_installation(installation("--values", helm.CHART / "values-small.yaml")).worker_resources
     assert "cpu" not in small["limits"]
     assert 10 * resource_amount(small["requests"]["cpu"]) < 2
+
+
+@pytest.mark.parametrize("release", ["1st", "team.loads"])
+def test_a_release_whose_name_no_service_can_have_is_refused(release: str) -> None:
+    done = helm.helm("template", release, helm.CHART, "--set", NEEDED)
+    assert done.returncode != 0
+    assert "set fullnameOverride" in done.stderr
+    named = helm.helm("template", release, helm.CHART, "--set", f"{NEEDED},fullnameOverride=loads")
+    assert named.returncode == 0, named.stderr
+
+
+def test_names_that_look_like_numbers_stay_texts() -> None:
+    names = "operator.priorityClassName=1,image.pullSecrets={2},fullnameOverride=a,ui.certificateSecret=3"
+    done = helm.helm(
+        "template", "4", helm.CHART, "--namespace=5", "--set", f"{NEEDED},ui.enabled=true", "--set-string", names
+    )
+    found = [one for one in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if one]
+    (pod,) = (one["spec"]["template"]["spec"] for one in found if one["kind"] == "Deployment")
+    assert (pod["priorityClassName"], pod["imagePullSecrets"]) == ("1", [{"name": "2"}])
+    assert {one["metadata"].get("namespace") for one in found} == {"5", "kube-system", None}
+    assert {one["metadata"]["labels"]["app.kubernetes.io/instance"] for one in found} == {"4"}
 
 
 def test_a_service_account_that_is_not_made_must_be_named() -> None:

@@ -25,12 +25,13 @@ VALUES: Mapping[str, Any] = {
             "noPass": {"hours": 2, "schedules": [{"namespace": "ns", "schedule": "weekly", "hours": 8}]},
         }
     },
+    "otlp": {"endpoint": "https://collector.example.com"},
     "notifications": {"webhook": {"url": "https://hooks.example.com/sshload", "secret": "sshload-webhook"}},
 }
 ALERTS = {
     *("SSHLoadCapacityBelowFloor", "SSHLoadNotPassed", "SSHLoadNoPass", "SSHLoadGeneratorLags"),
     *("SSHLoadArrivalsDropped", "SSHLoadCPUStolen", "SSHLoadQueueStuck", "SSHLoadOperatorDown", "SSHLoadPassesFail"),
-    "SSHLoadNotificationsFail",
+    *("SSHLoadNotificationsFail", "SSHLoadOTLPPushesFail", "SSHLoadCertificateExpires"),
 }
 OPERATOR = 'namespace="sshload-system",job="sshload-metrics"'
 Labels = Mapping[str, str]
@@ -259,6 +260,31 @@ CASES = {
         {f'sshload_operator_notifications_total{{{OPERATOR},outcome="unreachable"}}': "0+1x60"},
         40,
         [{}],
+    ),
+    "a collector that takes nothing": Case(
+        "SSHLoadOTLPPushesFail",
+        {f'sshload_operator_otlp_pushes_total{{{OPERATOR},outcome="refused"}}': "0+1x60"},
+        40,
+        [{}],
+    ),
+    "a collector that takes some": Case(
+        "SSHLoadOTLPPushesFail",
+        {
+            f'sshload_operator_otlp_pushes_total{{{OPERATOR},outcome="refused"}}': "0+1x60",
+            f'sshload_operator_otlp_pushes_total{{{OPERATOR},outcome="delivered"}}': "0+1x60",
+        },
+        40,
+    ),
+    "a certificate of six days": Case(
+        "SSHLoadCertificateExpires",
+        {f'sshload_operator_certificate_expiry_timestamp_seconds{{{OPERATOR},served="ui"}}': f"{6 * 86_400}x10"},
+        5,
+        [{"served": "ui"}],
+    ),
+    "a certificate of eight days": Case(
+        "SSHLoadCertificateExpires",
+        {f'sshload_operator_certificate_expiry_timestamp_seconds{{{OPERATOR},served="ui"}}': f"{8 * 86_400}x10"},
+        5,
     ),
     "a webhook that takes some": Case(
         "SSHLoadNotificationsFail",

@@ -62,6 +62,12 @@ class OperatorMetrics:
             ("outcome",),
             registry=self._registry,
         )
+        self._certificate_ends = Gauge(
+            "sshload_operator_certificate_expiry_timestamp_seconds",
+            "When the certificate of a Secret that the operator serves with ends, by what is served.",
+            ("served",),
+            registry=self._registry,
+        )
         ProcessCollector(registry=self._registry)
 
     def count_api_request(self, verb: str, resource: str) -> None:
@@ -87,6 +93,10 @@ class OperatorMetrics:
     def count_push(self, outcome: str, times: int) -> None:
         """Count pushes to the collector; 0 of them make the outcome known."""
         self._pushes.labels(outcome).inc(times)
+
+    def set_certificate_end(self, served: str, end_s: float) -> None:
+        """Take in when the certificate of the metrics, or of the pages, ends."""
+        self._certificate_ends.labels(served).set(end_s)
 
     def collect(self) -> Iterator[Metric]:
         """Yield all families. Objects may change between two families, but not while one is made."""

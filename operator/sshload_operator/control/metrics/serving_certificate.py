@@ -4,6 +4,7 @@ import asyncio
 import logging
 import ssl
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
@@ -17,11 +18,24 @@ class CertificateError(Exception):
     """There is no certificate to serve with."""
 
 
-class ServingCertificate:
-    """The certificate of TLS connections. `folder` has tls.crt and tls.key; None: a self-signed certificate."""
+def _tell_nobody(_end_s: float) -> None:
+    """Nobody asks when the certificate ends."""
 
-    def __init__(self, folder: Path | None, look_every_s: float = _LOOK_EVERY_S) -> None:
+
+class ServingCertificate:
+    """The certificate of TLS connections. `folder` has tls.crt and tls.key; None: a self-signed certificate.
+
+    `tell_end` is told when each certificate of the folder ends, in Unix time.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        look_every_s: float = _LOOK_EVERY_S,
+        tell_end: Callable[[float], None] = _tell_nobody,
+    ) -> None:
         self._folder = folder
+        self._tell_end = tell_end
         self._look_every_s = look_every_s
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -30,7 +44,7 @@ class ServingCertificate:
     async def context(self) -> ssl.SSLContext:
         """Return the one context, with the certificate; raises CertificateError where there is none."""
         if self._folder is not None:
-            self._load(self._folder)
+            await self._take(self._folder)
         elif not self._loaded:
             self._loaded = await self._sign()
         return self._context
@@ -41,9 +55,20 @@ class ServingCertificate:
             await asyncio.sleep(self._look_every_s)
             if self._folder is not None:
                 try:
-                    self._load(self._folder)
+                    await self._take(self._folder)
                 except CertificateError as error:
                     _LOG.warning("serves with the certificate that it has: %s", error)
+
+    async def _take(self, folder: Path) -> None:
+        """Load the certificate if it is a new one, and tell when it ends."""
+        before = self._loaded
+        self._load(folder)
+        if self._loaded != before and self._tell_end is not _tell_nobody:
+            program = ("-m", "sshload_operator.control.metrics.certificate_end", str(folder / "tls.crt"))
+            reading = await asyncio.create_subprocess_exec(sys.executable, *program, stdout=asyncio.subprocess.PIPE)
+            printed, _ = await reading.communicate()
+            if not reading.returncode:  # otherwise its log says why
+                self._tell_end(float(printed))
 
     def _load(self, folder: Path) -> None:
         chain, key = folder / "tls.crt", folder / "tls.key"

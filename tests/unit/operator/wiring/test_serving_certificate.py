@@ -5,6 +5,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+from sshload_operator.control.metrics.certificate_end import end_of
 from sshload_operator.control.metrics.self_signed import key_and_certificate
 from sshload_operator.control.metrics.serving_certificate import CertificateError, ServingCertificate
 
@@ -89,3 +90,21 @@ def test_a_renewed_certificate_whose_key_is_another_one_changes_nothing(tmp_path
 def test_a_secret_without_a_certificate_is_named(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match=f"{tmp_path} has no certificate and key"):
         asyncio.run(ServingCertificate(tmp_path).context())
+
+
+def test_when_a_certificate_ends_is_told_once_and_again_when_it_is_renewed(tmp_path: Path) -> None:
+    put(tmp_path)
+    told: asyncio.Queue[float] = asyncio.Queue()
+
+    async def play() -> None:
+        certificate = ServingCertificate(tmp_path, look_every_s=0.0, tell_end=told.put_nowait)
+        await certificate.context()
+        await certificate.context()
+        assert told.get_nowait() == end_of((tmp_path / "tls.crt").read_bytes())
+        assert told.empty()
+        following = asyncio.create_task(certificate.follow())
+        put(tmp_path)
+        assert await told.get() == end_of((tmp_path / "tls.crt").read_bytes())
+        following.cancel()
+
+    asyncio.run(play())
