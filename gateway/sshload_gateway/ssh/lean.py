@@ -6,6 +6,7 @@ asyncssh has no options for it: this depends on its insides, which a test of the
 from typing import Any, Final
 
 import asyncssh
+from asyncssh.channel import SSHChannel
 from asyncssh.constants import MSG_IGNORE
 from asyncssh.crypto.cipher import GCMCipher
 from asyncssh.encryption import GCMEncryption
@@ -32,9 +33,11 @@ def lean_connection(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConn
     return ssh
 
 
-def lean_channel(channel: "asyncssh.SSHClientChannel[bytes]") -> None:
-    """Let a channel of a lean connection form no words for each packet."""
-    channel.log_sent_packet = channel.log_received_packet = _nothing  # type: ignore[method-assign]
+def lean_channel(channel: SSHChannel[bytes]) -> None:
+    """Let a channel of a lean connection form no words for each packet, and its connection count what it receives."""
+    channel.log_sent_packet = _nothing  # type: ignore[method-assign]
+    counted = channel._conn.log_received_packet if channel._conn is not None else _nothing  # noqa: SLF001 - see above
+    channel.log_received_packet = counted  # type: ignore[method-assign]
 
 
 def _without_empty_packets(ssh: asyncssh.SSHClientConnection) -> None:
@@ -55,7 +58,7 @@ def _without_empty_packets(ssh: asyncssh.SSHClientConnection) -> None:
 
 def _without_logs(ssh: asyncssh.SSHClientConnection) -> None:
     ssh._logger = _Silent()  # noqa: SLF001 - see above
-    ssh.log_sent_packet = ssh.log_received_packet = _nothing  # type: ignore[method-assign]
+    ssh.log_sent_packet = _nothing  # type: ignore[method-assign]  # those that it receives are counted
 
 
 def _without_timer_of_each_packet(ssh: asyncssh.SSHClientConnection) -> None:

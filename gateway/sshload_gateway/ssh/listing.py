@@ -10,6 +10,7 @@ from typing import Final, Literal
 import asyncssh
 
 from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
+from sshload_gateway.ssh.lean import lean_channel
 
 _CLOSE_S: Final = 1.0
 _LONGEST_NAME: Final = 1_024
@@ -126,7 +127,7 @@ class Listing:
     async def _open(self, ssh: asyncssh.SSHClientConnection) -> asyncssh.SFTPClient:
         self._is_open = True
         try:
-            return await ssh.start_sftp_client(path_encoding=None)
+            sftp = await ssh.start_sftp_client(path_encoding=None)
         except asyncssh.ChannelOpenError as error:
             self._is_open = False
             if error.code == asyncssh.OPEN_REQUEST_SESSION_FAILED:
@@ -134,6 +135,9 @@ class Listing:
             raise SessionRefusedError from None
         except (asyncssh.Error, OSError, ValueError):  # ValueError where a packet cannot be read
             raise ServerError(_NOT_AS_EXPECTED) from None
+        for channel in ssh._channels.values():  # noqa: SLF001 - see `lean`
+            lean_channel(channel)
+        return sftp
 
     async def _page(self, sftp: asyncssh.SFTPClient) -> Page:
         found = PageOf(self._request)
@@ -146,7 +150,7 @@ class Listing:
             raise ListingError("the user may not read this directory") from None
         except asyncssh.SFTPError as error:
             raise ServerError(f"the server's SFTP failed with code {error.code}") from None
-        except ValueError:
+        except (asyncssh.Error, OSError, ValueError):
             raise ServerError(_NOT_AS_EXPECTED) from None
         return found.page()
 

@@ -4,15 +4,17 @@ import asyncio
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
+from weakref import WeakValueDictionary
 
 import asyncssh
 from sshload_contract.addresses import Address
 
 from sshload_gateway.ssh.destinations import Destinations
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
+from sshload_gateway.ssh.floods import Floods, Pace
 from sshload_gateway.ssh.keys import load_private_key
 from sshload_gateway.ssh.lean import lean_connection
 from sshload_gateway.ssh.turns import read_in_turns
@@ -23,9 +25,11 @@ _LONGEST_REASON: Final = 200
 _LEAST_PACKET_BYTES: Final = 256
 """OpenSSH takes 32,768."""
 
-_KEX: Final = "-diffie-hellman-group-exchange-*"
-"""None in which the server chooses the group: OpenSSL looks for minutes whether a large number is prime, and nothing
-else runs meanwhile.
+_KEX: Final = (
+    "-diffie-hellman-group-exchange-*,diffie-hellman-group16-*,diffie-hellman-group17-*,diffie-hellman-group18-*"
+)
+"""None in which the server chooses the group: OpenSSL looks for minutes whether a large number is prime. And none with
+more than 3,072 bits, which takes up to half a second. Nothing else runs meanwhile.
 """
 
 _CIPHERS: Final = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
@@ -73,15 +77,18 @@ class SshLogin:
 
     destinations: Destinations
     timeout_s: float
+    paces: WeakValueDictionary[str, Pace] = field(default_factory=WeakValueDictionary, compare=False)
+    """By the owners of credentials, as long as one of their connections is there."""
 
     async def __call__(
         self, account: Account, secrets: Callable[[], Secrets], on_lost: Callable[[], None]
     ) -> asyncssh.SSHClientConnection:
         """Return a connection that is logged in; raises LoginError. `on_lost` is called once it has ended."""
+        pace = self.paces.setdefault(account.owner, Pace())
         try:
             async with asyncio.timeout(self.timeout_s):
                 addresses = await self.destinations.addresses(account.host, account.port)
-                return await _first(addresses, account, secrets(), on_lost)
+                return await _first(addresses, account, secrets(), lambda: _Client(on_lost, Floods(pace)))
         except TimeoutError:
             what = f"{account.host} port {account.port} did not finish a login within {self.timeout_s:g} s"
             raise LoginError(LoginFailure.TIMEOUT, what) from None
@@ -90,12 +97,14 @@ class SshLogin:
 class _Client(asyncssh.SSHClient):
     """Hears of the end of its connection, and accepts nothing that the server begins."""
 
-    def __init__(self, on_lost: Callable[[], None]) -> None:
+    def __init__(self, on_lost: Callable[[], None], floods: Floods) -> None:
         self._on_lost = on_lost
+        self._floods = floods
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
         """Let no server keep others from their turn."""
-        read_in_turns(conn)
+        read_in_turns(conn, self._floods)
+        conn.log_received_packet = self._floods.received  # type: ignore[method-assign, assignment]
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncssh's signature
         """Tell the pool."""
@@ -103,14 +112,14 @@ class _Client(asyncssh.SSHClient):
 
 
 async def _first(
-    addresses: tuple[Address, ...], account: Account, secrets: Secrets, on_lost: Callable[[], None]
+    addresses: tuple[Address, ...], account: Account, secrets: Secrets, client: Callable[[], asyncssh.SSHClient]
 ) -> asyncssh.SSHClientConnection:
     """Return a connection to the first address that answers; raises the last address's LoginError."""
     *others, last = addresses
     for address in others:
         with suppress(_UnreachableError):
-            return await _connect(address, account, secrets, on_lost)
-    return await _connect(last, account, secrets, on_lost)
+            return await _connect(address, account, secrets, client)
+    return await _connect(last, account, secrets, client)
 
 
 class _UnreachableError(LoginError):
@@ -118,7 +127,7 @@ class _UnreachableError(LoginError):
 
 
 async def _connect(
-    address: Address, account: Account, secrets: Secrets, on_lost: Callable[[], None]
+    address: Address, account: Account, secrets: Secrets, client: Callable[[], asyncssh.SSHClient]
 ) -> asyncssh.SSHClientConnection:
     where = f"{account.host} port {account.port}"
     host_keys = [asyncssh.import_public_key(line) for line in secrets.host_keys]
@@ -128,7 +137,7 @@ async def _connect(
             known_hosts=(host_keys, [], []),
             username=account.user,
             client_keys=[load_private_key(secrets.private_key)],
-            client_factory=lambda: _Client(on_lost),
+            client_factory=client,
             agent_path=None,
             gss_host=None,
             preferred_auth=("publickey",),

@@ -15,9 +15,10 @@ from sshload_gateway.ssh.destinations import destinations
 from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
 from sshload_gateway.ssh.listing import Listing, Page, Request
 from sshload_gateway.ssh.login import Account, Secrets, SshLogin
-from staged_ssh_server import CHANNEL_EOF, DISCONNECT, Fields, StagedServer
+from staged_ssh_server import CHANNEL_EOF, DISCONNECT, GLOBAL_REQUEST, WINDOW_ADJUST, Fields, StagedServer
 
 _PATIENCE_S = 300.0
+_IGNORE, _NO_SUCH_MESSAGE = 2, 192
 _SIGNALS_OF_AN_END = 2
 _CHANNEL_FAILURE = 100  # RFC 4254 section 9
 _SFTP_STATUS, _SFTP_HANDLE, _SFTP_NAME = 101, 102, 104  # draft-ietf-secsh-filexfer-02 section 3
@@ -114,7 +115,51 @@ def test_no_key_exchange_is_offered_in_which_the_server_chooses_a_group() -> Non
     with hostile_server(StagedServer.await_end) as running:
         offer = _play(running, offered)
     assert b"curve25519-sha256" in offer
+    assert b"diffie-hellman-group14-sha256" in offer
     assert b"group-exchange" not in offer
+    assert not [bits for bits in (b"group16", b"group17", b"group18") if bits in offer]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param(bytes([_IGNORE]) + string(b""), id="empty packets"),
+        pytest.param(bytes([GLOBAL_REQUEST]) + string(b"any@example.org") + b"\1", id="requests"),
+        pytest.param(bytes([_NO_SUCH_MESSAGE]), id="messages that nobody knows"),
+    ],
+)
+def test_a_server_that_floods_a_connection_is_closed_and_keeps_nobody_waiting(message: bytes) -> None:
+    def serve(server: StagedServer) -> None:
+        while True:
+            server.send(message)
+
+    async def play(ssh: asyncssh.SSHClientConnection) -> int:
+        turns = 0
+        while ssh._transport is not None:
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
+
+    with hostile_server(serve) as running:
+        assert _play(running, play) > 2_000 // 64
+
+
+@pytest.mark.parametrize("where", ["exec", "sftp"])
+def test_a_server_that_floods_the_channel_of_a_command_is_closed(where: str) -> None:
+    def serve(server: StagedServer) -> None:
+        server.open_channel()
+        server.start()
+        if where == "sftp":
+            server.begin_sftp()
+        while True:
+            server.about_channel(WINDOW_ADJUST, struct.pack(">I", 0))
+
+    with hostile_server(serve) as running:
+        if where == "exec":
+            assert _play(running, _run).outcome is Outcome.CONNECTION_LOST
+        else:
+            with pytest.raises(ServerError):
+                _play(running, _list)
 
 
 def test_a_command_of_which_no_session_is_opened_in_time_has_not_run() -> None:

@@ -91,3 +91,31 @@ def test_nothing_is_given_any_more_once_the_connection_closes() -> None:
         assert len(heard.parts) == given
 
     _play(claim)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    while not holds():  # noqa: ASYNC110 - the transport is played, and tells nobody
+        await asyncio.sleep(0)
+
+
+def test_a_part_is_the_smaller_the_more_packets_the_ones_before_it_had() -> None:
+    async def claim(_: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        reader = ReadInTurns(heard, transport, lambda: sum(map(len, heard.parts)) // 32)
+        reader.data_received(bytes(_MUCH))
+        await _until(lambda: not transport.is_paused)
+        assert sum(map(len, heard.parts)) == _MUCH
+        assert max(map(len, heard.parts[5:])) // 32 <= 64
+
+    _play(claim)
+
+
+def test_nothing_is_read_as_long_as_a_pause_lasts() -> None:
+    async def claim(_: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        pauses = [0.2, 0.0]
+        reader = ReadInTurns(heard, transport, pause_s=lambda _: pauses.pop(0))
+        reader.data_received(b"little")
+        assert (heard.parts, transport.is_paused) == ([b"little"], True)
+        await _until(lambda: not transport.is_paused)
+        assert pauses == [0.0]
+
+    _play(claim)
