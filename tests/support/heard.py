@@ -14,15 +14,15 @@ class Heard:
 
     def count(self, step: Timing, outcome: Outcome = Outcome.OK) -> int:
         """Return how many have ended so."""
-        return len(self._latencies(step, outcome))
+        return len(self.latencies_us(step, outcome))
 
     def shortest_us(self, step: Timing) -> int:
         """Return the latency of the shortest that went well; raises ValueError where none has."""
-        return min(self._latencies(step, Outcome.OK))
+        return min(self.latencies_us(step, Outcome.OK))
 
     def longest_us(self, step: Timing) -> int:
         """Return the latency of the longest that went well; raises ValueError where none has."""
-        return max(self._latencies(step, Outcome.OK))
+        return max(self.latencies_us(step, Outcome.OK))
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Note one."""
@@ -31,5 +31,6 @@ class Heard:
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Take nothing: each was heard before."""
 
-    def _latencies(self, step: Timing, outcome: Outcome) -> list[int]:
+    def latencies_us(self, step: Timing, outcome: Outcome) -> list[int]:
+        """Return the latencies of all that have ended so, in that order."""
         return self._latencies_us.get((str(step), outcome), [])

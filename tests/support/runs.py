@@ -174,6 +174,7 @@ def generator(**changes: Any) -> GeneratorStats:
         workers_lost=0,
         reports_missing=0,
         cpu_share=0.2,
+        cpu_cores=0.2,
         run_delay_share=0.02,
         stolen_share=0.01,
         loop_lag_mean_us=200,

@@ -126,7 +126,7 @@ def _figures(summary: RunSummary, start_max_us: int) -> str:
         waited = f"for {generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
     used = "its CPU use is not known, because the run took less than a second"
     if generator.cpu_share is not None:
-        used = f"a worker used {generator.cpu_share:.0%} of its core in its busiest second"
+        used = f"a worker used {generator.cpu_share:.0%} of the CPU that it may use in its busiest second"
     return (
         f"A worker's event loop woke up to {generator.loop_lag_max_us / 1_000:.1f} ms late "
         f"({generator.loop_lag_p99_us / 1_000:.1f} ms at p99), iterations began up to {start_max_us / 1_000:.1f} ms "

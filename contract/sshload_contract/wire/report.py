@@ -82,10 +82,11 @@ class Health:
 
     `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
     that it starts (OpenSSH's) as a share of all CPUs on which they may run, whichever is more; None before the first
-    whole second. `run_delay_share` is the share of time in which the thread was runnable but did not run (schedstat in
-    proc(5)), and `stolen_share` the share of the machine's CPU time that its host gave to others; both are None if the
-    kernel does not report them. They also cover a process that the worker needs to measure, such as the relay of
-    client.networkDelay: the worse of the two figures is reported.
+    whole second. `cpu_cores` is the CPU time of all of them over wall time of their busiest second. `run_delay_share`
+    is the share of time in which the thread was runnable but did not run (schedstat in proc(5)), and `stolen_share` the
+    share of the machine's CPU time that its host gave to others; both are None if the kernel does not report them. They
+    also cover a process that the worker needs to measure, such as the relay of client.networkDelay: the worse of the
+    two figures is reported.
     `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` are how late the
     event loop woke; a percentile with too few samples is the maximum. `machine_cpu` is the time of the machine's CPUs
     since the start of the run, None if the kernel does not report it. `cpu_s` is the CPU time since then of the
@@ -107,6 +108,7 @@ class Health:
     machine_cpu: MachineCpu | None = None
     cpu_s: Amount = 0.0
     memory_peak_bytes: Count | None = None
+    cpu_cores: Amount | None = None
 
 
 IMPLICIT_MAC: Final = "implicit"

@@ -102,6 +102,7 @@ class GeneratorStats:
     overflows: Count
     cpu_s: Amount | None = None
     memory_peak_bytes: Count | None = None
+    cpu_cores: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,7 @@ def _trials(summary: RunSummary) -> Iterator[dict[str, Any]]:
         yield {
             "number": trial.number,
             "stolenPercent": percent(trial.generator.stolen_share),
-            "cpuPercent": percent(trial.generator.cpu_share),
+            "cpuPercent": percent(trial.generator.cpu_cores),
             "server": _server(trial.target_before, trial.target_held, trial.target_after),
         }
 

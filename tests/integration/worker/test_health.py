@@ -78,8 +78,10 @@ def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share(monitor: Health
     gevent.sleep(0.1)
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 1: pass"], check=True)
     gevent.sleep(1.2)
-    cpus_s = (monotonic() - began_s) * len(os.sched_getaffinity(0))
-    assert (monitor.health(connections=0, overflows=0).cpu_share or 0.0) >= 1 / cpus_s
+    whole_s = monotonic() - began_s
+    health = monitor.health(connections=0, overflows=0)
+    assert (health.cpu_share or 0.0) >= 1 / whole_s / len(os.sched_getaffinity(0))
+    assert (health.cpu_cores or 0.0) >= 1 / whole_s
 
 
 def test_the_cpu_time_is_counted_from_the_start_on_with_that_of_programs_that_ended(monitor: HealthMonitor) -> None:

@@ -23,10 +23,11 @@ from client_kinds import (
 from free_ports import free_port
 from gevent import monkey
 from gevent.event import Event
+from heard import Heard
 from one_iteration import Counted, counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.client import Auth
+from sshload_contract.client import Auth, Library
 from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
@@ -45,10 +46,12 @@ from sshload_contract.steps import (
     SleepStep,
     Verify,
 )
-from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.clients.mina.connection import MinaConnection
+from sshload_worker.clients.openssh import process
 from sshload_worker.clients.openssh.master import Master
+from sshload_worker.clients.openssh.process import program
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.steps import dispatch
@@ -252,6 +255,29 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
     done = counted(recorder)
     assert done.steps["command"] is Outcome.OK
     assert (done.outcome, done.failed_step) == (Outcome.DISCONNECTED, "total")
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["a server", "no server"])
+def test_the_time_that_a_program_takes_to_start_is_no_part_of_its_connect(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_there: bool
+) -> None:
+    """It is part of the login, as it is for whoever calls ssh."""
+    slow = tmp_path / "bin" / "ssh"
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\nsleep {SHORT}\nexec {program("ssh")} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setattr(process, "program", lambda name: str(slow) if name == "ssh" else program(name))
+    parts = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH)
+    heard = Heard(*parts, Timing.LOGIN)
+    recorder, now_ns = Recorder("test-run", 0, heard, heard.steps), monotonic_ns()
+    server, outcome = start_sshd(""), Outcome.OK if is_there else Outcome.REFUSED
+    config = config_for(Kind(Library.OPENSSH), server, EXEC_TRUE)
+    if not is_there:
+        config = replace(config, target=replace(config.target, port=free_port(), known_hosts_path=""))
+    prepare(config, recorder).run(Due(now_ns, Window.MEASURED, now_ns))
+    in_parts_us = sum(heard.latencies_us(part, outcome)[0] for part in parts if heard.count(part, outcome))
+    assert heard.latencies_us(Timing.LOGIN, outcome)[0] - in_parts_us >= SHORT * 1_000_000
+    assert heard.count(Timing.CONNECT, outcome) == 1
 
 
 @every_kind

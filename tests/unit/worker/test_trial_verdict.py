@@ -48,7 +48,7 @@ def nothing_succeeded() -> RunSummary:
             (FAST,),
             TrialState.INVALID,
             Invalidity.GENERATOR_SATURATED,
-            "97% of its core",
+            "97% of the CPU that it may use",
             id="what cannot be trusted breaks nothing",
         ),
         pytest.param(

@@ -194,6 +194,15 @@ class AskingWhyRefused(Protocol):
 
 
 @runtime_checkable
+class ProgramConnection(Protocol):
+    """What a connection has in addition if a program must start before it connects."""
+
+    @property
+    def connecting_ns(self) -> int:
+        """When it began to connect, in monotonic nanoseconds; 0 if it has not. The start of the program ends there."""
+
+
+@runtime_checkable
 class RestingConnection(Protocol):
     """What a connection has in addition if its library answers the server only while it is called."""
 

@@ -56,6 +56,7 @@ class HealthMonitor:
         self._companions_lag = LatencyHistogram()
         self._companions_lag_max_us = 0
         self._cpu_share: float | None = None
+        self._cpu_cores: float | None = None
         self._begin_ns = monotonic_ns()
         self._delay_before_ns, self._companions_before_ns = run_delay_ns(), companions_delay_ns()
         self._machine_before = machine_cpu(_read_proc_file(_STAT))
@@ -107,6 +108,7 @@ class HealthMonitor:
             machine_cpu=passed_since(self._machine_before, machine_now),
             cpu_s=used_cpu_s() - self._cpu_before_s,
             memory_peak_bytes=memory_peak_bytes(),
+            cpu_cores=self._cpu_cores,
         )
 
     def _lag_percentile_us(self, percentile: float) -> int:
@@ -152,10 +154,12 @@ class HealthMonitor:
             passed_s = wall_now_s - wall_s
             used_s = own_now_s - own_s + programs_now_s - programs_s
             beside_s = [used - companions_s.get(pid, used) for pid, used in companions_now_s.items()]
+            cores = (used_s + sum(beside_s)) / passed_s
+            self._cpu_cores = max(self._cpu_cores or 0.0, cores)
             self._cpu_share = max(
                 self._cpu_share or 0.0,
                 *(of_one_s / passed_s for of_one_s in (own_now_s - own_s, *beside_s)),
-                (used_s + sum(beside_s)) / passed_s / len(os.sched_getaffinity(0)),
+                cores / len(os.sched_getaffinity(0)),
             )
             wall_s, own_s, programs_s, companions_s = wall_now_s, own_now_s, programs_now_s, companions_now_s
 

@@ -17,7 +17,7 @@ from sshload_contract.steps import RsyncStep
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_worker.clients.interface import AskingWhyRefused, Connection, RestingConnection
+from sshload_worker.clients.interface import AskingWhyRefused, Connection, ProgramConnection, RestingConnection
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -109,7 +109,11 @@ def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepCl
     instants_ns = [begin_ns]
     try:
         with TimeLimit(timeouts.connect_s, Timing.CONNECT) as limit:
-            connection.connect()
+            try:
+                connection.connect()
+            finally:
+                if isinstance(connection, ProgramConnection):
+                    instants_ns[0] = connection.connecting_ns or begin_ns
             instants_ns.append(monotonic_ns())
             limit.go_on(timeouts.banner_s, Timing.BANNER)
             connection.banner()

@@ -301,6 +301,7 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
         overflows=health.overflows,
         cpu_s=health.cpu_s,
         memory_peak_bytes=health.memory_peak_bytes,
+        cpu_cores=health.cpu_cores,
     )
 
 

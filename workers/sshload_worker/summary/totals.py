@@ -272,6 +272,7 @@ def worst_health(healths: Iterable[Health]) -> Health:
         ports_available=min((one.ports_available for one in every), default=0),
         overflows=sum(one.overflows for one in every),
         cpu_s=sum(one.cpu_s for one in every),
+        cpu_cores=max((one.cpu_cores for one in every if one.cpu_cores is not None), default=None),
         memory_peak_bytes=max(
             (one.memory_peak_bytes for one in every if one.memory_peak_bytes is not None), default=None
         ),

@@ -102,7 +102,7 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
             " be judged"
         )
     used = f"at {amount_in_words(sound.amount, plan.spec.load)} the busiest of {plan.workers} used "
-    used += f"{cpu_share:.0%} of a core"
+    used += f"{cpu_share:.0%} of the CPU that it may use"
     needed = ceil(wanted * invalid.amount)
     if needed <= plan.workers:
         delay = invalid.generator.run_delay_share

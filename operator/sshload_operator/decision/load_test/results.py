@@ -208,7 +208,7 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
     spoiled = figures_spoiled(summary, plan.spec.scenario.slept_s) is not None
     return replace(
         found,
-        cpu_percent=percent(generator.cpu_share),
+        cpu_percent=percent(generator.cpu_cores),
         run_delay_percent=percent(generator.run_delay_share),
         stolen_percent=percent(generator.stolen_share),
         loop_lag_p99_ms=milliseconds(generator.loop_lag_p99_us),

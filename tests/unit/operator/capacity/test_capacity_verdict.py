@@ -229,7 +229,7 @@ def test_the_generators_limit_is_invalid_and_says_how_many_workers_it_takes_from
     assert "trials at 300 arrivals/s cannot be judged (3 of 3)" in judgement.message
     # 2 workers at 60 % for 240; 300 at 72 % of a core each (80 % of the limit of 90 %) takes 2.08 workers, 500 3.47
     assert "about 3 workers with a core each (spec.workers.replicas), 500 arrivals/s about 4" in judgement.message
-    assert "at 240 arrivals/s the busiest of 2 used 60% of a core" in judgement.message
+    assert "at 240 arrivals/s the busiest of 2 used 60% of the CPU that it may use" in judgement.message
 
 
 @pytest.mark.parametrize(

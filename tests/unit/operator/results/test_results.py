@@ -287,9 +287,9 @@ def test_what_was_negotiated_is_counted_once_per_combination() -> None:
 
 
 def test_the_share_of_a_core_is_absent_where_no_whole_second_was_measured() -> None:
-    found = results_json(PLAN, summary(generator=generator(cpu_share=None)))
+    found = results_json(PLAN, summary(generator=generator(cpu_cores=None)))
     assert "cpuPercent" not in found["generator"]
-    assert "cpuPercent" in results_json(PLAN, summary(generator=generator(cpu_share=0.0)))["generator"]
+    assert "cpuPercent" in results_json(PLAN, summary(generator=generator(cpu_cores=0.0)))["generator"]
 
 
 def test_workers_that_have_reported_nothing_state_no_figures_of_their_own() -> None:

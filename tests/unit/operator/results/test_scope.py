@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import summary
+from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.report import Negotiated, NegotiatedCount
 from sshload_operator.decision.load_test.results import results_status
 
@@ -27,7 +28,7 @@ def scope(
 ) -> list[str]:
     agreed = Negotiated(kex=kex, cipher="c", mac="m", host_key="ssh-ed25519", server_version=version)
     found = replace(summary(600), negotiated=(NegotiatedCount(agreed, 600),))
-    return list(results_status(plan(spec), found).scope)
+    return list(results_status(plan(spec), found, Verdict.PASSED).scope)
 
 
 def test_a_managed_target_is_told_as_what_it_is() -> None:
@@ -58,7 +59,7 @@ def test_banners_of_sshd_auth_are_told_as_no_measure_beside_earlier_ones(version
 
 
 def test_without_a_handshake_nothing_is_said_of_it() -> None:
-    assert list(results_status(plan(OWN), replace(summary(600), negotiated=())).scope) == []
+    assert list(results_status(plan(OWN), replace(summary(600), negotiated=()), Verdict.PASSED).scope) == []
 
 
 def test_a_long_name_from_a_server_fits() -> None:

@@ -42,7 +42,7 @@ FINISHED = standing(
     verdict=Verdict.PASSED,
     completion_time=NOW + timedelta(seconds=40),
     progress=progress(plan(), snapshot()),
-    results=results_status(plan(), summary()),
+    results=results_status(plan(), summary(), Verdict.PASSED),
     thresholds=(
         threshold_status(ThresholdResult("p99", "90 ms", passed=True)),
         threshold_status(ThresholdResult("p99.9", None, None)),

@@ -109,7 +109,7 @@ def test_a_used_up_core_is_judged_by_the_delay_that_it_makes() -> None:
     busy = generator(cpu_share=0.95)
     assert outcome(summary(generator=busy), P99_BELOW_2S) == PASSED
     assert outcome(summary(generator=busy), latency("100ms")) == SATURATED
-    assert "95% of its core" in judged(summary(generator=busy), latency("100ms")).message
+    assert "95% of the CPU that it may use" in judged(summary(generator=busy), latency("100ms")).message
 
 
 def test_stolen_cpu_time_is_named_as_the_cause_and_more_workers_are_no_advice() -> None:

@@ -16,7 +16,7 @@ from sshload_worker.outcomes import StepFailure
 
 
 class OpenSSHConnection:
-    """One connection (clients.interface.Connection). `connect` includes the start of the process."""
+    """One connection (clients.interface.ProgramConnection)."""
 
     times_parts = False
 
@@ -32,6 +32,11 @@ class OpenSSHConnection:
         """Start ssh, and wait until it has a connection."""
         self._running = Master(self._directory, self._connect_options())
         self._master.await_step(Timing.CONNECT)
+
+    @property
+    def connecting_ns(self) -> int:
+        """When ssh began to connect."""
+        return self._running.log.connecting_ns if self._running is not None else 0
 
     def banner(self) -> None:
         """Wait until ssh has the server's version line."""

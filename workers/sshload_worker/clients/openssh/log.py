@@ -5,6 +5,7 @@ the server.
 """
 
 import re
+from time import monotonic_ns
 
 from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Timing
@@ -13,6 +14,7 @@ from sshload_contract.wire.report import Negotiated
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
 _KEPT_LINES = 200
+_CONNECTING = re.compile(r"debug1: (Connecting to |Executing proxy command)")
 _MILESTONES = (
     (Timing.CONNECT, re.compile(r"debug1: (Connection established|Executing proxy command)")),
     (Timing.BANNER, re.compile(r"debug1: Remote protocol version")),
@@ -84,13 +86,17 @@ _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line
 
 
 class LoginLog:
-    """The log of one ssh process so far. Each milestone is set when it is reached, and all at the end of the log."""
+    """The log of one ssh process so far. Each milestone is set when it is reached, and all at the end of the log.
+
+    `connecting_ns` is when ssh began to connect, 0 if it has not.
+    """
 
     def __init__(self) -> None:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
         self.reached: set[Timing] = set()
         self.lines: list[str] = []
         self.exit_statuses = 0
+        self.connecting_ns = 0
         self.offered_methods: tuple[str, ...] = ()
         self.is_partly_authenticated = False
         self.host_key = ""
@@ -136,6 +142,8 @@ class LoginLog:
     def _take_line(self, line: str) -> None:
         if len(self.lines) < _KEPT_LINES or Timing.AUTH in self.reached:
             self.lines = [*self.lines[-_KEPT_LINES:], line]
+        if not self.connecting_ns and _CONNECTING.match(line):
+            self.connecting_ns = monotonic_ns()
         for step, pattern in _MILESTONES:
             if step not in self.reached and pattern.match(line):
                 self.reached.add(step)
