@@ -141,8 +141,8 @@ cluster-build: ## only compile it
 cluster-down: ## stop it; what was compiled stays
 	@$(CLUSTER) down
 
-generate: venv ## write the CRDs, the schemas and the reference pages
-	@for script in crds kustomize_names editor_schemas reference gateway_schema chart_reference gateway_reference; do $(PYTHON) scripts/$$script.py || exit; done
+generate: venv ## write the CRDs, the schemas, the reference pages, and each sentence that the product can say
+	@for script in crds kustomize_names editor_schemas reference gateway_schema chart_reference gateway_reference messages; do $(PYTHON) scripts/$$script.py || exit; done
 
 lock: venv ## lock requirements/*.txt again, after a change of dependencies in pyproject.toml
 	@scripts/lock

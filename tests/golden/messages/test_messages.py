@@ -1,0 +1,38 @@
+"""The sentences that the product can say are those in the files beside this test, which `make generate` writes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from messages import golden, sentences
+
+HERE = Path(__file__).parent
+MADE = golden()
+SHOWS_HOW = re.compile(r"\{[A-Za-z_:!]|\bNone\b")
+"""The beginning of a placeholder, and what Python writes of a value that is missing."""
+
+
+def test_the_files_are_those_of_today() -> None:
+    written = {path.name: path.read_text(encoding="utf-8") for path in HERE.glob("*.txt")}
+    assert written.keys() == MADE.keys(), "run make generate"
+    for name, text in MADE.items():
+        assert text == written[name], f"{name} differs: run make generate"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_sentence_shows_how_it_is_made(name: str) -> None:
+    assert [line for line in MADE[name].splitlines() if SHOWS_HOW.search(line.replace("{iteration}", ""))] == []
+
+
+def test_values_stand_in_the_format_of_their_sentence() -> None:
+    source = '''
+def told(host: str, port: int, per_s: float) -> str:
+    """Say it."""
+    return f"{host} port {port} takes {per_s:.1f} logins, {{per_s:.1f}} at most"
+'''
+    assert sentences(source) == ["bastion.example.com port 2201 takes 1234.6 logins, {per_s:.1f} at most"]
+
+
+def test_a_sentence_within_a_value_is_one_of_its_own() -> None:
+    found = sentences("said = f\"it failed {'because of the server' if known else why}\"")
+    assert "because of the server" in found
