@@ -2,16 +2,14 @@
 
 A port holds few connections, in all and of one address. A connection carries one request: its head is collected here,
 bounded, and the server behind gets it only when it is whole, with no more than its body. So what one connection can
-make the server keep is one small request, whatever is sent. TLS handshakes are rationed by address, because each costs
+make the server keep is one small request, whatever is sent. Addresses take turns at TLS handshakes, because each costs
 the event loop a millisecond.
 """
 
 import asyncio
 import socket
 import ssl
-import time
 from asyncio import sslproto
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -21,12 +19,14 @@ from aiohttp import web
 from sshload_contract.front.admission import ACCEPTED_AT_ONCE, Admission, Limits, address_of, listen
 from sshload_contract.front.heads import Head, HeadError, HeadReader, refusal
 
+from sshload_operator.control.turns import Turns
+
 _BODY_BYTES: Final = 65_536
 _EXCESS_BYTES: Final = 65_536
 _REFUSED_S: Final = 1.0
-_HANDSHAKES_PER_S: Final = 20.0
-_HANDSHAKES_AT_ONCE: Final = 200.0
-_ADDRESSES_KNOWN: Final = 1_000
+_HANDSHAKES_BEGUN_AT_ONCE: Final = 1
+_BETWEEN_HANDSHAKES_S: Final = 0.02
+"""Of one address: 50 of them per second cost a twentieth of a CPU."""
 _NO_SOCKETS_PAUSE_S: Final = 0.05
 _SHUTDOWN_S: Final = 1.0
 _OF_A_CONNECTION: Final = frozenset((b"connection", b"keep-alive", b"upgrade"))
@@ -37,13 +37,13 @@ MakeProtocol = Callable[[], asyncio.Protocol]
 class Front:
     """One port on all addresses, before an application of aiohttp."""
 
-    def __init__(self, port: int, limits: Limits, clock_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, port: int, limits: Limits) -> None:
         self._port = port
         self.limits = limits
         self._admission: Admission[_Connection] = Admission(limits)
         self._by_transport: dict[asyncio.BaseTransport, _Connection] = {}
         self._connections: set[_Connection] = set()
-        self._handshakes = _Ration(clock_s)
+        self.handshakes = Turns(_HANDSHAKES_BEGUN_AT_ONCE, _BETWEEN_HANDSHAKES_S)
         self._listening: socket.socket | None = None
         self._runner: web.AppRunner | None = None
 
@@ -108,9 +108,6 @@ class Front:
                 return
             address = address_of(peer)
             connection = _Connection(self, accepted, make_protocol)
-            if tls is not None and not self._handshakes.take(address):
-                accepted.close()
-                continue
             leaving = self._admission.admit(connection, address)
             if leaving is connection:
                 accepted.close()
@@ -118,7 +115,7 @@ class Front:
             if leaving is not None:
                 leaving.abort()
             self._connections.add(connection)
-            connection.begin(tls)
+            connection.begin(address, tls)
 
     def _go_on(self, listening: socket.socket, make_protocol: MakeProtocol, tls: ssl.SSLContext | None) -> None:
         if self._listening is listening:
@@ -141,17 +138,20 @@ class _Connection(asyncio.Protocol):
         self._below: asyncio.Transport | None = None  # of the socket
         self.transport: asyncio.Transport | None = None  # of what is read and written: with TLS another one
 
-    def begin(self, tls: ssl.SSLContext | None) -> None:
+    def begin(self, address: str, tls: ssl.SSLContext | None) -> None:
         """Take the socket over, with a TLS handshake if there is a context."""
         self._socket.setblocking(False)
         self.has_until(self._front.limits.head_s)
-        self._beginning = asyncio.get_running_loop().create_task(self._connect(tls))
+        beginning = self._connect(self) if tls is None else self._shake_hands(address, tls)
+        self._beginning = asyncio.get_running_loop().create_task(beginning)
         self._beginning.add_done_callback(self._begun)
 
-    async def _connect(self, tls: ssl.SSLContext | None) -> asyncio.Transport:
-        loop = asyncio.get_running_loop()
-        protocol = self if tls is None else _Tls(loop, self, tls, self.forget)
-        transport, _ = await loop.connect_accepted_socket(lambda: protocol, self._socket)
+    async def _shake_hands(self, address: str, tls: ssl.SSLContext) -> asyncio.Transport:
+        async with self._front.handshakes.turn(address):
+            return await self._connect(_Tls(asyncio.get_running_loop(), self, tls, self.forget))
+
+    async def _connect(self, protocol: asyncio.BaseProtocol) -> asyncio.Transport:
+        transport, _ = await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, self._socket)
         return transport
 
     def _begun(self, beginning: asyncio.Task[asyncio.Transport]) -> None:
@@ -262,24 +262,6 @@ class _Tls(sslproto.SSLProtocol):
         """Say so after a handshake that failed, too: what is above hears only of later ends."""
         super().connection_lost(exc)
         asyncio.get_running_loop().call_soon(self._let_go)
-
-
-class _Ration:
-    """How many TLS handshakes of each address are begun: the rest is closed before one."""
-
-    def __init__(self, clock_s: Callable[[], float]) -> None:
-        self._clock_s = clock_s
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, address: str) -> bool:
-        now_s = self._clock_s()
-        left, at_s = self._left.pop(address, (_HANDSHAKES_AT_ONCE, now_s))
-        left = min(_HANDSHAKES_AT_ONCE, left + (now_s - at_s) * _HANDSHAKES_PER_S)
-        may = left >= 1
-        self._left[address] = (left - may, now_s)
-        if len(self._left) > _ADDRESSES_KNOWN:
-            self._left.popitem(last=False)
-        return may
 
 
 def _body_bytes(head: Head) -> int:

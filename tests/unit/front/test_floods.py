@@ -7,7 +7,7 @@ import pytest
 from flooded_ports import PORTS, TLS, FloodedPort, flooded_port
 from socket_floods import PLAIN, flood
 
-CONNECTIONS = 300
+CONNECTIONS = 220
 SOURCES = [f"127.0.0.{number}" for number in range(2, 10)]
 MOST_BYTES = {
     "pages": 60_000_000,

@@ -3,6 +3,9 @@
 A TokenReview names the user of a request's bearer token, and a SubjectAccessReview says whether that user may get the
 path, a nonResourceURL of RBAC. If the API server does not answer, nothing is served. Its answers are cached for a short
 time by a keyed hash of the token. The token itself is never stored, and is in no message.
+
+Unknown tokens cost the API server: those of one address are asked about one after the other, and addresses take turns.
+A token that was once allowed has turns of its own. So no number of wrong tokens shuts out a good one.
 """
 
 import asyncio
@@ -19,13 +22,16 @@ from typing import Any, Final, Protocol, TypeAlias
 from aiohttp import web
 
 from sshload_operator.control.api_server.errors import ApiError
+from sshload_operator.control.turns import Turns
 
 _LOG = logging.getLogger(__name__)
 ALLOWED_KEEPS_S: Final = 60.0
 REFUSED_KEEPS_S: Final = 10.0
 REMEMBERED: Final = 500
 _ASKED_AT_ONCE: Final = 4
-_MOST_WAITING: Final = 64
+_MOST_WAITING: Final = 128
+_REST_S: Final = 0.01
+_ANSWERED_WITHIN_S: Final = 10.0
 _SCHEME: Final = "bearer"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]{1,8000}=*")
 
@@ -72,55 +78,66 @@ class BearerCheck:
         self._salt = secrets.token_bytes(32)
         self._allowed = _Memory(ALLOWED_KEEPS_S, clock_s)
         self._refused = _Memory(REFUSED_KEEPS_S, clock_s)
-        self._at_once = asyncio.Semaphore(_ASKED_AT_ONCE)
-        self._waiting = 0
+        self._turns = Turns(_ASKED_AT_ONCE, _REST_S)
+        self._users: dict[bytes, str] = {}
         self._is_answered = True
 
     @web.middleware
     async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Serve a request that is allowed; answer another one with 401, 403 or 503."""
         token = bearer_token(request.headers.getall("Authorization", ()))
-        review = await self.review(token, request.method.lower(), request.path)
+        review = await self.review(token, request.method.lower(), request.path, request.remote or "")
         if review is Review.ALLOWED:
             return await handler(request)
         headers = {"WWW-Authenticate": "Bearer"} if review is Review.UNAUTHENTICATED else None
         return web.Response(status=review.value, text=_WORDS[review], headers=headers)
 
-    async def review(self, token: str, verb: str, path: str) -> Review:
-        """Return the decision about a request with this token, "" for none."""
+    def user(self, token: str) -> str:
+        """Return the name of the user of a token that was allowed, "" if it is not remembered."""
+        return self._users.get(self._hash(token), "")
+
+    async def review(self, token: str, verb: str, path: str, address: str = "") -> Review:
+        """Return the decision about a request with this token, "" for none, from this address."""
         if not token:
             return Review.UNAUTHENTICATED
-        key = (blake2b(token.encode(), key=self._salt).digest(), verb, path)
+        key = (self._hash(token), verb, path)
         known = self._allowed.recall(key) or self._refused.recall(key)
         if known is not None:
             return known
-        if self._waiting >= _MOST_WAITING:
+        party = key[0] if key[0] in self._users else address
+        if self._turns.waiting(party) >= _MOST_WAITING:
             return Review.UNDECIDED
-        review = await self._asked(token, verb, path)
-        if review is Review.ALLOWED:
-            self._allowed.keep(key, review)
-        elif review is not Review.UNDECIDED:
-            self._refused.keep(key, review)
-        return review
+        return await self._asked(party, key, token)
 
-    async def _asked(self, token: str, verb: str, path: str) -> Review:
-        self._waiting += 1
+    def _hash(self, token: str) -> bytes:
+        return blake2b(token.encode(), key=self._salt).digest()
+
+    async def _asked(self, party: bytes | str, key: _Key, token: str) -> Review:
         try:
-            async with self._at_once:
-                review = await self._review(token, verb, path)
+            async with asyncio.timeout(_ANSWERED_WITHIN_S), self._turns.turn(party):
+                known = self._allowed.recall(key) or self._refused.recall(key)  # an earlier request of this party asked
+                review = await self._review(key, token) if known is None else known
         except ApiError as error:
             self._report(error)
             return Review.UNDECIDED
-        finally:
-            self._waiting -= 1
+        except TimeoutError:
+            return Review.UNDECIDED
         self._is_answered = True
+        (self._allowed if review is Review.ALLOWED else self._refused).keep(key, review)
         return review
 
-    async def _review(self, token: str, verb: str, path: str) -> Review:
+    async def _review(self, key: _Key, token: str) -> Review:
+        hashed, verb, path = key
         user = await self._reviews.user_of(token)
         if user is None:
             return Review.UNAUTHENTICATED
-        return Review.ALLOWED if await self._reviews.may(user, verb, path) else Review.FORBIDDEN
+        if not await self._reviews.may(user, verb, path):
+            return Review.FORBIDDEN
+        self._users.pop(hashed, None)
+        self._users[hashed] = str(user["username"])
+        if len(self._users) > REMEMBERED:
+            del self._users[next(iter(self._users))]
+        return Review.ALLOWED
 
     def _report(self, error: ApiError) -> None:
         """Log the first of several failures in a row: only its status, because its message could quote the token."""

@@ -1,7 +1,7 @@
 """The pages of reports: what is read for one, the process that makes it, and the cache of pages.
 
-One page is made at a time, and only a few requests may wait, so that many readers cost the API server and the machine
-no more than that.
+One page is made at a time, and only a few requests of a user may wait, so that many readers cost the API server and the
+machine no more than that. Users take turns.
 """
 
 import asyncio
@@ -22,11 +22,12 @@ from sshload_operator.api.status.results import Results
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.pages.index import Line
+from sshload_operator.control.turns import Turns
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 
 _LOG = logging.getLogger(__name__)
 _MOST_KEPT: Final = 16
-_MOST_WAITING: Final = 16
+_MOST_WAITING_OF_A_USER: Final = 8
 _MADE_WITHIN_S: Final = 60.0
 _MAKE: Final = ("-m", "sshload_operator.control.pages.rendering")
 
@@ -50,8 +51,8 @@ class Report:
 class Reports(Protocol):
     """Where pages of reports come from."""
 
-    async def page(self, kind: Kind, line: Line) -> Report:
-        """Return the page of an object; raises NoReportError."""
+    async def page(self, kind: Kind, line: Line, user: str) -> Report:
+        """Return the page of an object for a user; raises NoReportError."""
 
 
 class RenderedReports:
@@ -60,25 +61,21 @@ class RenderedReports:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._kept: dict[tuple[str, str, str], Report] = {}
-        self._turn = asyncio.Semaphore(1)
-        self._waiting = 0
+        self._turns = Turns(1)
 
-    async def page(self, kind: Kind, line: Line) -> Report:
-        """Return the page of an object as it is now; raises NoReportError."""
+    async def page(self, kind: Kind, line: Line, user: str) -> Report:
+        """Return the page of an object as it is now, for a user; raises NoReportError."""
         key = (kind.plural, line.uid, line.version)
         if key in self._kept:
             return self._kept[key]
-        if self._waiting >= _MOST_WAITING:
-            raise NoReportError(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are being made: try again")
-        self._waiting += 1
+        if self._turns.waiting(user) >= _MOST_WAITING_OF_A_USER:
+            raise NoReportError(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are being made for you: try again")
         try:
-            async with self._turn:
+            async with self._turns.turn(user):
                 if key not in self._kept:
                     self._keep(key, await self._made(await self._read(kind, line)))
         except ApiError as error:
             raise NoReportError(HTTPStatus.BAD_GATEWAY, f"the API server did not return the object: {error}") from error
-        finally:
-            self._waiting -= 1
         return self._kept[key]
 
     def _keep(self, key: tuple[str, str, str], report: Report) -> None:

@@ -9,7 +9,9 @@ import gzip
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Final
@@ -24,7 +26,7 @@ from sshload_operator.control.metrics.serving_certificate import ServingCertific
 from sshload_operator.control.pages.index import Index, Line
 from sshload_operator.control.pages.markup import error_page, live_page, login_page, overview
 from sshload_operator.control.pages.reports import NoReportError, Reports
-from sshload_operator.control.pages.streams import Streams
+from sshload_operator.control.pages.streams import LASTS_S, Streams
 
 LIMITS: Final = Limits(connections=192, per_address=128)
 _HOME: Final = "/ui"
@@ -36,8 +38,12 @@ _PATH: Final = re.compile(r"/ui(/[a-z0-9][-a-z0-9.]*){0,3}")
 COOKIE: Final = "__Host-sshload-ui"
 SESSION_KEEPS_S: Final = 8 * 3600.0
 MOST_SESSIONS: Final = 200
+MOST_OF_A_USER: Final = 20
+_REQUESTS_OF_A_USER: Final = 40
 _NAME_BYTES: Final = 32
 _FORM_LIMIT_BYTES: Final = 16_384
+_WRITTEN_WITHIN_S: Final = 60.0
+_USER: Final = web.RequestKey("user", str)
 _OWN_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
 )
@@ -62,32 +68,44 @@ class Sessions:
     """Who is logged in with a browser: a session stands for the bearer token that was pasted into the form.
 
     The browser keeps a random name only, so that the token is in no cookie, which others at the same host name may get.
-    The tokens are in the operator's memory, for at most MOST_SESSIONS sessions: one more ends the oldest.
+    The tokens are in the operator's memory, for at most MOST_SESSIONS sessions, MOST_OF_A_USER of one user. One more
+    ends the oldest: of the same user, or of the user who has most.
     """
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
-        self._known: dict[str, tuple[float, str]] = {}
+        self._known: dict[str, _Session] = {}
 
-    def begin(self, token: str) -> str:
-        """Return the name of a new session with this token."""
+    def begin(self, token: str, user: str) -> str:
+        """Return the name of a new session of a user with this token."""
         name = secrets.token_urlsafe(_NAME_BYTES)
-        self._known[name] = (self._clock_s() + SESSION_KEEPS_S, token)
-        if len(self._known) > MOST_SESSIONS:
-            del self._known[next(iter(self._known))]
+        self._known[name] = _Session(self._clock_s() + SESSION_KEEPS_S, token, user)
+        counts = Counter(session.user for session in self._known.values())
+        if counts[user] > MOST_OF_A_USER or len(self._known) > MOST_SESSIONS:
+            most = user if counts[user] > MOST_OF_A_USER else counts.most_common(1)[0][0]
+            del self._known[next(name for name, session in self._known.items() if session.user == most)]
         return name
 
     def token(self, name: str) -> str:
         """Return the token of a session, "" if the session does not exist or has ended."""
-        until_s, token = self._known.get(name, (0.0, ""))
-        if token and self._clock_s() >= until_s:
+        session = self._known.get(name)
+        if session is None:
+            return ""
+        if self._clock_s() >= session.until_s:
             self.end(name)
             return ""
-        return token
+        return session.token
 
     def end(self, name: str) -> None:
         """End a session."""
         self._known.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    until_s: float
+    token: str
+    user: str
 
 
 class PagesServer:
@@ -100,6 +118,7 @@ class PagesServer:
         self._reports = reports
         self._sessions = Sessions()
         self._streams = Streams(index)
+        self._under_way: Counter[str] = Counter()
         self._following: asyncio.Task[None] | None = None
 
     async def start(self, certificate: ServingCertificate) -> None:
@@ -146,12 +165,27 @@ class PagesServer:
         token = bearer_token(request.headers.getall("Authorization", ()))
         token = token or self._sessions.token(request.cookies.get(COOKIE, ""))
         path = _reviewed_path(request)
-        review = await self._check.review(token, "get", path)
+        review = await self._check.review(token, "get", path, request.remote or "")
         if review is Review.ALLOWED:
-            return await handler(request)
+            return await self._answer_user(request, handler, self._check.user(token))
         if review is Review.UNAUTHENTICATED:
             return _unauthenticated(request, _SAID[review] if token else "")
         return _page(error_page(HTTPStatus(review.value).phrase, _SAID[review].format(path=path)), review.value)
+
+    async def _answer_user(self, request: web.Request, handler: Handler, user: str) -> web.StreamResponse:
+        """Serve a user, who from now on is not shut out by strangers, but has only so many requests at once."""
+        if self._under_way[user] >= _REQUESTS_OF_A_USER:
+            busy = HTTPStatus.TOO_MANY_REQUESTS
+            return _page(error_page(busy.phrase, "Too many requests of yours are under way: try again."), busy)
+        request[_USER] = user
+        self._under_way[user] += 1
+        try:
+            with self._front.serving(request.transport, LASTS_S + _WRITTEN_WITHIN_S):
+                return await handler(request)
+        finally:
+            self._under_way[user] -= 1
+            if not self._under_way[user]:
+                del self._under_way[user]
 
     async def _log_in(self, request: web.Request) -> web.StreamResponse:
         """Begin a session for a token that may get the requested page, and redirect to it."""
@@ -162,11 +196,11 @@ class PagesServer:
         following = str(form.get("next", ""))
         following = following if _PATH.fullmatch(following) else _HOME
         path = "/".join(following.split("/")[:3])
-        review = await self._check.review(token, "get", path)
+        review = await self._check.review(token, "get", path, request.remote or "")
         if review is not Review.ALLOWED:
             return _page(login_page(following, _SAID[review].format(path=path)), review.value)
         answer = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": following})
-        name = self._sessions.begin(token)
+        name = self._sessions.begin(token, self._check.user(token))
         answer.set_cookie(COOKIE, name, path="/", secure=True, httponly=True, samesite="Strict")
         return answer
 
@@ -196,7 +230,7 @@ class PagesServer:
         if kind is TEST and not line.is_over:
             return _page(live_page(line))
         try:
-            report = await self._reports.page(kind, line)
+            report = await self._reports.page(kind, line, request[_USER])
         except NoReportError as error:
             return _page(error_page(error.status.phrase, str(error)), error.status)
         policy = {"Content-Security-Policy": f"{report.policy}; frame-ancestors 'none'"}
@@ -213,11 +247,12 @@ class PagesServer:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if self._line(TEST, request) is None:
             raise web.HTTPNotFound
-        if self._streams.are_too_many:
+        user = request[_USER]
+        if self._streams.are_too_many(user):
             busy = HTTPStatus.SERVICE_UNAVAILABLE
             return _page(error_page(busy.phrase, "Too many live pages are open."), busy)
         answer = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
-        await self._streams.send(request, answer, (request.match_info["namespace"], request.match_info["name"]))
+        await self._streams.send(request, answer, (request.match_info["namespace"], request.match_info["name"]), user)
         return answer
 
 

@@ -5,6 +5,7 @@ An event has the state at its time. So a slow reader misses states in between, a
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,45 +14,47 @@ from aiohttp import web
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.pages.index import Index, Key
 
-MOST_STREAMS: Final = 50
-_LASTS_S: Final = 600.0
+MOST_STREAMS: Final = 100
+MOST_OF_A_USER: Final = 20
+LASTS_S: Final = 600.0
 _WRITTEN_WITHIN_S: Final = 10.0
 _SILENT_S: Final = 15.0
 
 
 class Streams:
-    """The open streams, at most MOST_STREAMS."""
+    """The open streams: at most MOST_STREAMS, and MOST_OF_A_USER of one user."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._open = 0
+        self._open: Counter[str] = Counter()
         self._ending = False
 
-    @property
-    def are_too_many(self) -> bool:
-        """Whether no more may be opened."""
-        return self._open >= MOST_STREAMS
+    def are_too_many(self, user: str) -> bool:
+        """Return whether this user may open no more."""
+        return self._open[user] >= MOST_OF_A_USER or self._open.total() >= MOST_STREAMS
 
     def end(self) -> None:
         """Let each stream end before its next event."""
         self._ending = True
 
-    async def send(self, request: web.Request, answer: web.StreamResponse, key: Key) -> None:
-        """Answer a request with the events of a test until its run is over.
+    async def send(self, request: web.Request, answer: web.StreamResponse, key: Key, user: str) -> None:
+        """Answer a request of a user with the events of a test until its run is over.
 
         A stream ends before that if its reader is gone or too slow, or if the stream is old. The browser then connects
         again, and its access is checked again.
         """
         changed = self._index.follow(key)
-        self._open += 1
+        self._open[user] += 1
         try:
-            async with asyncio.timeout(_LASTS_S):
+            async with asyncio.timeout(LASTS_S):
                 await answer.prepare(request)
                 await self._send_course(answer, key, changed)
         except (TimeoutError, ConnectionError):
             pass
         finally:
-            self._open -= 1
+            self._open[user] -= 1
+            if not self._open[user]:
+                del self._open[user]
             self._index.unfollow(key, changed)
 
     async def _send_course(self, answer: web.StreamResponse, key: Key, changed: asyncio.Event) -> None:

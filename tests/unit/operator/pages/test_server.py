@@ -1,8 +1,9 @@
 """The bounds of what the pages' server does at once: streams, pages being made, and what is kept of them."""
 
 import asyncio
+import contextlib
+import itertools
 import json
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -12,6 +13,7 @@ import aiohttp
 import finished_runs
 import pytest
 from free_ports import free_port
+from socket_floods import unchecked_tls
 from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.metrics.bearer_check import BearerCheck
@@ -19,7 +21,7 @@ from sshload_operator.control.metrics.serving_certificate import ServingCertific
 from sshload_operator.control.pages.index import Index, Line
 from sshload_operator.control.pages.reports import NoReportError, RenderedReports, Report
 from sshload_operator.control.pages.server import PagesServer
-from sshload_operator.control.pages.streams import MOST_STREAMS
+from sshload_operator.control.pages.streams import MOST_OF_A_USER
 
 if TYPE_CHECKING:
     from sshload_operator.control.api_server.cluster import Cluster
@@ -41,7 +43,8 @@ class Everybody:
 class NoPages:
     """Reports of which there is no page."""
 
-    async def page(self, kind: Kind, line: Line) -> Report:
+    async def page(self, kind: Kind, line: Line, user: str) -> Report:
+        assert user
         raise NoReportError(HTTPStatus.BAD_GATEWAY, f"no page of the {kind.word} {line.name}")
 
 
@@ -50,17 +53,19 @@ def body(status: Mapping[str, Any], version: int = 7) -> dict[str, Any]:
     return {"metadata": metadata, "spec": RUN.spec, "status": status}
 
 
-def served(talk: Callable[[Index, aiohttp.ClientSession, str], Awaitable[None]], status: Mapping[str, Any]) -> None:
+def served(
+    talk: Callable[[Index, aiohttp.ClientSession, str], Awaitable[None]],
+    status: Mapping[str, Any],
+    reviews: Everybody | None = None,
+) -> None:
     """Serve pages of one test with this status while something talks with them."""
 
     async def serve() -> None:
         index, port = Index(), free_port()
         index.changed(TEST.plural, "ADDED", body(status))
-        server = PagesServer(port, index, BearerCheck(Everybody()), NoPages())
+        server = PagesServer(port, index, BearerCheck(reviews or Everybody()), NoPages())
         await server.start(ServingCertificate(None))
-        unchecked = ssl.create_default_context()
-        unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
-        connector = aiohttp.TCPConnector(ssl=unchecked, limit=0)
+        connector = aiohttp.TCPConnector(ssl=unchecked_tls(), limit=0)
         try:
             async with aiohttp.ClientSession(connector=connector, headers=LOGIN) as session:
                 await talk(index, session, f"https://127.0.0.1:{port}/ui")
@@ -70,12 +75,15 @@ def served(talk: Callable[[Index, aiohttp.ClientSession, str], Awaitable[None]],
     asyncio.run(serve())
 
 
-def test_no_more_streams_are_open_than_there_may_be_and_one_that_ends_makes_room() -> None:
+def test_a_user_has_no_more_streams_than_a_share_and_one_that_ends_makes_room() -> None:
     async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
         path = f"{url}/ns/tests/one/events"
-        streams = [await session.get(path) for _ in range(MOST_STREAMS)]
+        streams = [await session.get(path) for _ in range(MOST_OF_A_USER)]
         assert {stream.status for stream in streams} == {200}
         assert (await session.get(path)).status == 503
+        other = await session.get(path, headers={"Authorization": "Bearer another-token"})
+        assert other.status == 200
+        other.close()
         index.changed(TEST.plural, "MODIFIED", body(RUN.status, 8))
         ends = [await stream.text() for stream in streams]
         assert all(text.endswith("event: end\ndata: {}\n\n") for text in ends)
@@ -86,9 +94,9 @@ def test_no_more_streams_are_open_than_there_may_be_and_one_that_ends_makes_room
 
 def test_no_more_streams_are_opened_at_the_same_moment_either() -> None:
     async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
-        asked = (session.get(f"{url}/ns/tests/one/events") for _ in range(MOST_STREAMS + 10))
+        asked = (session.get(f"{url}/ns/tests/one/events") for _ in range(MOST_OF_A_USER + 10))
         statuses = [answer.status for answer in await asyncio.gather(*asked)]
-        assert (statuses.count(200), statuses.count(503)) == (MOST_STREAMS, 10)
+        assert (statuses.count(200), statuses.count(503)) == (MOST_OF_A_USER, 10)
         index.changed(TEST.plural, "MODIFIED", body(RUN.status, 8))
 
     served(talk, {"phase": "Running", "run": 1})
@@ -154,15 +162,16 @@ def test_a_page_is_made_once_for_each_version_and_few_wait_for_it() -> None:
     async def ask() -> None:
         cluster = OneTest()
         reports = RenderedReports(cast("Cluster", cluster))
-        asked = [asyncio.ensure_future(reports.page(TEST, line())) for _ in range(20)]
+        asked = [asyncio.ensure_future(reports.page(TEST, line(), "anna")) for _ in range(12)]
         await asyncio.sleep(0)
+        asked.append(asyncio.ensure_future(reports.page(TEST, line(), "ben")))
         cluster.goes_on.set()
         found = await asyncio.gather(*asked, return_exceptions=True)
         refused = [one for one in found if isinstance(one, NoReportError)]
         assert (len(refused), {one.status for one in refused}) == (4, {HTTPStatus.SERVICE_UNAVAILABLE})
         assert {len(one.packed) for one in found if isinstance(one, Report)} == {len((await asked[0]).packed)}
         assert cluster.reads == 1
-        await reports.page(TEST, line(8))
+        await reports.page(TEST, line(8), "anna")
         assert cluster.reads == 2
 
     asyncio.run(ask())
@@ -174,9 +183,9 @@ def test_an_api_server_that_does_not_answer_costs_the_page_only() -> None:
         cluster.goes_on.set()
         reports = RenderedReports(cast("Cluster", cluster))
         with pytest.raises(NoReportError, match="is ill"):
-            await reports.page(TEST, line())
+            await reports.page(TEST, line(), "anna")
         cluster.failure = None
-        assert (await reports.page(TEST, line())).policy.startswith("default-src 'none'")
+        assert (await reports.page(TEST, line(), "anna")).policy.startswith("default-src 'none'")
 
     asyncio.run(ask())
 
@@ -192,3 +201,35 @@ def test_what_is_told_of_a_run_is_json() -> None:
         assert (told["standing"]["phase"], told["standing"]["message"]) == ("Running", finished_runs.HOSTILE)
 
     served(talk, {"phase": "Running", "run": 1, "message": finished_runs.HOSTILE})
+
+
+class OneUser(Everybody):
+    """An API server that knows one token, and takes its time."""
+
+    async def user_of(self, token: str) -> Mapping[str, Any] | None:
+        await asyncio.sleep(0.002)
+        return await super().user_of(token) if token == "a-token" else None
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_a_user_gets_each_page_while_a_hundred_strangers_try_tokens(address: str) -> None:
+    async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
+        del index
+        connector = aiohttp.TCPConnector(ssl=unchecked_tls(), limit=0, local_addr=(address, 0))
+
+        async with aiohttp.ClientSession(connector=connector) as strangers:
+
+            async def try_tokens(number: int) -> None:
+                for attempt in itertools.count():
+                    headers = {"Authorization": f"Bearer wrong-{number}-{attempt}"}
+                    with contextlib.suppress(aiohttp.ClientError):
+                        await strangers.get(url, headers=headers)
+
+            trying = [asyncio.create_task(try_tokens(number)) for number in range(100)]
+            await asyncio.sleep(0.5)
+            for _ in range(5):
+                assert (await session.get(url)).status == HTTPStatus.OK
+            for one in trying:
+                one.cancel()
+
+    served(talk, RUN.status, OneUser())

@@ -10,7 +10,7 @@ from aiohttp import web
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.pages import streams
 from sshload_operator.control.pages.index import Index
-from sshload_operator.control.pages.streams import MOST_STREAMS, Streams
+from sshload_operator.control.pages.streams import MOST_OF_A_USER, Streams
 from until import until
 
 KEY = ("ns", "one")
@@ -50,9 +50,9 @@ def test_nobody_waits_for_a_reader_that_does_not_read(monkeypatch: pytest.Monkey
         index = Index()
         told(index, "Running", 1)
         all_streams, stuck, reading = Streams(index), Answer(stuck=True), Answer()
-        waiting = asyncio.create_task(all_streams.send(REQUEST, stuck, KEY))
+        waiting = asyncio.create_task(all_streams.send(REQUEST, stuck, KEY, "anna"))
         await until(stuck.begun.is_set)
-        following = asyncio.create_task(all_streams.send(REQUEST, reading, KEY))
+        following = asyncio.create_task(all_streams.send(REQUEST, reading, KEY, "anna"))
         await until(reading.begun.is_set)
         told(index, "Finished", 2)
         await until(following.done)
@@ -70,11 +70,13 @@ def test_the_stream_of_a_reader_that_does_not_read_ends_and_makes_room(monkeypat
         index = Index()
         told(index, "Running", 1)
         all_streams = Streams(index)
-        sent = asyncio.gather(*(all_streams.send(REQUEST, Answer(stuck=True), KEY) for _ in range(MOST_STREAMS)))
+        sent = asyncio.gather(
+            *(all_streams.send(REQUEST, Answer(stuck=True), KEY, "anna") for _ in range(MOST_OF_A_USER))
+        )
         await asyncio.sleep(0)  # each begins
-        assert all_streams.are_too_many
+        assert all_streams.are_too_many("anna")
         await until(sent.done)
         assert sent.exception() is None
-        assert not all_streams.are_too_many
+        assert not all_streams.are_too_many("anna")
 
     asyncio.run(follow())

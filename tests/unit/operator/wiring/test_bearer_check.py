@@ -1,6 +1,7 @@
 """Who gets what the operator serves over HTTP, by what the API server says of tokens and users."""
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -118,7 +119,13 @@ def test_an_answer_is_of_one_path_and_one_verb() -> None:
 def test_any_number_of_wrong_tokens_drives_no_good_one_out() -> None:
     played = Played()
     check = played.check()
-    standings(played, TOKEN, *(f"wrong-{number}" for number in range(2 * REMEMBERED)), check=check)
+    standings(played, TOKEN, check=check)
+
+    async def ask() -> None:
+        for number in range(2 * REMEMBERED):
+            await check.review(f"wrong-{number}", "get", "/metrics", f"address-{number}")
+
+    asyncio.run(ask())
     assert len(check._refused._known) == REMEMBERED
     asked = len(played.asked)
     assert standings(played, TOKEN, check=check) == [Review.ALLOWED]
@@ -139,6 +146,35 @@ def test_requests_beyond_those_that_wait_are_refused_at_once(monkeypatch: pytest
         return [refused, *await asyncio.gather(*waiting)]
 
     assert asyncio.run(ask()) == [Review.UNDECIDED, *[Review.UNAUTHENTICATED] * 3]
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1", "192.0.2.2"])
+def test_a_good_token_is_let_in_while_a_hundred_strangers_try_wrong_ones(address: str) -> None:
+    async def ask() -> list[Review]:
+        check = Slow().check()
+
+        async def try_wrong_ones(number: int) -> None:
+            for attempt in itertools.count():
+                await check.review(f"wrong-{number}-{attempt}", "get", "/metrics", "192.0.2.1")
+                await asyncio.sleep(0)
+
+        strangers = [asyncio.create_task(try_wrong_ones(number)) for number in range(100)]
+        await asyncio.sleep(0)
+        reviews = [await check.review(TOKEN, "get", f"/metrics/{number}", address) for number in range(30)]
+        for stranger in strangers:
+            stranger.cancel()
+        return reviews
+
+    assert asyncio.run(ask()) == [Review.ALLOWED] * 30
+
+
+@dataclass
+class Slow(Played):
+    """An API server that takes its time."""
+
+    async def user_of(self, token: str) -> Mapping[str, Any] | None:
+        await asyncio.sleep(0.002)
+        return await super().user_of(token)
 
 
 def test_no_token_is_remembered_or_logged(caplog: pytest.LogCaptureFixture) -> None:
