@@ -70,7 +70,8 @@ class LifeCycle(RuleBasedStateMachine):
         self.last = decision
         if not world.exists:
             return
-        check_written(before, world.status, aborting=isinstance(wanted, SpecError) or wanted.spec.abort)
+        ends = world.deleting or isinstance(wanted, SpecError) or wanted.spec.abort
+        check_written(before, world.status, aborting=ends)
         again = world.decide()
         assert replace(again, requeue_after_s=None) == NOTHING_TO_DO
 
@@ -265,6 +266,18 @@ class LifeCycle(RuleBasedStateMachine):
     @rule()
     def deleted_and_created_anew(self) -> None:
         self.world.delete()
+        self.created += 1
+        self.world.create(self.created)
+        self.operator_acts()
+
+    @rule()
+    def deleted_and_kept_by_a_finalizer(self) -> None:
+        self.world.mark_deleted()
+        self.operator_acts()
+
+    @rule()
+    def deleted_without_its_children_and_created_anew(self) -> None:
+        self.world.orphan()
         self.created += 1
         self.world.create(self.created)
         self.operator_acts()

@@ -26,7 +26,8 @@ class Passes:
     """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given.
 
     `beside` are the tests that are seen where a baseline is looked for, `queued` the position in the queue,
-    `unread` what could not be read, `disrupted` pods that are gone after a disruption.
+    `unread` what could not be read, `disrupted` pods that are gone after a disruption. `deleting`: the test was deleted
+    and remains. `orphans` are runs of an earlier test of its name, `rejected_kind` is the kind of what was rejected.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: QUICKSTART)
@@ -38,6 +39,9 @@ class Passes:
     queued: int = 0
     unread: str = ""
     disrupted: tuple[PodFacts, ...] = ()
+    deleting: bool = False
+    orphans: tuple[str, ...] = ()
+    rejected_kind: str = "Pod"
 
     @property
     def plan(self) -> Plan | SpecError:
@@ -91,11 +95,18 @@ class Passes:
                 problem="",
             )
         observed = Observed(
-            mine, log, rejected, baseline=self.beside, queued=self.queued, unread=self.unread, disrupted=gone
+            mine,
+            log,
+            rejected,
+            baseline=self.beside,
+            queued=self.queued,
+            unread=self.unread,
+            disrupted=gone,
+            rejected_kind=self.rejected_kind,
+            orphans=self.orphans,
         )
-        decision = decide(
-            TestSubject(self.identity(), self.plan, remembered(TestStatus, self.status), observed, self.now)
-        )
+        past = remembered(TestStatus, self.status)
+        decision = decide(TestSubject(self.identity(), self.plan, past, observed, self.now, self.deleting))
         if decision.status is not None:
             self.status = decision.status
         return decision

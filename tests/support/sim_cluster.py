@@ -104,15 +104,20 @@ class SimRun:
 
 @dataclass(slots=True)
 class SimCluster:
-    """The whole world of one test. `sound` holds the run ids of which a whole and valid summary was printed."""
+    """The whole world of one test. `sound` holds the run ids of which a whole and valid summary was printed.
+
+    `deleting`: the object was deleted, and a finalizer keeps it. `orphans` are the runs that a deletion left behind.
+    """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: _SPEC)
     uid: str = "uid-0"
     generation: int = 1
     status: Mapping[str, Any] = field(default_factory=dict)
     exists: bool = True
+    deleting: bool = False
     runs: dict[str, SimRun] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
+    orphans: set[str] = field(default_factory=set)
     sound: set[str] = field(default_factory=set)
     rejected: str = ""
     now: datetime = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -167,8 +172,9 @@ class SimCluster:
         """Ask for the decision on the world as it is."""
         run = self.run
         rejected = self.rejected if run is not None else ""
-        observed = Observed(tuple(self.pods()), run.log() if run is not None else None, rejected)
-        return decide(TestSubject(self.identity(), self.plan, self.memory, observed, self.now))
+        left = tuple(found for found in sorted(self.orphans) if self.runs[found].alive())
+        observed = Observed(tuple(self.pods()), run.log() if run is not None else None, rejected, orphans=left)
+        return decide(TestSubject(self.identity(), self.plan, self.memory, observed, self.now, self.deleting))
 
     def operator_pass(self, steps: int = STEPS_OF_A_PASS) -> TestDecision:
         """Decide and carry out, killed after so many steps."""
@@ -184,11 +190,23 @@ class SimCluster:
         """Delete the object; garbage collection takes the children."""
         self.exists = False
         self.runs.clear()
+        self.orphans.clear()
         self.stored.clear()
+
+    def mark_deleted(self) -> None:
+        """Delete an object that a finalizer keeps; the API server counts a generation."""
+        self.generation += not self.deleting
+        self.deleting = True
+
+    def orphan(self) -> None:
+        """Delete the object and leave its children."""
+        self.exists = False
+        self.orphans |= self.runs.keys()
 
     def create(self, number: int) -> None:
         """Create an object of the same name."""
         self.exists, self.uid, self.generation, self.status = True, f"uid-{number}", 1, {}
+        self.deleting = False
         self.spec = _SPEC
 
 

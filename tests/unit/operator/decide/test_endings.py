@@ -465,6 +465,22 @@ def test_an_image_name_that_is_none_is_an_error_at_once(started: Passes) -> None
     assert started.said() == ("Error", "ImageUnavailable")
 
 
+@pytest.mark.parametrize(
+    ("kind", "begins"),
+    [
+        pytest.param("Pod", "pods are not admitted: exceeded quota: few. ", id="pods"),
+        pytest.param("Service", "a Service is not admitted: exceeded quota: few. ", id="service"),
+        pytest.param("ReplicaSet", "a ReplicaSet is not admitted: exceeded quota: few. ", id="replica-set"),
+    ],
+)
+def test_what_is_not_admitted_is_named(started: Passes, kind: str, begins: str) -> None:
+    started.rejected_kind = kind
+    for after_s in (3, 15):
+        started.run(after_s=after_s, rejected="exceeded quota: few.")
+    assert started.said() == ("Error", "PodRejected")
+    assert started.status["message"].startswith(begins)
+
+
 def test_pods_that_are_not_admitted_are_an_error_after_15_s(started: Passes) -> None:
     started.run(TARGET, MASTER, after_s=3, rejected="exceeded quota: few")
     assert started.status["reason"] == "PodRejected"

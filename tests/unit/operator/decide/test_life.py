@@ -329,3 +329,42 @@ def test_an_operator_started_anew_decides_the_same(running: Passes) -> None:
     again = running.run(TARGET, MASTER, dead, snapshot=snapshot())
     assert first.status is not None
     assert (again.status, again.start, again.sweep, again.announcements) == (None, False, (), ())
+
+
+def test_a_deletion_ends_a_run_whose_object_a_finalizer_keeps_and_takes_its_children_away(running: Passes) -> None:
+    running.deleting, running.generation = True, 2
+    decision = running.run(*ALL, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Aborted", "Deleted")
+    assert decision.sweep == (running.run_id,)
+    assert running.run(after_s=100_000).delete_self is False
+
+
+def test_a_deleted_test_keeps_its_verdict_and_starts_no_other_run(finished: Passes) -> None:
+    before = finished.status
+    finished.deleting, finished.generation = True, 2
+    finished.run(after_s=1)
+    assert finished.status == {**before, "observedGeneration": 2}
+    finished.edit(load=FASTER)
+    assert not finished.run(after_s=1).start
+    assert finished.said() == ("Aborted", "Deleted")
+    finished.run(after_s=1)
+    assert finished.status["run"] == 3
+
+
+@pytest.mark.parametrize("change", [{"suspend": True}, {"abort": True}, {"deadline": "soon"}, {}])
+def test_a_test_that_was_deleted_before_its_run_never_begins(change: Mapping[str, Any]) -> None:
+    passes = Passes({**SPEC, **change}, deleting=True)
+    assert not passes.run().start
+    assert passes.status["phase"] == "Finished"
+    assert passes.run(after_s=1).status is None
+
+
+def test_a_run_sweeps_what_an_earlier_test_of_its_name_left_without_an_owner(running: Passes) -> None:
+    running.orphans = ("0123456789", running.run_id)
+    decision = running.run(*ALL, after_s=1, snapshot=snapshot())
+    assert decision.sweep == ("0123456789",)
+
+
+def test_an_ended_test_sweeps_them_too(finished: Passes) -> None:
+    finished.orphans = ("0123456789",)
+    assert finished.run(after_s=1).sweep == ("0123456789",)
