@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 from sshload_contract.declared import Absent, Text
 from sshload_contract.shortened import shortened
 
+from sshload_operator.api.inert_text import printable
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.shapes.reading import read_fitting
@@ -119,7 +120,7 @@ def _data(kind: Kind, metadata: Mapping[str, Any], status: Mapping[str, Any], ow
     if owner is not None:
         found["schedule"] = owner.name
     found |= _fields(whole, _RUN_FIELDS if kind is COMPARISON else _RUN_FIELDS[:-1])
-    found["message"] = shortened(str(whole.get("message", "")), _MESSAGE_CHARACTERS)
+    found["message"] = shortened(printable(str(whole.get("message", ""))), _MESSAGE_CHARACTERS)
     if kind is TEST:
         parts = (("capacity", _CAPACITY_FIELDS), ("results", _RESULT_FIELDS))
         found |= {name: _fields(whole[name], fields) for name, fields in parts if name in whole}

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sshload_contract.shortened import shortened
 
+from sshload_operator.api.inert_text import printable
 from sshload_operator.api.kinds import API_VERSION, Kind
 from sshload_operator.api.names import extended
 from sshload_operator.control.api_server.cluster import Cluster, collection_path
@@ -55,7 +56,7 @@ def event(about: About, announcement: Announcement, now: datetime) -> Manifest:
         },
         "type": "Warning" if announcement.warning else "Normal",
         "reason": str(announcement.reason),
-        "message": shortened(announcement.message, _MESSAGE_LIMIT_CHARACTERS),
+        "message": shortened(printable(announcement.message), _MESSAGE_LIMIT_CHARACTERS),
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,

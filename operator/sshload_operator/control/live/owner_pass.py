@@ -192,7 +192,8 @@ class _ClusterWorld(Generic[F]):
     def _name_taken(self, found: Object) -> Obstacle:
         """Return the obstacle that another test has the name.
 
-        It may pass if that test is being deleted, or has an owner of this kind and name, which was an earlier one.
+        It may pass if that test is being deleted, or has an owner of this kind and name, which was an earlier one. A
+        test without an owner has results that somebody wanted to keep.
         """
         metadata, word = found["metadata"], self.kind.kind.word
         owner = controller(metadata)
@@ -200,6 +201,9 @@ class _ClusterWorld(Generic[F]):
         if "deletionTimestamp" in metadata or (owner.get("kind"), owner.get("name")) == names:
             message = f"the test {metadata['name']} of an earlier {word} of the same name still exists"
             return Obstacle(Cause.NAME_TAKEN, message, may_pass=True)
+        if not owner and (metadata.get("labels") or {}).get(self.kind.label) == label_value(names[1]):
+            left = f"an earlier {word} of the same name left the test {metadata['name']} without an owner"
+            return Obstacle(Cause.NAME_TAKEN, f"{left} (kubectl delete --cascade=orphan): delete it", may_pass=True)
         message = f"there is a test {metadata['name']} that does not belong to this {word}: rename one of them"
         return Obstacle(Cause.NAME_TAKEN, message)
 

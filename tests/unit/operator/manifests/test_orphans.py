@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from plans import plan as planned
-from plans import quickstart
+from passes import Passes
 from sshload_operator.manifests.labels import orphaned_run
 from sshload_operator.manifests.master import master_job
 from sshload_operator.manifests.workers import workers_job
+from sshload_operator.planning.plan import Plan
 
-PLAN = planned(quickstart())
+PLAN = Passes().plan
+assert isinstance(PLAN, Plan)
 JOB = master_job(PLAN, "")
 LEFT = {key: value for key, value in JOB["metadata"].items() if key != "ownerReferences"}
 

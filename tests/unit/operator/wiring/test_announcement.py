@@ -30,3 +30,8 @@ def test_an_event_is_about_the_test_and_says_its_reason() -> None:
 
 def test_a_long_message_is_cut_to_what_the_api_server_takes() -> None:
     assert len(event(ABOUT, replace(SAID, message="x" * 5000), NOW)["message"]) <= 1024
+
+
+def test_an_event_has_no_character_that_a_terminal_acts_on() -> None:
+    hostile = replace(SAID, message="it said \x1b]0;owned\x07 and\r\nmore")
+    assert event(ABOUT, hostile, NOW)["message"] == "it said  ]0;owned  and  more"

@@ -16,6 +16,7 @@ from sshload_operator.control.live.kinds import ComparisonKind
 from sshload_operator.control.live.owned_tests import OwnedTests
 from sshload_operator.control.live.owner_pass import execute, reconcile
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
+from sshload_operator.decision.comparison.plan import COMPARISON_LABEL
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.owner import Obstacle, OwnedTest, OwnerDecision, OwnerSubject
 from sshload_operator.state import Announcement
@@ -121,6 +122,7 @@ def status_of_a_pass(there: Mapping[str, Any] | None) -> dict[str, Any]:
     [
         pytest.param(None, id="gone-since"),
         pytest.param({"metadata": {"name": "c-1-a", "ownerReferences": [FORMER]}}, id="of-a-former-comparison"),
+        pytest.param({"metadata": {"name": "c-1-a", "labels": {COMPARISON_LABEL: "c"}}}, id="left-by-a-former-one"),
         pytest.param(
             {"metadata": {"name": "c-1-a", "ownerReferences": [OTHER], "deletionTimestamp": "2026-11-23T12:00:00Z"}},
             id="being-deleted",
