@@ -143,6 +143,7 @@ cluster-down: ## stop it; what was compiled stays
 
 generate: venv ## write the CRDs, the schemas, the reference pages, and each sentence that the product can say
 	@for script in crds kustomize_names editor_schemas reference gateway_schema chart_reference gateway_reference messages; do $(PYTHON) scripts/$$script.py || exit; done
+	@PYTHONPATH=tests/support $(PYTHON) tests/support/said.py
 
 lock: venv ## lock requirements/*.txt again, after a change of dependencies in pyproject.toml
 	@scripts/lock

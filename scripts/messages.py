@@ -170,7 +170,7 @@ def golden() -> dict[str, str]:
 def main() -> None:
     """Write the files, and take away those that nothing says any more."""
     made = golden()
-    for path in OUT.glob("*.txt"):
+    for path in OUT.glob("sshload_*.txt"):
         if path.name not in made:
             path.unlink()
     for name, text in made.items():

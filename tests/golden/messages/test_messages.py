@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from messages import golden, sentences
+from said import GOLDEN, SECTIONS, said
 
 HERE = Path(__file__).parent
-MADE = golden()
+MADE = {**golden(), GOLDEN.name: said()}
 SHOWS_HOW = re.compile(r"\{[A-Za-z_:!]|\bNone\b")
 """The beginning of a placeholder, and what Python writes of a value that is missing."""
 
@@ -22,6 +23,14 @@ def test_the_files_are_those_of_today() -> None:
 @pytest.mark.parametrize("name", MADE)
 def test_no_sentence_shows_how_it_is_made(name: str) -> None:
     assert [line for line in MADE[name].splitlines() if SHOWS_HOW.search(line.replace("{iteration}", ""))] == []
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_each_message_of_a_spec_a_run_and_a_login_is_whole(section: str) -> None:
+    """What is cut ends with an ellipsis between two words; all others end as sentences do."""
+    messages = list(SECTIONS[section]())
+    assert messages
+    assert [text for text in messages if text != text.strip() or text.endswith((":", ",", "(", ";"))] == []
 
 
 def test_values_stand_in_the_format_of_their_sentence() -> None:
