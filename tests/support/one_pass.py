@@ -26,7 +26,7 @@ class Pass:
     message: str
     timed: dict[str, int]
     failed: dict[str, Outcome]
-    transferred: dict[str, int]
+    moved: dict[str, int]
 
     @property
     def failure(self) -> tuple[Outcome, str]:
@@ -50,7 +50,7 @@ def one_pass(
     recorder = Recorder(config.run_id, 0)
     now_ns = monotonic_ns()
     iteration = prepare(config, recorder)
-    iteration.run(Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12), 0)
+    iteration.run(Due(at_ns=now_ns, window=Window.MEASURED), 0)
     iteration.sessions.close()
     report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
     ended = {histogram.step: histogram.outcome for histogram in report.histograms}
@@ -65,5 +65,5 @@ def one_pass(
             if histogram.outcome is Outcome.OK and histogram.step not in LOGIN_AND_TOTAL
         },
         failed={step: outcome for step, outcome in ended.items() if outcome is not Outcome.OK and step != "total"},
-        transferred={moved.step: moved.count for moved in report.transferred},
+        moved={moved.step: moved.count for moved in report.moved},
     )

@@ -8,7 +8,7 @@ from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.bounds import Amount, Count, Ordinal, StageNumber
 
-REPORT_VERSION = 10
+REPORT_VERSION = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class EncodedHistogram:
 
 
 @dataclass(frozen=True, slots=True)
-class ByteCount:
-    """How many bytes of payload the successes of one step transferred."""
+class EndCount:
+    """How many successes of one step ended in a window, whenever their iterations were due. Rates count these."""
 
     step: str
     window: Window
@@ -36,37 +36,34 @@ class ByteCount:
 
 
 @dataclass(frozen=True, slots=True)
-class LateCount:
-    """Those successes of one step that came after the end of their window, and the bytes that they transferred.
-
-    They are also counted with the others, but the rates of the window exclude them.
-    """
+class ByteCount:
+    """How many bytes of payload one step moved in a window, however it ends. The window is None for any other time."""
 
     step: str
-    window: Window
+    window: Window | None
     count: Count
-    bytes: Count
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalCounts:
-    """Iterations of one window: due, begun, succeeded, failed, begun too late, and not begun because there was no room.
+    """Iterations that were due in one window: due, begun, succeeded, failed, begun too late, and without room to begin.
 
-    `completed_inside` are those that succeeded before the end of the window: the completed rate counts only these.
+    `completed` are those that succeeded and ended in the window, whenever they were due: the completed rate counts
+    these.
     """
 
     scheduled: Count
     started: Count
     succeeded: Count
     failed: Count
-    completed_inside: Count
+    completed: Count
     late: Count
     dropped: Count
 
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """Iterations that were due in one stage of a load with several; `completed_inside` succeeded before its end."""
+    """Iterations that were due in one stage of a load with several; `completed` are those that ended in it."""
 
     stage: StageNumber
     counts: ArrivalCounts
@@ -172,8 +169,8 @@ class Report:
     counts: Mapping[Window, ArrivalCounts]
     stages: tuple[StageCounts, ...]
     histograms: tuple[EncodedHistogram, ...]
-    transferred: tuple[ByteCount, ...]
-    late: tuple[LateCount, ...]
+    ended: tuple[EndCount, ...]
+    moved: tuple[ByteCount, ...]
     errors: tuple[ErrorCount, ...]
     negotiated: tuple[NegotiatedCount, ...]
     health: Health

@@ -143,7 +143,7 @@ class OneHeld:
         connector = _RememberingConnector(changed, login, self.recorder)
         self.sessions = HeldSessions(connector, config.client.timeouts, self.recorder)
         now_ns = monotonic_ns()
-        self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
+        self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED))
         (self.connection,) = connector.made
 
     def wait_until_lost(self) -> None:

@@ -167,7 +167,7 @@ def assert_cut_off(server: SshServer, kind: Kind, step: ScenarioStep) -> None:
     recorder = Recorder("test-run", 0, heard, heard.steps)
     iteration = prepare(config_for(kind, server, step), recorder)
     now_ns = monotonic_ns()
-    greenlet = gevent.spawn(iteration.run, Due(now_ns, Window.MEASURED, now_ns))
+    greenlet = gevent.spawn(iteration.run, Due(now_ns, Window.MEASURED))
     await_condition(lambda: heard.count(Timing.LOGIN))
     gevent.sleep(0.2)  # wherever that is: mostly in the middle of the step
     greenlet.kill()

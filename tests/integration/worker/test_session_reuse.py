@@ -156,7 +156,7 @@ def test_iterations_are_spread_over_the_pool_and_multiplexed_on_each_session(
     step = replace(EXEC_TRUE, command="sleep 0.5")
     config = reusing(server, SessionReuse.POOL, arrivals(1, 1.0), step, pool=4)
     recorder, now_ns = Recorder(config.run_id, 0), monotonic_ns()
-    iteration, due = prepare(config, recorder), Due(now_ns, Window.MEASURED, now_ns)
+    iteration, due = prepare(config, recorder), Due(now_ns, Window.MEASURED)
     iteration.sessions.prepare(StepClock(recorder, due), within_s=0.0)
     gevent.joinall([gevent.spawn(iteration.run, due) for _ in range(20)], raise_error=True)
     iteration.sessions.close()

@@ -41,7 +41,7 @@ def test_a_repository_comes_whole_and_is_timed_in_its_parts(sshd: SshServer, rep
     assert (done.outcome, done.failed) == (Outcome.OK, {}), done
     assert done.timed == PARTS
     pack = git("-C", repository, "pack-objects", "--revs", "--stdout", "-q", given=b"HEAD\n")
-    assert abs(done.transferred["gitUploadPack"] - len(pack)) < 100
+    assert abs(done.moved["gitUploadPack"] - len(pack)) < 100
 
 
 def test_a_large_repository_comes_whole(sshd: SshServer, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_large_repository_comes_whole(sshd: SshServer, tmp_path: Path) -> None
     git("-C", repository, "fast-import", "--quiet", "--force", given=commit + b"data 8000000\n" + content)
     done = one_pass(sshd, GitUploadPackStep("", str(repository)))
     assert done.outcome is Outcome.OK, done
-    assert done.transferred["gitUploadPack"] > 8_000_000
+    assert done.moved["gitUploadPack"] > 8_000_000
 
 
 def test_a_repository_of_the_newer_object_format_comes_whole(sshd: SshServer, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_path_that_is_no_repository_is_told_by_exit_code_and_gits_words(sshd: 
     done = one_pass(sshd, GitUploadPackStep("", f"{tmp_path}/no-{{iteration}}"))
     assert done.failure == (Outcome.EXIT_CODE, "advertise")
     assert done.message == f"exit code 128: fatal: '{tmp_path}/no-0-0' does not appear to be a git repository"
-    assert done.transferred == {}
+    assert done.moved == {}
 
 
 def test_an_empty_repository_is_a_mismatch(sshd: SshServer, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_pack_that_is_cut_off_is_a_mismatch(
     done = one_pass(start_sshd(f"ForceCommand {script}"), GitUploadPackStep("", "any"))
     assert done.failure == (Outcome.OUTPUT_MISMATCH, "gitUploadPack")
     assert done.message.startswith("the pack ends with ")
-    assert done.transferred == {}
+    assert done.moved == {}
 
 
 def test_a_git_that_does_not_answer_is_a_timeout(start_sshd: Callable[[str], SshServer]) -> None:

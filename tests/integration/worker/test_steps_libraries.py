@@ -87,7 +87,7 @@ def test_every_kind_of_step_goes_well_and_is_timed_in_the_same_parts(
         done = one_pass(server, *steps, by=replace(client(), library=library))
     assert (done.outcome, done.failed) == (Outcome.OK, {}), done
     assert done.timed == {f"{name}.{part}": 1 for name, parts in PARTS.items() for part in parts.split()}
-    assert set(done.transferred) == {
+    assert set(done.moved) == {
         "exec.command",
         "sftp-write.sftpWrite",
         "sftp-read.sftpRead",

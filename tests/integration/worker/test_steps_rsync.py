@@ -50,7 +50,7 @@ def test_a_directory_comes_whole_and_nothing_of_it_stays(sshd: SshServer, tree: 
     done = one_pass(sshd, download(f"{tree}/", files=20, size=2_000_000), by=by(library))
     assert (done.outcome, done.failed) == (Outcome.OK, {}), done
     assert done.timed == ({"rsync": 1} if library is Library.OPENSSH else PARTS)
-    assert 2_000_000 < done.transferred["rsync"] < 2_100_000
+    assert 2_000_000 < done.moved["rsync"] < 2_100_000
     folder = rsync._folder()
     assert not list((folder / "empty").iterdir())
     assert sum(path.lstat().st_size for path in folder.glob("batch*")) < 1_000
@@ -60,7 +60,7 @@ def test_a_directory_comes_whole_and_nothing_of_it_stays(sshd: SshServer, tree: 
 def test_a_directory_goes_whole(sshd: SshServer, tmp_path: Path, library: Library) -> None:
     done = one_pass(sshd, upload(f"{tmp_path}/{{iteration}}", files=50, size=40_000), by=by(library))
     assert done.outcome is Outcome.OK, done
-    assert 2_000_000 < done.transferred["rsync"] < 2_100_000
+    assert 2_000_000 < done.moved["rsync"] < 2_100_000
     sizes = [path.stat().st_size for path in (tmp_path / "0-0").iterdir()]
     assert sizes == [40_000] * 50
 
@@ -76,8 +76,8 @@ def test_what_has_not_changed_is_not_sent_again(sshd: SshServer, tmp_path: Path)
     step = upload(f"{tmp_path}/same", files=5, size=100_000)
     first, again = one_pass(sshd, step), one_pass(sshd, step)
     assert (first.outcome, again.outcome) == (Outcome.OK, Outcome.OK)
-    assert first.transferred["rsync"] > 500_000
-    assert again.transferred["rsync"] < 5_000
+    assert first.moved["rsync"] > 500_000
+    assert again.moved["rsync"] < 5_000
 
 
 def test_what_is_there_besides_is_deleted_where_that_is_asked_for(sshd: SshServer, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_compression_saves_bytes(sshd: SshServer, tmp_path: Path) -> None:
     (tmp_path / "zeros").write_bytes(bytes(1_000_000))
     done = one_pass(sshd, download(f"{tmp_path}/zeros", files=1, size=1_000_000, compress=True))
     assert done.outcome is Outcome.OK, done
-    assert done.transferred["rsync"] < 50_000
+    assert done.moved["rsync"] < 50_000
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_path_that_is_not_there_is_told_by_exit_code_and_rsyncs_words(
     assert done.failure == (Outcome.EXIT_CODE, "rsync"), done
     assert done.message.startswith("exit code 23: rsync: [sender] ")
     assert f"{tmp_path}/no-0-0" in done.message
-    assert done.transferred == {}
+    assert done.moved == {}
 
 
 def test_a_directory_above_that_is_not_there_is_told(sshd: SshServer, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_transfer_that_is_cut_off_is_told(start_sshd: Callable[[str], SshServe
     script.chmod(0o755)
     done = one_pass(start_sshd(f"ForceCommand {script}"), download(f"{tree}/"))
     assert done.outcome is Outcome.OUTPUT_MISMATCH, done
-    assert done.transferred == {}
+    assert done.moved == {}
 
 
 @pytest.mark.parametrize("command", ["sleep 60", "cat /dev/zero", "yes"])

@@ -16,7 +16,7 @@ from sshload_worker.scenario.steps.command import run_command
 from sshload_worker.scenario.steps.step_run import StepRun
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
-DUE = Due(at_ns=0, window=Window.MEASURED, window_end_ns=2**63)
+DUE = Due(at_ns=0, window=Window.MEASURED)
 TIMEOUTS = Timeouts(connect_s=9, banner_s=9, kex_s=9, auth_s=9, channel_s=9, step_s=9)
 SUCCESS = CommandEnd(exit_code=0, signal="", stderr=b"")
 BROKEN = StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
@@ -66,7 +66,7 @@ def counted(
     report = recorder.take_report(HEALTHY, final=True)
     assert all(one.count == 1 for one in report.histograms)
     outcomes = {one.step.removeprefix("a."): one.outcome for one in report.histograms}
-    return outcomes, clock.failed_step.removeprefix("a."), sum(one.count for one in report.transferred)
+    return outcomes, clock.failed_step.removeprefix("a."), sum(one.count for one in report.moved)
 
 
 def all_well(*steps: str) -> dict[str, Outcome]:
@@ -118,4 +118,4 @@ def test_a_command_that_does_not_end_as_expected_fails_with_its_parts_well(
     ending: CommandEnd, expect: str, outcome: Outcome
 ) -> None:
     well = all_well("channelOpen", "exec", "firstByte", "read", "close")
-    assert counted(4, ending, b"hello", expect=expect) == ({**well, "command": outcome}, "command", 0)
+    assert counted(4, ending, b"hello", expect=expect) == ({**well, "command": outcome}, "command", 5)

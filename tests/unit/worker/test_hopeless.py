@@ -40,7 +40,7 @@ def totals(fast: int, slow: int = 0, failed: int = 0, step: str = Timing.TOTAL) 
     failures = LatencyHistogram()
     failures.counts.update({FAST_US: failed} if failed else {})
     counts = ArrivalCounts(
-        scheduled=ended, started=ended, succeeded=fast + slow, failed=failed, completed_inside=0, late=0, dropped=0
+        scheduled=ended, started=ended, succeeded=fast + slow, failed=failed, completed=0, late=0, dropped=0
     )
     return Totals(
         counts={Window.MEASURED: counts},

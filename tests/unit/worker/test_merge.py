@@ -44,7 +44,7 @@ def record(recorder: Recorder, done: Iterations) -> None:
             recorder.login(AGREED)
         else:
             recorder.failure("banner", window, outcome, message)
-        recorder.ended(window, outcome, inside=True)
+        recorder.ended(window, outcome, at_ns=0)
 
 
 def reports_of(worker: int, batches: Sequence[Iterations]) -> list[Report]:
@@ -94,7 +94,7 @@ def test_a_runs_totals_are_those_of_its_trials(first: list[list[Iterations]], se
     run.absorb(kept)
     run.absorb(merged([]))
     assert (run.counts, run.histograms, run.errors) == (together.counts, together.histograms, together.errors)
-    assert (run.transferred, run.negotiated) == (together.transferred, together.negotiated)
+    assert (run.moved, run.negotiated) == (together.moved, together.negotiated)
     assert kept == merged(reports(second, 0))
 
 

@@ -4,21 +4,32 @@ from time import monotonic_ns
 
 import pytest
 from gevent import GreenletExit, sleep
+from hypothesis import given
+from hypothesis import strategies as st
+from sshload_contract.load import BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import Health
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.rated_time import RatedTime
 from sshload_worker.recording.recorder import Recorder, Spans
 from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
-DUE = Due(at_ns=0, window=Window.MEASURED, window_end_ns=10**18)
+DUE = Due(at_ns=0, window=Window.MEASURED)
 TOTAL = Spans(("total",), ((0, 1),))
+USERS = UsersLoad((UsersStage(1, 4.0), UsersStage(2, 5.5)), 0.0, ThinkTime(0.0, 0.0))
+HOLD = HoldLoad(sessions=3, ramp_up_s=2.0, duration_s=3.0, keep_alive_s=0.0, probe_rate=1.0)
+BURST = BurstLoad(3, 2, 1.0)
 COMMAND = Spans(("ls.exec", "ls.read", "ls.command"), ((0, 1), (1, 2), (0, 2)))
 
 
 def outcomes(recorder: Recorder) -> dict[str, Outcome]:
     return {counted.step: counted.outcome for counted in recorder.take_report(HEALTHY, final=False).histograms}
+
+
+def ended(recorder: Recorder) -> dict[tuple[str, Window], int]:
+    return {(one.step, one.window): one.count for one in recorder.take_report(HEALTHY, final=False).ended}
 
 
 def fails(error: BaseException) -> Callable[[], None]:
@@ -107,12 +118,16 @@ def test_an_operation_counts_as_if_each_of_its_timings_was_counted_by_itself(ope
     heard, heard_together = Notes(), Notes()
     one_by_one = Recorder("run", 0, heard, (Timing.COMMAND,))
     together = Recorder("run", 0, heard_together, (Timing.COMMAND,))
+    one_by_one.rated, together.rated = RatedTime(0, 1_500, 1_500, 90_000), RatedTime(0, 1_500, 1_500, 90_000)
     windows = (Window.WARM_UP, Window.MEASURED, Window.MEASURED)
     for number in range(operations):
         window, stage, end_ns = windows[number % 3], number % 2, 9_999 + number**2 * 1_000
         together.operation(COMMAND, window, (1_000, 1_001 + number, end_ns), stage)
-        for step, span_ns in (("exec", 1 + number), ("read", end_ns - 1_001 - number), ("command", end_ns - 1_000)):
-            one_by_one.sample(f"ls.{step}", window, Outcome.OK, span_ns // 1_000, stage)
+        for step, begin_ns, ended_ns in zip(
+            COMMAND.names, (1_000, 1_001 + number, 1_000), (1_001 + number, end_ns, end_ns), strict=True
+        ):
+            one_by_one.sample(step, window, Outcome.OK, (ended_ns - begin_ns) // 1_000, stage)
+            one_by_one.succeeded(step, (ended_ns,))
     again = ("ls.exec", Window.MEASURED, Outcome.OK, 2**50)
     together.sample(*again)
     one_by_one.sample(*again)
@@ -130,12 +145,18 @@ def test_operations_start_from_zero_after_a_report() -> None:
         assert LatencyHistogram.decode(counted.data) == LatencyHistogram([latency_us])
 
 
-def test_of_an_operations_timings_each_is_late_by_its_own_end() -> None:
+def test_of_an_operations_timings_each_counts_in_the_window_of_its_own_end() -> None:
     recorder = Recorder("run", 0)
-    clock = StepClock(recorder, replace(DUE, window_end_ns=5_000))
-    clock.operation(COMMAND, (1_000, 4_000, 6_000))
-    late = recorder.take_report(HEALTHY, final=False).late
-    assert {one.step: one.count for one in late} == {"ls.read": 1, "ls.command": 1}
+    recorder.rated = RatedTime(0, 2_000, 2_000, 5_000)
+    clock = StepClock(recorder, replace(DUE, window=Window.WARM_UP))
+    clock.operation(COMMAND, (1_000, 1_999, 4_999))
+    clock.operation(COMMAND, (1_000, 2_000, 5_000))
+    assert ended(recorder) == {
+        ("ls.exec", Window.WARM_UP): 1,
+        ("ls.exec", Window.MEASURED): 1,
+        ("ls.read", Window.MEASURED): 1,
+        ("ls.command", Window.MEASURED): 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -183,44 +204,105 @@ def test_the_innermost_failing_step_is_the_one_that_an_iteration_failed_in() -> 
     )
 
 
+@pytest.mark.parametrize("due_in", Window)
 @pytest.mark.parametrize(
-    ("ended_ns", "inside"), [pytest.param(10**18, 1, id="inside"), pytest.param(0, 0, id="after its window")]
+    ("end_ns", "window"),
+    [
+        pytest.param(9, None, id="before the load"),
+        pytest.param(10, Window.WARM_UP, id="as the warm-up begins"),
+        pytest.param(19, Window.WARM_UP, id="at the end of the warm-up"),
+        pytest.param(20, Window.MEASURED, id="as the window begins"),
+        pytest.param(39, Window.MEASURED, id="at the end of the window"),
+        pytest.param(40, None, id="after it"),
+    ],
 )
-def test_only_what_ends_in_its_window_was_completed_inside(ended_ns: int, inside: int) -> None:
-    recorder = Recorder("run", 0)
-    recorder.started(Window.MEASURED, 0)
-    StepClock(recorder, replace(DUE, window_end_ns=ended_ns)).total(Outcome.OK, "")
-    counts = recorder.take_report(HEALTHY, final=False).counts[Window.MEASURED]
-    assert (counts.succeeded, counts.completed_inside) == (1, inside)
-
-
-@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.EXIT_CODE])
-@pytest.mark.parametrize(
-    ("ended_ns", "late"), [pytest.param(10**18, 0, id="inside"), pytest.param(0, 1, id="after its window")]
-)
-def test_what_succeeds_after_its_window_is_told_apart(ended_ns: int, late: int, outcome: Outcome) -> None:
-    recorder = Recorder("run", 0)
-    clock = StepClock(recorder, replace(DUE, window_end_ns=ended_ns))
-    clock.timed("read", lambda: None)
-    clock.transferred("read", 7)
-    clock.record("total", 0, outcome)
-    told = {one.step: (one.count, one.bytes) for one in recorder.take_report(HEALTHY, final=False).late}
-    totals = {"total": (1, 0)} if outcome is Outcome.OK else {}
-    assert told == ({"read": (1, 7), **totals} if late else {})
-    assert recorder.take_report(HEALTHY, final=False).late == ()
-
-
-@pytest.mark.parametrize(
-    ("ended_ns", "late"),
-    [pytest.param(10, (1, 0), id="inside"), pytest.param(11, (2, 7), id="after its window")],
-)
-def test_bytes_are_of_the_window_of_the_step_that_moved_them_however_long_afterwards_they_are_counted(
-    ended_ns: int, late: tuple[int, int]
+def test_a_success_counts_for_rates_in_the_window_in_which_it_ends_wherever_it_was_due(
+    end_ns: int, window: Window | None, due_in: Window
 ) -> None:
     recorder = Recorder("run", 0)
-    clock = StepClock(recorder, replace(DUE, window_end_ns=10))
-    clock.succeeded("command", 0, ended_ns)
-    clock.transferred("command", 7)
-    StepClock(recorder, replace(DUE, window_end_ns=10)).succeeded("command", 0, 11)
-    told = {one.step: (one.count, one.bytes) for one in recorder.take_report(HEALTHY, final=False).late}
-    assert told == {"command": late}
+    recorder.rated = RatedTime(10, 20, 20, 40)
+    StepClock(recorder, replace(DUE, window=due_in)).succeeded("read", 0, end_ns)
+    recorder.started(due_in, 0)
+    recorder.ended(due_in, Outcome.OK, end_ns)
+    recorder.started(due_in, 0)
+    recorder.ended(due_in, Outcome.EXIT_CODE, end_ns)
+    report = recorder.take_report(HEALTHY, final=False)
+    assert {(one.step, one.window) for one in report.ended} == ({("read", window)} if window else set())
+    assert {one: counts.completed for one, counts in report.counts.items()} == {one: one is window for one in Window}
+    assert (report.counts[due_in].succeeded, report.counts[due_in].failed) == (1, 1)
+    assert recorder.take_report(HEALTHY, final=False).ended == ()
+
+
+@pytest.mark.parametrize("due_in", [1, 2])
+@pytest.mark.parametrize(("end_ns", "ended_in"), [(20, 1), (29, 1), (30, 2), (39, 2), (40, None)])
+def test_an_iteration_counts_as_completed_in_the_stage_in_which_it_ends(
+    end_ns: int, ended_in: int | None, due_in: int
+) -> None:
+    recorder = Recorder("run", 0)
+    recorder.rated = RatedTime(10, 20, 20, 40, (30, 40))
+    recorder.started(Window.MEASURED, 0, due_in)
+    recorder.ended(Window.MEASURED, Outcome.OK, end_ns, due_in)
+    report = recorder.take_report(HEALTHY, final=False)
+    assert {one.stage: one.counts.completed for one in report.stages if one.counts.completed} == (
+        {ended_in: 1} if ended_in else {}
+    )
+    assert {one.stage: one.counts.succeeded for one in report.stages if one.counts.succeeded} == {due_in: 1}
+    assert report.counts[Window.MEASURED].completed == bool(ended_in)
+
+
+def test_what_ends_after_the_load_was_ended_early_counts_for_no_rate_even_if_it_was_not_counted_yet() -> None:
+    recorder = Recorder("run", 0)
+    recorder.rated = RatedTime(10, 20, 20, 40)
+    clock = StepClock(recorder, DUE)
+    for end_ns in (24, 25, 30):
+        clock.operation(TOTAL, (0, end_ns))
+    recorder.rated.end_at(25)
+    clock.operation(TOTAL, (0, 26))
+    assert ended(recorder) == {("total", Window.MEASURED): 1}
+
+
+def test_between_warm_up_and_the_end_of_the_ramp_only_what_is_of_held_sessions_or_jump_hosts_counts() -> None:
+    recorder = Recorder("run", 0)
+    recorder.rated = RatedTime(10, 20, 30, 40)
+    for step in ("total", "login", "held.login", "via1.login"):
+        for end_ns in (19, 29, 39):
+            StepClock(recorder, DUE).succeeded(step, 0, end_ns)
+    found = ended(recorder)
+    assert {step: found[step, Window.MEASURED] for step, _ in found} == {
+        "total": 1,
+        "login": 1,
+        "held.login": 2,
+        "via1.login": 2,
+    }
+
+
+@given(
+    begin_ns=st.integers(0, 60), length_ns=st.integers(0, 60), count=st.integers(0, 1_000), end_ns=st.integers(0, 60)
+)
+def test_bytes_count_in_the_window_in_which_they_move_and_none_is_lost_or_counted_twice(
+    begin_ns: int, length_ns: int, count: int, end_ns: int
+) -> None:
+    recorder = Recorder("run", 0)
+    recorder.rated = RatedTime(10, 20, 20, 40)
+    recorder.rated.end_at(end_ns)
+    recorder.moved("read", begin_ns, begin_ns + length_ns, count)
+    found = {one.window: one.count for one in recorder.take_report(HEALTHY, final=False).moved}
+    assert sum(found.values()) == count
+    for window, bounds in ((Window.WARM_UP, (10, 20)), (Window.MEASURED, (20, 40))):
+        low, high = (min(bound, end_ns) for bound in bounds)
+        inside_ns = max(min(high, begin_ns + length_ns) - max(low, begin_ns), 0)
+        if length_ns:
+            assert abs(found.get(window, 0) - count * inside_ns / length_ns) <= 1
+        else:
+            assert found.get(window, 0) == (count if low <= begin_ns < high else 0)
+
+
+@given(load=st.sampled_from([USERS, HOLD, BURST]), warm_up_s=st.sampled_from([0.0, 0.7, 3.0]))
+def test_the_windows_of_a_load_are_those_of_its_plan(load: Load, warm_up_s: float) -> None:
+    start_ns = 5 * 10**9
+    rated = RatedTime.of(load, warm_up_s, start_ns)
+    borders_s = (0.0, warm_up_s, warm_up_s + load.before_iterations_s, warm_up_s + load.lasts_s)
+    for border_s in borders_s:
+        border_ns = start_ns + int(border_s * 10**9)
+        assert rated.part_at(border_ns - 1) < rated.part_at(border_ns)
+    assert rated.end_ns == start_ns + int(borders_s[-1] * 10**9)

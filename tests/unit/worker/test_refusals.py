@@ -56,7 +56,7 @@ def totals_of(ended: list[Outcome]) -> Totals:
             recorder.sample(step, Window.MEASURED, outcome, number + 1)
         if outcome is not Outcome.OK:
             recorder.failure("banner", Window.MEASURED, outcome, f"{outcome} first")
-        recorder.ended(Window.MEASURED, outcome, inside=True)
+        recorder.ended(Window.MEASURED, outcome, at_ns=0)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
     return totals

@@ -13,6 +13,7 @@ from sshload_contract.wire.report import ArrivalCounts, ErrorCount, Health, Repo
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.rated_time import RatedTime
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.summary.progress import NOTHING_YET, POINTS_LIMIT, Progress, Series, progress
@@ -51,7 +52,9 @@ def totals_of(count: int, failures: int = 0, *, final: bool = True) -> Totals:
         outcome = Outcome.OK if number < count else Outcome.THROTTLED
         recorder.started(Window.MEASURED, 0)
         recorder.sample("total", Window.MEASURED, outcome, 1_000)
-        recorder.ended(Window.MEASURED, outcome, inside=True)
+        if outcome is Outcome.OK:
+            recorder.succeeded("total", (0,))
+        recorder.ended(Window.MEASURED, outcome, at_ns=0)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=final))
     return totals
@@ -97,33 +100,56 @@ def test_bytes_per_second_are_of_the_window_and_only_for_steps_that_move_any() -
     recorder = Recorder("test-run", 1)
     for _ in range(2):
         recorder.sample("sftpRead", Window.MEASURED, Outcome.OK, 5)
-        recorder.transferred("sftpRead", Window.MEASURED, 11_000_000)
+        recorder.moved("sftpRead", 0, 0, 11_000_000)
     totals.add(recorder.take_report(HEALTHY, final=True))
     steps = {step.step: step for step in run_summary(config(arrivals(1, 10)), totals, course(10.0)).steps}
     assert steps["sftpRead"].bytes_per_second == 2_200_000.0
     assert steps["total"].bytes_per_second is None
 
 
-def test_what_comes_after_the_windows_end_is_counted_but_no_part_of_a_rate() -> None:
+def test_a_rate_is_of_what_ended_and_moved_in_the_window_and_a_count_of_what_was_due_in_it() -> None:
     recorder = Recorder("test-run", 0)
-    for ended_inside in (True, True, False):
-        recorder.sample("sftpRead", Window.MEASURED, Outcome.OK, 5)
-        recorder.transferred("sftpRead", Window.MEASURED, 11_000_000)
-        if not ended_inside:
-            recorder.succeeded_late("sftpRead", Window.MEASURED)
-            recorder.transferred_late("sftpRead", Window.MEASURED, 11_000_000)
+    recorder.rated = RatedTime(0, 10, 10, 20)
+    for due_in, end_ns in (
+        (Window.WARM_UP, 9),
+        (Window.WARM_UP, 10),
+        (Window.MEASURED, 19),
+        (Window.MEASURED, 20),
+        (Window.MEASURED, 21),
+    ):
+        clock = StepClock(recorder, Due(0, due_in))
+        clock.succeeded("sftpRead", 0, end_ns)
+        recorder.moved("sftpRead", end_ns - 4, end_ns, 4_000_000)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
-    (step,) = run_summary(config(arrivals(1, 10)), totals, course(12.0)).steps
-    assert (step.count, step.rate, step.bytes_per_second) == (3, 0.2, 2_200_000.0)
+    steps = {step.window: step for step in run_summary(config(arrivals(1, 10), 10.0), totals, course(22.0)).steps}
+    found = steps[Window.MEASURED]
+    assert (found.count, found.rate, found.bytes_per_second) == (3, 0.2, 1_100_000.0)
+    found = steps[Window.WARM_UP]
+    assert (found.count, found.rate, found.bytes_per_second) == (2, 0.1, 800_000.0)
+
+
+def test_a_step_of_which_all_were_due_in_the_warm_up_has_a_rate_in_the_window_in_which_they_ended() -> None:
+    recorder = Recorder("test-run", 0)
+    recorder.rated = RatedTime(0, 10, 10, 20)
+    StepClock(recorder, Due(0, Window.WARM_UP)).succeeded("sftpRead", 0, 15)
+    recorder.moved("sftpWrite", 12, 18, 6_000)
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, final=True))
+    found = run_summary(config(arrivals(1, 10), 10.0), totals, course(20.0)).steps
+    assert {
+        (one.step, one.count, one.rate, one.bytes_per_second) for one in found if one.window is Window.MEASURED
+    } == {
+        ("sftpRead", 0, 0.1, None),
+        ("sftpWrite", 0, 0.0, 600.0),
+    }
 
 
 def test_the_rate_of_a_probes_step_is_of_the_time_in_which_probes_begin() -> None:
     hold = HoldLoad(sessions=10, ramp_up_s=30.0, duration_s=45.0, keep_alive_s=30.0, probe_rate=2.0)
     recorder = Recorder("test-run", 0)
     for name, count in (("total", 90), ("held.login", 75), ("via1.login", 75)):
-        for _ in range(count):
-            recorder.sample(name, Window.MEASURED, Outcome.OK, 5)
+        recorder.succeeded(name, [0] * count)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
     steps = run_summary(config(hold), totals, course(80.0)).steps
@@ -279,7 +305,7 @@ def test_progress_adds_up_windows_and_workers() -> None:
         for window in Window:
             recorder.started(window, 0)
             recorder.sample("total", window, Outcome.OK, 7)
-        recorder.ended(Window.WARM_UP, Outcome.OK, inside=True)
+        recorder.ended(Window.WARM_UP, Outcome.OK, at_ns=0)
         totals.add(recorder.take_report(HEALTHY, until_s=1.0 + worker, final=False))
     now = progress(totals, 2.5, workers=2)
     assert (now.users, now.in_flight, now.at_s, now.reported_s) == (6, 2, 2.5, 1.5)
@@ -291,14 +317,19 @@ def test_progress_adds_up_windows_and_workers() -> None:
 
 STAGES = (ArrivalsStage(10, 2.0), ArrivalsStage(100, 4.0), ArrivalsStage(10, 6.0))
 STAGED = ArrivalsLoad(STAGES, ArrivalProcess.CONSTANT, 100, 1)
+STAGE_ENDS_NS = (2, 6, 12)
 FAST_US, SLOW_US = 1_000, 50_000
 
 
 def iterate(recorder: Recorder, stage: int, latency_us: int, outcome: Outcome = Outcome.OK) -> None:
-    """Count an iteration that was due in a stage; a slow one ends after its stage."""
+    """Count an iteration that was due in a stage; a slow one ends in the next."""
+    ended_in = stage if latency_us == FAST_US else stage + 1
+    recorder.rated = RatedTime(0, 0, 0, STAGE_ENDS_NS[-1], STAGE_ENDS_NS)
     recorder.started(Window.MEASURED, 0, stage)
     recorder.sample("total", Window.MEASURED, outcome, latency_us, stage)
-    recorder.ended(Window.MEASURED, outcome, inside=True, stage=stage, inside_stage=latency_us == FAST_US)
+    recorder.ended(
+        Window.MEASURED, outcome, STAGE_ENDS_NS[ended_in - 1] - 1 if ended_in <= len(STAGE_ENDS_NS) else 0, stage
+    )
 
 
 def staged_totals() -> Totals:
@@ -326,7 +357,9 @@ def test_a_stage_has_its_own_counts_rates_and_latencies() -> None:
     assert (first.number, first.load.succeeded, first.load.failed, first.load.offered_rate) == (1, 20, 0, 10.0)
     assert (second.number, second.load.succeeded, second.load.failed, second.load.dropped) == (2, 270, 30, 2)
     assert second.load.offered_rate == 302 / 4
-    assert (first.load.completed_rate, second.load.completed_rate) == (10.0, 0.0), "the slow ones ended after it"
+    assert [one.load.completed_rate for one in (first, second, third)] == [10.0, 0.0, 45.0], (
+        "slow ones ended in the next"
+    )
     assert first.total is not None
     assert second.total is not None
     assert first.total.percentiles_us["50"] == pytest.approx(FAST_US, rel=0.01)
@@ -355,13 +388,13 @@ def test_a_load_of_one_stage_has_no_stages() -> None:
 
 def test_whole_iterations_are_timed_for_their_stage_and_their_steps_are_not() -> None:
     recorder = Recorder("test-run", 0)
-    clock = StepClock(recorder, Due(0, Window.MEASURED, 10**18, stage=3, stage_end_ns=10**18))
+    clock = StepClock(recorder, Due(0, Window.MEASURED, stage=3))
     recorder.started(Window.MEASURED, 0, 3)
     clock.timed("exec", lambda: None)
     clock.total(Outcome.OK, "")
     report = recorder.take_report(HEALTHY, final=False)
     assert {one.step: one.stage for one in report.histograms} == {"exec": 0, "total": 3}
-    assert [(one.stage, one.counts.completed_inside) for one in report.stages] == [(3, 1)]
+    assert [(one.stage, one.counts.succeeded) for one in report.stages] == [(3, 1)]
     assert report.counts[Window.MEASURED].succeeded == 1
 
 

@@ -32,7 +32,7 @@ def recorder(trial: int) -> Recorder:
     counting = Recorder("test-run", 0, trial=trial)
     counting.started(Window.MEASURED, 0)
     counting.sample("total", Window.MEASURED, Outcome.OK, 7)
-    counting.ended(Window.MEASURED, Outcome.OK, inside=True)
+    counting.ended(Window.MEASURED, Outcome.OK, at_ns=0)
     return counting
 
 
@@ -72,7 +72,7 @@ def fail(counting: Recorder, iterations: int) -> None:
         counting.started(Window.MEASURED, 0)
         counting.sample("total", Window.MEASURED, Outcome.EXIT_CODE, 7)
         counting.failure("exec", Window.MEASURED, Outcome.EXIT_CODE, "exit code 3")
-        counting.ended(Window.MEASURED, Outcome.EXIT_CODE, inside=True)
+        counting.ended(Window.MEASURED, Outcome.EXIT_CODE, at_ns=0)
 
 
 def hopeless() -> TrialCourse:

@@ -77,11 +77,11 @@ class _RunCollector(Collector):
 
     def _moved(self) -> Metric:
         moved = CounterMetricFamily(
-            "sshload_step_bytes", "Bytes of content that successful steps transferred.", labels=(*_TEST_LABELS, "step")
+            "sshload_step_bytes", "Bytes of content that steps moved.", labels=(*_TEST_LABELS, "step")
         )
         counts: Counter[str] = Counter()
         for totals in self._master.totals:
-            for (step, _), count in totals.transferred.items():
+            for (step, _), count in totals.moved.items():
                 counts[step] += count
         for step, count in counts.items():
             moved.add_metric((*self._test, step), count)

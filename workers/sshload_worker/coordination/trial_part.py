@@ -16,6 +16,7 @@ from sshload_worker.locust_runner.request_events import SummedRequests
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.rated_time import RatedTime
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
@@ -49,6 +50,7 @@ class TrialPart:
     ) -> None:
         config = order.config(equipment.run)
         self._recorder = Recorder(config.run_id, share.index, equipment.listener, WHOLE_STEPS, trial=order.number)
+        self._recorder.rated = RatedTime.of(config.load, config.warm_up_s, start_ns)
         self._health = HealthMonitor()
         self._recorder.pauses = self._health.pauses
         self._ports = equipment.ports

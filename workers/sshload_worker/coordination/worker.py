@@ -297,6 +297,10 @@ class Worker:
     def _finish(self, part: TrialPart) -> None:
         self._send(messages.FINISHED, worker=self._index, after_s=part.finish())
 
+    def _finish_and_stop(self, part: TrialPart) -> None:
+        self._finish(part)  # to end what is in progress takes time, which is no part of the load
+        part.stop()
+
     def _stop(self) -> None:
         if self._part is not None:
             gevent.spawn(self._part.stop)
@@ -313,7 +317,8 @@ class Worker:
             gevent.spawn(self._finish, self._part)
 
     def _on_stop(self, **_: object) -> None:
-        self._stop()
+        if self._part is not None:
+            gevent.spawn(self._finish_and_stop, self._part)
 
     def _on_again(self, **_: object) -> None:
         self._another_trial.set()

@@ -32,7 +32,6 @@ from sshload_worker.scenario.target_login import prepare_login_at, resolve
 PRIVATE_KEY_VARIABLE = "SSHLOAD_PRIVATE_KEY"
 KNOWN_HOSTS_VARIABLE = "SSHLOAD_KNOWN_HOSTS"
 _SSH_PORT = 22
-_NS_PER_HOUR = 3_600_000_000_000
 _TIMEOUTS = Timeouts(connect_s=10, banner_s=10, kex_s=10, auth_s=10, channel_s=10, step_s=60)
 _CLIENT = Client(
     library=Library.SSH2_PYTHON,
@@ -69,8 +68,7 @@ class PlainSession:
         """Run a step, after a login if there is no session; raises StepFailure if either fails."""
         try:
             if self._step_run is None:
-                now_ns = monotonic_ns()
-                clock = StepClock(self._recorder, Due(now_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
+                clock = StepClock(self._recorder, Due(monotonic_ns(), Window.MEASURED))
                 connection = self._connector.connect(clock)
                 self._step_run = StepRun(connection, clock, _TIMEOUTS, str(next(_NUMBERS)), unrestricted)
             run_step(step, self._step_run)

@@ -52,8 +52,7 @@ class Generator:
         self._recorder = iteration.recorder
         self._start_ns = start_ns
         self.trace: Trace | None = None
-        self._warm_up_end_ns = start_ns + int(config.warm_up_s * _NS_PER_S)
-        self._end_ns = self._warm_up_end_ns + int(config.load.lasts_s * _NS_PER_S)
+        self._end_ns = start_ns + int((config.warm_up_s + config.load.lasts_s) * _NS_PER_S)
         durations_s = config.load.stage_durations_s
         self._stage_ends_s = list(accumulate(durations_s, initial=config.warm_up_s))[1:]
         self._running = Group()
@@ -74,7 +73,8 @@ class Generator:
 
         Return how long the load lasted, in seconds.
         """
-        self._end_ns = self._recorder.closed_ns = min(self._end_ns, monotonic_ns())
+        self._end_ns = min(self._end_ns, monotonic_ns())
+        self._recorder.rated.end_at(self._end_ns)
         if self._schedule is not None:
             self._schedule.kill()
         for leaving in self._leaving.values():
@@ -109,7 +109,7 @@ class Generator:
     def _prepare_sessions(self) -> None:
         """Log in the sessions that iterations need, until the middle of the warm-up, and count them in the warm-up."""
         now_ns = monotonic_ns()
-        due = Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=self._warm_up_end_ns)
+        due = Due(at_ns=now_ns, window=Window.WARM_UP)
         within_s = max(self._start_ns - now_ns, 0) / _NS_PER_S + self._config.warm_up_s / 2
         self._iteration.sessions.prepare(StepClock(self._recorder, due), within_s)
 
@@ -210,13 +210,10 @@ class Generator:
 
     def _due(self, offset_s: float) -> Due:
         window = Window.WARM_UP if offset_s < self._config.warm_up_s else Window.MEASURED
-        end_ns = self._warm_up_end_ns if window is Window.WARM_UP else self._end_ns
         at_ns = self._start_ns + int(offset_s * _NS_PER_S)
         if not self._stage_ends_s or window is Window.WARM_UP:
-            return Due(at_ns, window, end_ns)
-        stage = min(bisect_right(self._stage_ends_s, offset_s), len(self._stage_ends_s) - 1)
-        stage_end_ns = self._start_ns + int(self._stage_ends_s[stage] * _NS_PER_S)
-        return Due(at_ns, window, end_ns, stage + 1, stage_end_ns)
+            return Due(at_ns, window)
+        return Due(at_ns, window, min(bisect_right(self._stage_ends_s, offset_s) + 1, len(self._stage_ends_s)))
 
 
 def _serve_arrived() -> None:

@@ -1,7 +1,7 @@
 """Recorder: counts what happens on a worker, until the next report takes the counts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import repeat
 from operator import floordiv, sub
@@ -15,9 +15,9 @@ from sshload_contract.wire.report import (
     ArrivalCounts,
     ByteCount,
     EncodedHistogram,
+    EndCount,
     ErrorCount,
     Health,
-    LateCount,
     Negotiated,
     NegotiatedCount,
     Report,
@@ -25,8 +25,8 @@ from sshload_contract.wire.report import (
 )
 
 from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.rated_time import RatedTime, window_of
 
-_NEVER_NS = 2**63
 _NS_PER_US = 1_000
 LATE_AFTER_NS = 20_000_000
 """An iteration that begins more than this after it was due is counted as late: 20 ms, two turns of a busy loop."""
@@ -38,8 +38,7 @@ class _Counts:
     started: int = 0
     succeeded: int = 0
     failed: int = 0
-    completed_inside: int = 0
-    completed_in_stage: int = 0
+    completed: int = 0
     late: int = 0
     dropped: int = 0
 
@@ -48,17 +47,17 @@ class _Counts:
         self.started += other.started
         self.succeeded += other.succeeded
         self.failed += other.failed
-        self.completed_inside += other.completed_inside
+        self.completed += other.completed
         self.late += other.late
         self.dropped += other.dropped
 
-    def frozen(self, *, of_stage: bool = False) -> ArrivalCounts:
+    def frozen(self) -> ArrivalCounts:
         return ArrivalCounts(
             scheduled=self.scheduled,
             started=self.started,
             succeeded=self.succeeded,
             failed=self.failed,
-            completed_inside=self.completed_in_stage if of_stage else self.completed_inside,
+            completed=self.completed,
             late=self.late,
             dropped=self.dropped,
         )
@@ -108,13 +107,21 @@ class Spans:
 class _Row:
     """The operations of one kind that are not counted yet, each as its instants.
 
-    `histograms` are those of its timings, and `heard` the indexes of the timings that the listener gets.
+    `histograms` are those of its timings, and `heard` the indexes of the timings that the listener gets. `succeeded`
+    counts successes of a step by their ends.
     """
 
-    __slots__ = ("_between", "heard", "histograms", "instants_ns")
+    __slots__ = ("_spans", "_succeeded", "heard", "histograms", "instants_ns")
 
-    def __init__(self, spans: Spans, histograms: tuple[LatencyHistogram, ...], heard: tuple[int, ...]) -> None:
-        self._between = spans.between
+    def __init__(
+        self,
+        spans: Spans,
+        histograms: tuple[LatencyHistogram, ...],
+        heard: tuple[int, ...],
+        succeeded: Callable[[str, Sequence[int]], None],
+    ) -> None:
+        self._spans = spans
+        self._succeeded = succeeded
         self.histograms = histograms
         self.heard = heard
         self.instants_ns: list[tuple[int, ...]] = []
@@ -125,9 +132,10 @@ class _Row:
             return
         columns = tuple(zip(*self.instants_ns, strict=True))
         self.instants_ns.clear()
-        for histogram, (begin, end) in zip(self.histograms, self._between, strict=True):
+        for histogram, name, (begin, end) in zip(self.histograms, self._spans.names, self._spans.between, strict=True):
             spans_ns = map(sub, columns[end], columns[begin])
             histogram.record_all(list(map(floordiv, spans_ns, repeat(_NS_PER_US))))
+            self._succeeded(name, columns[end])
 
 
 @dataclass(slots=True)
@@ -140,7 +148,8 @@ class _Failures:
 class Recorder:
     """The counts since the last report, and the present state: iterations in flight, users, held sessions, connections.
 
-    `opened` counts all connections that were ever begun. `closed_ns` is when the window was closed early.
+    `opened` counts all connections that were ever begun. `rated` has the windows in which ends and bytes
+    count for rates; at first, all time is measured.
     `trial` is the number of the search's trial that all this belongs to, 0 in any other run.
     `listener` gets the samples whose name ends in one of the steps `listened_to`. `pauses` are the worker's.
     """
@@ -162,7 +171,7 @@ class Recorder:
         self.held = 0
         self.connections = 0
         self.opened = 0
-        self.closed_ns = _NEVER_NS
+        self.rated = RatedTime()
         self._overflows = 0
         self._run_id = run_id
         self._worker = worker
@@ -178,9 +187,8 @@ class Recorder:
         self._heard: set[str] = set()
         self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
         self._negotiated: dict[Negotiated, int] = {}
-        self._transferred: dict[tuple[str, Window], int] = {}
-        self._late: Counter[tuple[str, Window]] = Counter()
-        self._late_bytes: Counter[tuple[str, Window]] = Counter()
+        self._ended: Counter[tuple[str, int]] = Counter()  # by the number of the part of the load
+        self._moved: Counter[tuple[str, int]] = Counter()
 
     @property
     def overflows(self) -> int:
@@ -202,21 +210,33 @@ class Recorder:
         counts.late += delay_ns > LATE_AFTER_NS
         self.in_flight += 1
 
-    def ended(
-        self, window: Window, outcome: Outcome, *, inside: bool, stage: int = 0, inside_stage: bool = False
-    ) -> None:
-        """Count the end of an iteration, and whether its window (`inside`) and its stage were still open."""
+    def ended(self, window: Window, outcome: Outcome, at_ns: int, stage: int = 0) -> None:
+        """Count the end of an iteration, with those that were due in its window and stage.
+
+        A success is also counted as completed, in the window and stage in which it ends.
+        """
         counts = self._stage_counts[stage] if stage else self._counts[window]
         if outcome is Outcome.OK:
             counts.succeeded += 1
-            counts.completed_inside += inside
-            counts.completed_in_stage += inside_stage
+            ended_in = window_of(Timing.TOTAL, self.rated.part_at(at_ns))
+            if ended_in is not None:
+                ended_stage = self.rated.stage_at(at_ns) if ended_in is Window.MEASURED else 0
+                (self._stage_counts[ended_stage] if ended_stage else self._counts[ended_in]).completed += 1
         else:
             counts.failed += 1
         self.in_flight -= 1
 
+    def succeeded(self, step: str, ends_ns: Sequence[int]) -> None:
+        """Count successes of a step by the instants at which they ended, for its rate."""
+        part_at = self.rated.part_at
+        first = part_at(min(ends_ns))
+        if first == part_at(max(ends_ns)):
+            self._ended[step, first] += len(ends_ns)
+        else:
+            self._ended.update((step, part_at(end_ns)) for end_ns in ends_ns)
+
     def sample(self, step: str, window: Window, outcome: Outcome, latency_us: int, stage: int = 0) -> None:
-        """Count one timed step. `stage` is set for a whole iteration in a load with several stages."""
+        """Count the latency of one step. `stage` is set for a whole iteration in a load with several stages."""
         histogram = self._histograms.get((step, window, outcome, stage))
         if histogram is None:
             histogram = self._begin_histogram(step, window, outcome, stage)
@@ -243,7 +263,7 @@ class Recorder:
         of_steps = ((step, window, Outcome.OK, stage) for step in spans.names)
         histograms = tuple(self._histograms.get(key) or self._begin_histogram(*key) for key in of_steps)
         heard = tuple(place for place, step in enumerate(spans.names) if step in self._heard)
-        row = self._rows[spans, window, stage] = _Row(spans, histograms, heard)
+        row = self._rows[spans, window, stage] = _Row(spans, histograms, heard, self.succeeded)
         return row
 
     def _count_rows(self) -> None:
@@ -266,18 +286,14 @@ class Recorder:
         now_ns = monotonic_ns()
         failures.near_pause += self.pauses.may_have_caused(outcome, now_ns if begin_ns is None else begin_ns, now_ns)
 
-    def transferred(self, step: str, window: Window, count: int) -> None:
-        """Count bytes of payload that a step transferred."""
-        key = (step, window)
-        self._transferred[key] = self._transferred.get(key, 0) + count
-
-    def succeeded_late(self, step: str, window: Window) -> None:
-        """Count a success, which is also counted as a sample, as one after the end of its window."""
-        self._late[step, window] += 1
-
-    def transferred_late(self, step: str, window: Window, count: int) -> None:
-        """Count transferred bytes, which are also counted by `transferred`, as moved after the end of their window."""
-        self._late_bytes[step, window] += count
+    def moved(self, step: str, begin_ns: int, end_ns: int, count: int) -> None:
+        """Count bytes of payload that a step moved, evenly from `begin_ns` to `end_ns`."""
+        part = self.rated.part_at(begin_ns)
+        if part == self.rated.part_at(end_ns):
+            self._moved[step, part] += count
+            return
+        for moved_in, share in self.rated.shares(begin_ns, end_ns, count):
+            self._moved[step, moved_in] += share
 
     def login(self, negotiated: Negotiated) -> None:
         """Count what a login negotiated."""
@@ -299,18 +315,13 @@ class Recorder:
             users=self.users,
             held=self.held,
             counts=self._frozen_counts(),
-            stages=tuple(
-                StageCounts(stage, counts.frozen(of_stage=True)) for stage, counts in self._stage_counts.items()
-            ),
+            stages=tuple(StageCounts(stage, counts.frozen()) for stage, counts in self._stage_counts.items()),
             histograms=tuple(
                 EncodedHistogram(step, window, outcome, histogram.count, histogram.encode(), stage)
                 for (step, window, outcome, stage), histogram in self._histograms.items()
             ),
-            transferred=tuple(ByteCount(step, window, count) for (step, window), count in self._transferred.items()),
-            late=tuple(
-                LateCount(step, window, count, self._late_bytes[step, window])
-                for (step, window), count in self._late.items()
-            ),
+            ended=tuple(EndCount(step, window, count) for (step, window), count in _by_window(self._ended) if window),
+            moved=tuple(ByteCount(step, window, count) for (step, window), count in _by_window(self._moved)),
             errors=tuple(
                 ErrorCount(step, outcome, window, failures.count, failures.first_message, failures.near_pause)
                 for (step, outcome, window), failures in self._failures.items()
@@ -330,3 +341,11 @@ class Recorder:
         for counts in (self._counts[Window.MEASURED], *self._stage_counts.values()):  # a warm-up has no stages
             whole.add(counts)
         return {Window.WARM_UP: self._counts[Window.WARM_UP].frozen(), Window.MEASURED: whole.frozen()}
+
+
+def _by_window(counts: Mapping[tuple[str, int], int]) -> Iterable[tuple[tuple[str, Window | None], int]]:
+    """Return the counts of each step by window, from those by part of the load."""
+    found: Counter[tuple[str, Window | None]] = Counter()
+    for (step, part), count in counts.items():
+        found[step, window_of(step, part)] += count
+    return found.items()

@@ -233,8 +233,7 @@ def _first_hop_at(login: Login, address: Address) -> Login:
 
 def _attempt(worker: int, login: Login) -> LoginFailure | None:
     recorder = Recorder("", worker)  # discarded, with all that it counts
-    now_ns = monotonic_ns()
-    clock = StepClock(recorder, Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns))
+    clock = StepClock(recorder, Due(at_ns=monotonic_ns(), window=Window.WARM_UP))
     connector = Connector(login, recorder, explains=True)
     try:
         connection = connector.connect(clock)

@@ -179,8 +179,7 @@ def check_once(worker: int, access: GatewayAccess, tell: OnProblem) -> LoginFail
 
 def _check(access: GatewayAccess) -> StepFailure | None:
     recorder = Recorder("", 0)  # discarded, with all that it counts
-    now_ns = monotonic_ns()
-    connector, due = GatewayConnector(access, recorder), Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns)
+    connector, due = GatewayConnector(access, recorder), Due(at_ns=monotonic_ns(), window=Window.WARM_UP)
     try:
         connection = connector.connect(StepClock(recorder, due))
         try:

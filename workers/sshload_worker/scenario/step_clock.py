@@ -147,18 +147,15 @@ def _new_row(seconds: float) -> _Row:
 
 @dataclass(slots=True)
 class Due:
-    """When an iteration is due and when its window ends, as monotonic nanoseconds.
+    """When an iteration is due, as monotonic nanoseconds, and in which window: its latencies and outcomes count there.
 
     It is never changed, but not frozen, because a frozen one takes several times as long to make, and each iteration
-    has one. In a load with several stages, `stage` is the one in which the iteration is due, counted from 1. It ends at
-    `stage_end_ns`.
+    has one. In a load with several stages, `stage` is the one in which the iteration is due, counted from 1.
     """
 
     at_ns: int
     window: Window
-    window_end_ns: int
     stage: int = 0
-    stage_end_ns: int = 0
 
 
 class StepClock:
@@ -199,24 +196,18 @@ class StepClock:
     def operation(self, spans: Spans, instants_ns: tuple[int, ...]) -> None:
         """Count the timings of an operation that succeeded. The last of its instants is its end."""
         self._recorder.operation(spans, self._window, instants_ns)
-        end_ns = self._succeeded_ns = instants_ns[-1]
-        if end_ns > self._due.window_end_ns or end_ns > self._recorder.closed_ns:  # _is_inside, inlined
-            for name, (_, end) in zip(spans.names, spans.between, strict=True):
-                if not self._is_inside(instants_ns[end]):
-                    self._recorder.succeeded_late(name, self._window)
+        self._succeeded_ns = instants_ns[-1]
 
     def succeeded(self, name: str, begin_ns: int, end_ns: int) -> None:
         """Count a step that succeeded, from `begin_ns` to `end_ns`."""
         self._succeeded_ns = end_ns
         self._recorder.sample(name, self._window, _OK, (end_ns - begin_ns) // _NS_PER_US)
-        if not self._is_inside(end_ns):
-            self._recorder.succeeded_late(name, self._window)
+        self._recorder.succeeded(name, (end_ns,))
 
     def reported(self, name: str, took_ns: int) -> None:
         """Count a duration that another machine reported, of something that ended with the step just counted."""
         self._recorder.sample(name, self._window, _OK, took_ns // _NS_PER_US)
-        if not self._is_inside(self._succeeded_ns):
-            self._recorder.succeeded_late(name, self._window)
+        self._recorder.succeeded(name, (self._succeeded_ns,))
 
     def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
@@ -227,11 +218,10 @@ class StepClock:
         if not self._failed_step:
             self._failed_step, self._failed_ns = name, begin_ns
 
-    def transferred(self, name: str, count: int) -> None:
-        """Count the bytes that the step `name`, which was just counted as succeeded, transferred by its end."""
-        self._recorder.transferred(name, self._window, count)
-        if not self._is_inside(self._succeeded_ns):
-            self._recorder.transferred_late(name, self._window, count)
+    def moved(self, name: str, count: int, since_ns: int = 0) -> None:
+        """Count bytes that the step `name` moved until now: at once, or evenly since `since_ns`."""
+        now_ns = monotonic_ns()
+        self._recorder.moved(name, since_ns or now_ns, now_ns, count)
 
     def sibling(self) -> "StepClock":
         """Return a clock for work beside the iteration that counts in the same window."""
@@ -248,21 +238,13 @@ class StepClock:
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and the step that failed, if one did."""
         due, recorder, now_ns = self._due, self._recorder, monotonic_ns()
-        inside = self._is_inside(now_ns)
         if outcome is _OK:
             recorder.operation(_WHOLE, self._window, (due.at_ns, now_ns), due.stage)
-            if not inside:
-                recorder.succeeded_late(_TOTAL, self._window)
         else:
             recorder.sample(_TOTAL, self._window, outcome, (now_ns - due.at_ns) // _NS_PER_US, due.stage)
             self.mark_failed(_TOTAL)
             self.failed(outcome, message)
-        in_stage = inside and now_ns <= due.stage_end_ns
-        recorder.ended(self._window, outcome, inside=inside, stage=due.stage, inside_stage=in_stage)
-
-    def _is_inside(self, now_ns: int) -> bool:
-        """Return whether the window is still open."""
-        return now_ns <= self._due.window_end_ns and now_ns <= self._recorder.closed_ns
+        recorder.ended(self._window, outcome, now_ns, due.stage)
 
 
 def classify_error(error: BaseException) -> StepFailure:

@@ -5,7 +5,6 @@ of MaxStartups or of a penalty. A managed target counts both kinds. If it counte
 does not know what a jump host dropped.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -29,6 +28,7 @@ from sshload_contract.wire.run_summary import (
 from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.rated_time import counts_in_ramp
 from sshload_worker.summary.totals import ErrorKey, Failures, SampleKey, Slices, StageTotals, Totals, worst_health
 
 _UNKNOWN_DROP = Outcome.DROPPED_UNKNOWN
@@ -36,7 +36,6 @@ _UNKNOWN_DROP = Outcome.DROPPED_UNKNOWN
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
 _TOTAL = str(Timing.TOTAL)
-_OF_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$")
 
 
 def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetStats | None) -> Totals:
@@ -186,7 +185,7 @@ def _counted(counts: ArrivalCounts, duration_s: float, paced_s: float) -> LoadSt
         dropped=counts.dropped,
         offered_rate=_rate(counts.scheduled, paced_s),
         achieved_rate=_rate(counts.started, paced_s),
-        completed_rate=_rate(counts.completed_inside, paced_s),
+        completed_rate=_rate(counts.completed, paced_s),
         held_most=None,
         held_least=None,
     )
@@ -215,18 +214,16 @@ def _no_bounds(step: StepStats) -> dict[str, int | None]:
 
 
 def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float]) -> tuple[StepStats, ...]:
-    keys = dict.fromkeys((step, window) for step, window, _ in totals.histograms)
+    moved = ((step, window) for (step, window), count in totals.moved.items() if window is not None and count)
+    keys = dict.fromkeys([*((step, window) for step, window, _ in totals.histograms), *totals.ended, *moved])
     return tuple(
         _one_step(config, totals, step, window, _open_s(config, step, window, durations)) for step, window in keys
     )
 
 
 def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window, float]) -> float:
-    """Return for how long a step could begin. Steps of iterations beside held sessions begin only after the ramp.
-
-    Steps of jump hosts belong to both held sessions and iterations.
-    """
-    of_iterations = window is Window.MEASURED and not (_OF_HELD.match(step) or is_of_jump_host(step))
+    """Return how long the time is in which the ends of a step count for its rate."""
+    of_iterations = window is Window.MEASURED and not counts_in_ramp(step)
     return durations[window] - (config.load.before_iterations_s if of_iterations else 0.0)
 
 
@@ -242,18 +239,17 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
         for (other, other_window, outcome), histogram in totals.histograms.items()
         if (other, other_window) == (step, window) and outcome is not Outcome.OK
     )
-    moved = totals.transferred.get((step, window))
-    late_count, late_bytes = totals.late.get((step, window), (0, 0))
+    moves = any((step, moved_in) in totals.moved for moved_in in (*Window, None))
     return StepStats(
         step=step,
         window=window,
         count=successes.count,
         failures=failures,
-        rate=_rate(successes.count - late_count, open_s),
+        rate=_rate(totals.ended[step, window], open_s),
         min_us=successes.min_us(),
         mean_us=successes.mean_us(),
         max_us=successes.max_us(),
-        bytes_per_second=None if moved is None else _rate(moved - late_bytes, open_s),
+        bytes_per_second=_rate(totals.moved[step, window], open_s) if moves else None,
         percentiles_us={
             percentile_key(percentile): successes.percentile_us(percentile) for percentile in config.percentiles
         },

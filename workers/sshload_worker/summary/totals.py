@@ -17,7 +17,7 @@ _SLICE_BITS = 6
 
 _Slice = dict[str, Counter[int]]
 
-NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed_inside=0, late=0, dropped=0)
+NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed=0, late=0, dropped=0)
 SampleKey = tuple[str, Window, Outcome]
 ErrorKey = tuple[str, Outcome, Window]
 
@@ -132,16 +132,16 @@ class StageTotals:
 class Totals:
     """Counts, histograms and errors of all workers over time, and each worker's latest report.
 
-    `slices` has the latencies of successes in the measured window by time. `late` has how many of a step's successes
-    came after the end of their window, and how many bytes these transferred.
+    `slices` has the latencies of successes in the measured window by time. `ended` has how many successes of a step
+    ended in a window, and `moved` how many bytes it moved there, or in no window.
     """
 
     counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
     histograms: dict[SampleKey, LatencyHistogram] = field(default_factory=dict)
     slices: Slices = field(default_factory=Slices)
     stages: dict[int, StageTotals] = field(default_factory=dict)
-    transferred: dict[tuple[str, Window], int] = field(default_factory=dict)
-    late: dict[tuple[str, Window], tuple[int, int]] = field(default_factory=dict)
+    ended: Counter[tuple[str, Window]] = field(default_factory=Counter)
+    moved: Counter[tuple[str, Window | None]] = field(default_factory=Counter)
     errors: dict[ErrorKey, Failures] = field(default_factory=dict)
     negotiated: dict[Negotiated, int] = field(default_factory=dict)
     workers: dict[int, WorkerState] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class Totals:
             if encoded.stage:
                 self._stage(encoded.stage).add(encoded.outcome, histogram)
             self._add_histogram((encoded.step, encoded.window, encoded.outcome), histogram)
-        self._add_moved(report)
+        self._add_rated(report)
         for error in report.errors:
             key = (error.step, error.outcome, error.window)
             self._add_error(key, Failures(error.count, error.near_pause, error.first_message))
@@ -182,8 +182,7 @@ class Totals:
             self._add_counts(window, counts)
         for key, histogram in other.histograms.items():
             self.histograms.setdefault(key, LatencyHistogram()).merge(histogram)
-        for moved_key, count in other.transferred.items():
-            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + count
+        self.moved.update(other.moved)
         for error_key, failures in other.errors.items():
             self._add_error(error_key, failures)
         for negotiated, count in other.negotiated.items():
@@ -206,13 +205,11 @@ class Totals:
     def _stage(self, number: int) -> StageTotals:
         return self.stages.setdefault(number, StageTotals())
 
-    def _add_moved(self, report: Report) -> None:
-        for moved in report.transferred:
-            moved_key = (moved.step, moved.window)
-            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + moved.count
-        for late in report.late:
-            count, moved_bytes = self.late.get((late.step, late.window), (0, 0))
-            self.late[late.step, late.window] = count + late.count, moved_bytes + late.bytes
+    def _add_rated(self, report: Report) -> None:
+        for ended in report.ended:
+            self.ended[ended.step, ended.window] += ended.count
+        for moved in report.moved:
+            self.moved[moved.step, moved.window] += moved.count
 
     def _add_counts(self, window: Window, counts: ArrivalCounts) -> None:
         self.counts[window] = add_counts((self.window(window), counts))
@@ -237,7 +234,7 @@ def add_counts(counts: Iterable[ArrivalCounts]) -> ArrivalCounts:
         started=sum(one.started for one in every),
         succeeded=sum(one.succeeded for one in every),
         failed=sum(one.failed for one in every),
-        completed_inside=sum(one.completed_inside for one in every),
+        completed=sum(one.completed for one in every),
         late=sum(one.late for one in every),
         dropped=sum(one.dropped for one in every),
     )
@@ -250,7 +247,7 @@ def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCoun
         started=later.started - earlier.started,
         succeeded=later.succeeded - earlier.succeeded,
         failed=later.failed - earlier.failed,
-        completed_inside=later.completed_inside - earlier.completed_inside,
+        completed=later.completed - earlier.completed,
         late=later.late - earlier.late,
         dropped=later.dropped - earlier.dropped,
     )

@@ -163,10 +163,11 @@ class TrialCourse:
 
         The load's duration is the mean of its workers', so that rates are per second of the time in which it was made.
         """
-        if self.early_end is None or worker not in range(self.config.workers):
+        if worker not in range(self.config.workers):
             return
         self._lasted_s[worker] = min(after_s, self.planned_s)
-        self.early_end = replace(self.early_end, after_s=mean(self._lasted_s.values()))
+        if self.early_end is not None:
+            self.early_end = replace(self.early_end, after_s=mean(self._lasted_s.values()))
 
     def _so_far(self, at_s: float) -> RunSummary:
         """Return the summary as if the load had ended `at_s` after its start, without what is known only at the end."""
@@ -195,7 +196,9 @@ class TrialCourse:
     def summary(self, end: RunEnd, message: str, workers_connected: int, workers_lost: int) -> RunSummary:
         """Return the trial's own summary, after its end."""
         elapsed_s = self.at_s(self._end_s or 0.0)
-        if self.early_end is not None:
+        if self._lasted_s:
+            elapsed_s = min(elapsed_s, mean(self._lasted_s.values()))
+        elif self.early_end is not None:
             elapsed_s = min(elapsed_s, self.early_end.after_s)
         course = self._course(end, message, elapsed_s, workers_connected, workers_lost)
         return replace(run_summary(self.config, self.totals, course), early_end=self.early_end)

@@ -1,7 +1,8 @@
 """The step that runs a command. Its parts are counted together, when it has ended."""
 
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from time import monotonic_ns
 
 from sshload_contract.shortened import shortened
@@ -27,8 +28,8 @@ def _parts(name: str) -> Parts:
 
 def run_command(step: ExecStep, run: StepRun) -> None:
     """Run the command; raises StepFailure if it does not end as expected."""
-    stdout, course = Stdout(keep=bool(step.expect_stdout)), Course()
-    parts, opened_ns = _parts(step.name), 0
+    parts, course, opened_ns = _parts(step.name), Course(), 0
+    stdout = Stdout(partial(run.clock.moved, parts.whole), keep=bool(step.expect_stdout))
     begin_ns = monotonic_ns()
     try:
         with run.channel_limit() as limit:
@@ -45,7 +46,6 @@ def run_command(step: ExecStep, run: StepRun) -> None:
     run.count_success(parts, begin_ns, (begin_ns, opened_ns), course)
     for part, took_ns in course.told_ns.items():
         run.clock.reported(measured_step(step.name, part), took_ns)
-    run.clock.transferred(parts.whole, stdout.count)
 
 
 def _unlike_expected(output: str) -> str:
@@ -57,18 +57,18 @@ def _unlike_expected(output: str) -> str:
 
 
 class Stdout:
-    """A command's output: its length in bytes and, if `keep` is set, its beginning."""
+    """A command's output: it passes the length of each piece to `moved` and, if `keep` is set, keeps the beginning."""
 
-    __slots__ = ("_keep", "_kept", "count")
+    __slots__ = ("_keep", "_kept", "_moved")
 
-    def __init__(self, *, keep: bool) -> None:
-        self.count = 0
+    def __init__(self, moved: Callable[[int], None], *, keep: bool) -> None:
+        self._moved = moved
         self._keep = keep
         self._kept = bytearray()
 
     def update(self, piece: bytes) -> None:
         """Count the next piece, and keep it, up to the limit."""
-        self.count += len(piece)
+        self._moved(len(piece))
         if self._keep:
             self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]
 

@@ -25,7 +25,7 @@ from sshload_worker.clients.interface import Course, Sftp
 from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import classify_error
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.steps.transfer import Expectation, raise_mismatch, verify_file, write_file
+from sshload_worker.scenario.steps.transfer import Expectation, Flow, raise_mismatch, verify_file, write_file
 
 _Read: TypeAlias = Callable[[Callable[[bytes], object], Course], None]
 """Reads a file: passes each piece to a function, and records the course."""
@@ -38,15 +38,13 @@ def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
 
 def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
-    measured = measured_step(step.name, Timing.SFTP_WRITE)
-    run.clock.timed(measured, partial(_sftp_write, step, run))
-    run.clock.transferred(measured, step.size_bytes)
+    run.clock.timed(measured_step(step.name, Timing.SFTP_WRITE), partial(_sftp_write, step, run))
 
 
 def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     sftp, path = run.sftp(step.name), run.fill_in(step.path)
     with run.step_limit(Timing.SFTP_WRITE):
-        write_file(run, step.name, partial(sftp.open_to_write, path), step.size_bytes)
+        write_file(run, step.name, Timing.SFTP_WRITE, partial(sftp.open_to_write, path), step.size_bytes)
         if step.verify is not Verify.NONE:
             size, begin = partial(sftp.stat, path), partial(sftp.open_to_read, path)
             run.time_part(step.name, Timing.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
@@ -67,26 +65,35 @@ def _read(step: SftpReadStep | ScpReadStep, run: StepRun, whole: Timing, prepare
         read = prepare()
         with run.step_limit(whole):
             opening_ns = monotonic_ns()
-            read(expectation.update, course)
+            _pass_on(read, expectation, Flow(run, parts.whole), course)
         raise_mismatch(expectation.mismatch())
     except BaseException as error:
         run.count_failure(parts, begin_ns, (opening_ns,), course, classify_error(error).outcome)
         raise
     run.count_success(parts, begin_ns, (opening_ns,), course)
-    run.clock.transferred(parts.whole, expectation.count)
+
+
+def _pass_on(read: _Read, expectation: Expectation, flow: Flow, course: Course) -> None:
+    def take(piece: bytes) -> None:
+        flow.add(piece)
+        expectation.update(piece)
+
+    try:
+        read(take, course)
+    finally:
+        flow.end()
 
 
 def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
-    measured = measured_step(step.name, Timing.SCP_WRITE)
-    run.clock.timed(measured, partial(_scp_write, step, run))
-    run.clock.transferred(measured, step.size_bytes)
+    run.clock.timed(measured_step(step.name, Timing.SCP_WRITE), partial(_scp_write, step, run))
 
 
 def _scp_write(step: ScpWriteStep, run: StepRun) -> None:
     path = run.fill_in(step.path)
     with run.step_limit(Timing.SCP_WRITE):
-        write_file(run, step.name, partial(run.connection.scp_write, path, step.size_bytes), step.size_bytes)
+        begin_to_write = partial(run.connection.scp_write, path, step.size_bytes)
+        write_file(run, step.name, Timing.SCP_WRITE, begin_to_write, step.size_bytes)
         if step.verify is not Verify.NONE:
             begin = partial(run.connection.scp_read, path)
             size = partial(_size_by_sftp, run, step.name, path)

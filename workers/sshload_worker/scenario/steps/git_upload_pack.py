@@ -166,10 +166,10 @@ class PackCheck:
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
     """Fetch the repository; raises StepFailure if git refuses, or the pack is not complete."""
     measured = measured_step(step.name, Timing.GIT_UPLOAD_PACK)
-    run.clock.transferred(measured, run.clock.timed(measured, partial(_fetch, step, run)))
+    run.clock.timed(measured, partial(_fetch, step, run))
 
 
-def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
+def _fetch(step: GitUploadPackStep, run: StepRun) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Timing.GIT_UPLOAD_PACK):
@@ -179,11 +179,11 @@ def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
         advertised = run.time_part(step.name, Timing.ADVERTISE, git.advertisement)
         check = PackCheck(advertised.object_format)
         channel.write(fetch_request(advertised))
-        count = run.time_part(step.name, Timing.READ, partial(read_to_end, run, step.name, git.read_pack, check.update))
+        read = partial(read_to_end, run, step.name, Timing.GIT_UPLOAD_PACK, git.read_pack, check.update)
+        run.time_part(step.name, Timing.READ, read)
         end = run.time_part(step.name, Timing.CLOSE, channel.close)
     check_end(end, 0)
     raise_mismatch(check.mismatch())
-    return count
 
 
 class _UploadPackReader:

@@ -12,7 +12,7 @@ stored on the worker's disk, which is memory. rsync's own memory is limited, and
 import atexit
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -60,20 +60,19 @@ def prepare_rsync(step: RsyncStep) -> None:
 def run_rsync(step: RsyncStep, run: StepRun) -> None:
     """Run rsync; raises StepFailure if the rsync of either side fails, or the result is not as expected."""
     measured, arguments = measured_step(step.name, Timing.RSYNC), _arguments(step, run)
-    run.clock.transferred(measured, run.clock.timed(measured, partial(_rsync, step, run, arguments)))
+    run.clock.timed(measured, partial(_rsync, step, run, arguments, partial(run.clock.moved, measured)))
 
 
-def _rsync(step: RsyncStep, run: StepRun, arguments: list[str]) -> int:
+def _rsync(step: RsyncStep, run: StepRun, arguments: list[str], moved: Callable[[int], None]) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Timing.RSYNC), _program(arguments) as rsync:
         run.time_part(step.name, Timing.EXEC, partial(channel.execute, rsync.command()))
-        count = run.time_part(step.name, Timing.TRANSFER, partial(rsync.carry, channel))
+        run.time_part(step.name, Timing.TRANSFER, partial(rsync.carry, channel, moved))
         end = run.time_part(step.name, Timing.CLOSE, channel.close)
     _check(rsync, end)
     if isinstance(step.transfer, RsyncDownload):
         raise_mismatch(_mismatch(step.transfer, rsync.output.decode("utf-8", "replace")))
-    return count
 
 
 def _arguments(step: RsyncStep, run: StepRun) -> list[str]:
@@ -141,38 +140,35 @@ class _Rsync:
         command, _, self._first = data.partition(b"\0")
         return command.decode()
 
-    def carry(self, channel: Channel) -> int:
-        """Carry data between rsync and the server until both have ended; return the number of bytes, both ways."""
-        sender = gevent.spawn(self._send, channel)
+    def carry(self, channel: Channel, moved: Callable[[int], None]) -> None:
+        """Carry data between rsync and the server until both have ended; pass the number of bytes of each piece on."""
+        sender = gevent.spawn(self._send, channel, moved)
         try:
-            received = self._receive(channel)
+            self._receive(channel, moved)
             self._to_shell.close()
             self._await_end()
-            return received + sender.get()
+            sender.get()
         finally:
             sender.kill(block=False)
 
-    def _send(self, channel: Channel) -> int:
-        count, piece = 0, self._first or self._from_shell.read()
+    def _send(self, channel: Channel, moved: Callable[[int], None]) -> None:
+        piece = self._first or self._from_shell.read()
         while piece:
             channel.write(piece)
-            count += len(piece)
+            moved(len(piece))
             piece = self._from_shell.read()
         if not self._server_ended:
             channel.send_end()
-        return count
 
-    def _receive(self, channel: Channel) -> int:
-        count = 0
+    def _receive(self, channel: Channel, moved: Callable[[int], None]) -> None:
         while piece := channel.read():
-            count += len(piece)
+            moved(len(piece))
             self.has_received = True
             try:
                 self._to_shell.write(piece)
             except BrokenPipeError:  # rsync has ended; the rest of the server's data is dropped
                 continue
         self._server_ended = True
-        return count
 
     def _listen(self) -> None:
         with suppress(gevent.GreenletExit):  # kept by a greenlet, it would keep all of this

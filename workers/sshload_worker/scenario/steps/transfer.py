@@ -140,16 +140,49 @@ def _same_bytes(piece: bytes, offset: int) -> int:
     return done
 
 
-def write_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], size_bytes: int) -> None:
-    """Write a payload of this size."""
+class Flow:
+    """Counts the bytes of a file that the step `name` moves, evenly over the time in which each piece moved.
+
+    A library that does not tell the parts of a step may move the whole file in one of them. Then its bytes count
+    evenly over the time from the first to the last of them, once `end` is called.
+    """
+
+    __slots__ = ("_by_piece", "_count", "_name", "_run", "_since_ns")
+
+    def __init__(self, run: StepRun, name: str) -> None:
+        self._run = run
+        self._name = name
+        self._by_piece = run.connection.times_parts
+        self._count = 0
+        self._since_ns = monotonic_ns()
+
+    def add(self, piece: bytes) -> None:
+        """Count the next piece."""
+        self._count += len(piece)
+        if self._by_piece:
+            self.end()
+
+    def end(self) -> None:
+        """Count what is not counted yet as moved until now."""
+        if self._count:
+            self._run.clock.moved(self._name, self._count, self._since_ns)
+            self._count = 0
+        self._since_ns = monotonic_ns()
+
+
+def write_file(run: StepRun, name: str, whole: Timing, begin: Callable[[], RemoteFile], size_bytes: int) -> None:
+    """Write a payload of this size, as a part of the step `name`, whose timing is `whole`."""
+    flow = Flow(run, measured_step(name, whole))
     file = run.time_part(name, Timing.OPEN, begin)
-    run.time_part(name, Timing.WRITE, partial(_write_payload, file, size_bytes))
+    run.time_part(name, Timing.WRITE, partial(_write_payload, file, size_bytes, flow))
     run.time_part(name, Timing.CLOSE, file.close)
+    flow.end()
 
 
-def _write_payload(file: RemoteFile, size_bytes: int) -> None:
+def _write_payload(file: RemoteFile, size_bytes: int, flow: Flow) -> None:
     for piece in pieces(size_bytes):
         file.write(piece)
+        flow.add(piece)
 
 
 def verify_file(
@@ -177,18 +210,19 @@ def raise_mismatch(mismatch: str) -> None:
         raise StepFailure(Outcome.OUTPUT_MISMATCH, mismatch)
 
 
-def read_to_end(run: StepRun, name: str, read: Callable[[], bytes], update: Callable[[bytes], object]) -> int:
-    """Pass each piece to `update`, and return the number of bytes read.
+def read_to_end(
+    run: StepRun, name: str, whole: Timing, read: Callable[[], bytes], update: Callable[[bytes], object]
+) -> None:
+    """Pass each piece to `update`, and count its bytes as moved by the step `name`, whose timing is `whole`.
 
-    FIRST_BYTE of the step `name` is timed if there is one and the client library can time parts.
+    FIRST_BYTE of the step is timed if there is one and the client library can time parts.
     """
+    measured = measured_step(name, whole)
     begin_ns = monotonic_ns()
     piece = read()
     if piece and run.connection.times_parts:
         run.clock.record(measured_step(name, Timing.FIRST_BYTE), begin_ns, Outcome.OK)
-    count = 0
     while piece:
-        count += len(piece)
+        run.clock.moved(measured, len(piece))
         update(piece)
         piece = read()
-    return count
