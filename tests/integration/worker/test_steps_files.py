@@ -139,7 +139,7 @@ def test_what_the_server_loses_is_a_mismatch(server: SshServer, writing: Writing
     done = one_pass(server, write(writing, Path("/dev/null"), SIZE, verify))
     assert done.failure == (Outcome.OUTPUT_MISMATCH, "verify")
     assert done.message == message
-    assert done.moved == {}
+    assert done.moved == {str(writing.kind): SIZE}
 
 
 def test_the_steps_of_an_iteration_share_one_subsystem(server: SshServer, file: Path, tmp_path: Path) -> None:

@@ -120,7 +120,6 @@ def test_a_path_that_is_not_there_is_told_by_exit_code_and_rsyncs_words(
     assert done.failure == (Outcome.EXIT_CODE, "rsync"), done
     assert done.message.startswith("exit code 23: rsync: [sender] ")
     assert f"{tmp_path}/no-0-0" in done.message
-    assert done.moved == {}
 
 
 def test_a_directory_above_that_is_not_there_is_told(sshd: SshServer, tmp_path: Path) -> None:
@@ -155,7 +154,7 @@ def test_a_transfer_that_is_cut_off_is_told(start_sshd: Callable[[str], SshServe
     script.chmod(0o755)
     done = one_pass(start_sshd(f"ForceCommand {script}"), download(f"{tree}/"))
     assert done.outcome is Outcome.OUTPUT_MISMATCH, done
-    assert done.moved == {}
+    assert 500_000 < done.moved["rsync"] < 1_100_000
 
 
 @pytest.mark.parametrize("command", ["sleep 60", "cat /dev/zero", "yes"])

@@ -1,16 +1,24 @@
 """The random variation of a run's completed rate: its 95 % confidence interval."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import exp, hypot, sqrt
+from itertools import accumulate
+from math import exp, hypot, inf, sqrt
 
+from sshload_contract.judgement.figures import total_step
+from sshload_contract.load import BurstLoad, UsersLoad
 from sshload_contract.percentiles import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
+from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 
 from sshload_operator.api.status.figures import rounded
 from sshload_operator.planning.plan import Plan
 
 _Z_95 = 1.96
+_US_PER_S = 1_000_000
+_AT_BORDERS = 2.0
+"""Evenly spaced arrivals that end at the border of a window may end on either side, at each of its two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,62 +30,103 @@ class RateBounds:
 
 
 def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | None:
-    """Return the bounds of the completed rate, None if nothing succeeded.
+    """Return the bounds of the completed rate, None if nothing ended well in the window, or if the load is a burst.
 
-    If arrivals are evenly spaced and all are begun, as many complete as are due, except those that fail and those that
-    are still in flight at the end: only these two are random. The interval does not include disturbances that did not
-    occur in the run. The count of any other load is treated as independent events (Poisson); for a closed load with a
-    wider interval, if the time series shows that it was less even.
+    They are to hold the rate that such runs have on average, in successes that end in the window. In an open load these
+    are the arrivals of a time as long as the window, less the failures, less the growth of the number in flight; each
+    of these is random in its own way. Any other load, and one whose arrivals were dropped, has the bounds of
+    independent events (Poisson), wider if the time series shows that it was less even.
+
+    The interval does not include disturbances that did not occur in the run. A burst lasts until its last iteration has
+    ended, and one run does not tell how much that varies.
     """
     load = summary.load
-    if not load.completed_rate or not load.offered_rate:
+    ended = load.completed_rate * (load.duration_s - plan.spec.load.before_iterations_s)
+    if ended <= 0 or isinstance(plan.spec.load, BurstLoad):
         return None
-    inside = load.completed_rate * load.scheduled / load.offered_rate  # excludes those that succeed after the window
     measured = list(_measured(plan, summary)) if plan.spec.capacity is None else []
-    if _is_even(plan, summary) and len(measured) >= FEWEST_SLICES:
-        low, high = _bounds_of_even_arrivals(summary, inside, measured)
+    if plan.spec.load.most_users or load.dropped:
+        low, high = _bounds_of_events(plan, summary, ended, measured)
     else:
-        low, high = _bounds_of_events(plan, summary, inside, measured)
-    return RateBounds(rounded(load.completed_rate * low / inside), rounded(load.completed_rate * high / inside))
+        low, high = _bounds_of_arrivals(plan, summary, ended, measured)
+    return RateBounds(rounded(load.completed_rate * low / ended), rounded(load.completed_rate * high / ended))
 
 
-def _is_even(plan: Plan, summary: RunSummary) -> bool:
-    """Return whether arrivals were evenly spaced, and each of them begun."""
-    return plan.spec.load.is_even and not summary.load.dropped
-
-
-def _bounds_of_even_arrivals(
-    summary: RunSummary, inside: float, measured: list[tuple[float, SeriesPoint]]
+def _bounds_of_arrivals(
+    plan: Plan, summary: RunSummary, ended: float, measured: list[tuple[float, SeriesPoint]]
 ) -> tuple[float, float]:
-    """Return the bounds of how many arrivals complete inside the window.
+    """Return the bounds of how many arrivals end well in the window.
 
     Failures are a Poisson count (its score interval), widened if they come in bursts. How much the number in flight
-    varies between the ends of runs is estimated from its changes over time.
+    varies is estimated from its changes over time. Random arrivals are a Poisson count themselves.
     """
-    seconds = [duration_s for duration_s, _ in measured]
-    failed = summary.load.failed
+    if len(measured) < FEWEST_SLICES:
+        width = exp(_Z_95 / sqrt(ended))
+        return ended / width, ended * width
+    seconds, failed = [duration_s for duration_s, _ in measured], summary.load.failed
     burst = failures_width(failed, spread(seconds, [point.failed for _, point in measured], failed))
-    z, under_way = _Z_95 * burst, [point.started - point.succeeded - point.failed for _, point in measured]
+    in_flight = variance_of_sum(seconds, list(_growth_in_flight(summary, measured)))
+    if not plan.spec.load.is_even:
+        width = exp(_Z_95 * sqrt(ended + in_flight + (burst**2 - 1) * failed) / ended)
+        return ended / width, ended * width
+    z = _Z_95 * burst
     middle, reach = z**2 / 2, z * sqrt(failed + z**2 / 4)
-    of_ends = _Z_95 * sqrt(variance_of_sum(seconds, under_way))
-    low, high = inside - hypot(reach + middle, of_ends), inside + hypot(reach - middle, of_ends)
-    return max(0.0, low), min(float(summary.load.scheduled), high)
+    of_ends = hypot(_Z_95 * sqrt(in_flight), _AT_BORDERS)
+    return max(0.0, ended - hypot(reach + middle, of_ends)), ended + hypot(reach - middle, of_ends)
+
+
+def _growth_in_flight(summary: RunSummary, measured: list[tuple[float, SeriesPoint]]) -> Iterator[float]:
+    """Yield by how much more began than ended in each interval; what began is looked at the mean latency earlier.
+
+    Without that, each change of the rate of arrivals would count as a random one of the number in flight.
+    """
+    total = total_step(summary, Window.MEASURED)
+    earlier_s = 0.0 if total is None or total.mean_us is None else total.mean_us / _US_PER_S
+    at_s = [0.0, *(point.at_s for point in summary.series)]
+    begun = list(accumulate((point.started for point in summary.series), initial=0))
+
+    def begun_by(instant_s: float) -> float:
+        if instant_s <= 0:
+            return 0.0
+        after = min(bisect_right(at_s, instant_s), len(at_s) - 1)
+        share = min((instant_s - at_s[after - 1]) / (at_s[after] - at_s[after - 1]), 1.0)
+        return begun[after - 1] + (begun[after] - begun[after - 1]) * share
+
+    for duration_s, point in measured:
+        end_s = point.at_s - earlier_s
+        yield begun_by(end_s) - begun_by(end_s - duration_s) - point.succeeded - point.failed
 
 
 def _bounds_of_events(
-    plan: Plan, summary: RunSummary, inside: float, measured: list[tuple[float, SeriesPoint]]
+    plan: Plan, summary: RunSummary, ended: float, measured: list[tuple[float, SeriesPoint]]
 ) -> tuple[float, float]:
-    width = exp(_Z_95 * rate_width(inside, _rate_spread(plan, summary, measured)) / sqrt(inside))
-    return inside / width, inside * width
+    """Return the bounds of how many iterations end well in the window if when they begin depends on others' ends.
+
+    Without enough of a time series, each user may end one more or less: they may all be in step.
+    """
+    width = exp(_Z_95 * rate_width(ended, _rate_spread(plan, measured)) / sqrt(ended))
+    in_step = plan.spec.load.most_users if len(measured) < FEWEST_SLICES else 0
+    return max(ended / width - in_step, 0.0), max(min(ended * width + in_step, _most(plan, summary)), ended)
 
 
-def _rate_spread(plan: Plan, summary: RunSummary, measured: list[tuple[float, SeriesPoint]]) -> float:
-    """Return the factor by which the rate of a closed load, per user's time, varies more than independent events."""
-    if not plan.spec.load.most_users:
-        return 1.0
-    with_users = [(duration_s, point) for duration_s, point in measured if point.users]
-    weights = [point.users * duration_s for duration_s, point in with_users]
-    return spread(weights, [point.succeeded for _, point in with_users], summary.load.succeeded)
+def _rate_spread(plan: Plan, measured: list[tuple[float, SeriesPoint]]) -> float:
+    """Return the factor by which the rate, per second or per user's time, varies more than independent events."""
+    counted = [(duration_s, point) for duration_s, point in measured if point.users or not plan.spec.load.most_users]
+    weights = [duration_s * (point.users or 1) for duration_s, point in counted]
+    counts = [point.succeeded for _, point in counted]
+    return spread(weights, counts, sum(counts))
+
+
+def _most(plan: Plan, summary: RunSummary) -> float:
+    """Return how many iterations users end if all take as long as the shortest did, and one more at the borders.
+
+    Users who end long iterations in step are uneven over time, and yet limited by this.
+    """
+    load, total = plan.spec.load, total_step(summary, Window.MEASURED)
+    if not isinstance(load, UsersLoad) or total is None:
+        return inf
+    shortest_s = (total.min_us or 0) / _US_PER_S + load.think_time.min_s
+    return load.most_users * (summary.load.duration_s / shortest_s + 1) if shortest_s else inf
 
 
 def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, SeriesPoint]]:

@@ -43,9 +43,41 @@ def test_the_rate_of_independent_iterations_has_the_noise_of_their_count() -> No
     assert half_width(run([80] * 35)) == pytest.approx(1.96 / sqrt(80 * MEASURED_S), rel=0.05)
 
 
-def test_what_succeeds_after_the_window_makes_its_rate_no_more_certain() -> None:
-    overloaded = summary(1_000, load=load(1_000, completed_rate=100 / MEASURED_S))
+def test_a_rate_is_as_certain_as_the_number_that_ended_in_the_window_however_many_were_due_in_it() -> None:
+    points = run([0] * 5 + [3, 3, 4] * 10).series
+    overloaded = summary(1_000, load=load(1_000, completed_rate=100 / MEASURED_S), series=points)
     assert half_width(overloaded) == pytest.approx(exp(1.96 / sqrt(100)) - 1, rel=0.01)
+
+
+def test_without_a_time_series_users_may_all_be_in_step() -> None:
+    bounds = rate_bounds(CLOSED, summary(100, load=load(100)))
+    width = exp(1.96 / sqrt(100))
+    assert bounds.low == pytest.approx((100 / width - 20) / MEASURED_S, abs=0.001)
+    assert bounds.high == pytest.approx((100 * width + 20) / MEASURED_S, abs=0.001)
+
+
+def test_users_in_step_end_no_more_than_the_shortest_iteration_leaves_time_for() -> None:
+    found = run([0] * 5 + [20, 0, 0, 0, 0] * 6)
+    long = tuple(replace(step, min_us=4_900_000, mean_us=5_000_000.0, max_us=5_100_000) for step in found.steps)
+    assert rate_bounds(CLOSED, replace(found, steps=long)).high == pytest.approx(20 * (30 / 4.9 + 1) / 30, abs=0.001)
+
+
+def test_a_change_of_the_rate_of_arrivals_is_no_noise_however_long_iterations_take() -> None:
+    rates = [10] * 15 + [40] * 10 + [10] * 10
+    ends = [0] * 5 + rates[:30]
+    points = tuple(
+        SeriesPoint(at_s=at, users=0, held=0, in_flight=1, started=begun, succeeded=ended, failed=0, p99_us=None)
+        for at, (begun, ended) in enumerate(zip(rates, ends, strict=True), start=1)
+    )
+    found = summary(600, load=load(600), series=points)
+    late = tuple(replace(step, mean_us=5_000_000.0) for step in found.steps)
+    bounds = rate_bounds(OPEN, replace(found, steps=late))
+    assert (bounds.low, bounds.high) == rate_pair(rate_bounds(OPEN, even()))
+
+
+def test_a_burst_has_no_interval() -> None:
+    burst = plan(quickstart(load={"burst": {"connections": 20}}, warmUp="5s"))
+    assert completed_rate_interval(burst, even()) is None
 
 
 def test_a_rate_that_drifts_is_less_certain_than_its_count_says() -> None:
@@ -73,6 +105,10 @@ def test_the_rate_of_a_closed_load_holds_the_truth_in_95_of_100_runs() -> None:
     assert held >= 190
 
 
+def rate_pair(bounds: RateBounds) -> tuple[float, float]:
+    return bounds.low, bounds.high
+
+
 def even(failed: int = 0, **changes: Any) -> RunSummary:
     """Return a run of 20 arrivals each second, evenly spaced, each of which is over within a second."""
     points = tuple(
@@ -84,11 +120,11 @@ def even(failed: int = 0, **changes: Any) -> RunSummary:
 
 
 def test_evenly_spaced_arrivals_that_all_complete_leave_their_rate_little_to_chance() -> None:
-    assert rate_bounds(OPEN, even()) == RateBounds(19.872, 20.0)
+    assert rate_bounds(OPEN, even()) == RateBounds(19.856, 20.067)
 
 
 def test_failures_leave_the_rate_of_evenly_spaced_arrivals_the_chance_of_their_own_number() -> None:
-    assert rate_bounds(OPEN, even(failed=60)) == RateBounds(17.426, 18.446)
+    assert rate_bounds(OPEN, even(failed=60)) == RateBounds(17.422, 18.451)
 
 
 @pytest.mark.parametrize(
