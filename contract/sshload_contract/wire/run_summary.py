@@ -23,9 +23,12 @@ class StepStats:
 
     The keys of `percentiles_us` are percentiles in their written form ("50", "99", "99.9"). `percentiles_low_us` and
     `percentiles_high_us` are the 95 % confidence interval of each, by the samples alone; in the measured window it is
-    wider if successive latencies are correlated (`spread`). `rate` counts the successes before the window's end, per
-    second of the time in which the step could begin in it. `bytes_per_second` is what these transferred, None for a
-    step without payload.
+    wider if successive latencies are correlated (`spread`). All these, `count` and `failures` are of the iterations that
+    were due in the window: to leave out those that end after it would leave out the slowest.
+
+    `rate` is what happened in the window, whenever the iterations were due: the successes that ended in it, per second
+    of the time in which the step could begin. `bytes_per_second` is what moved in it, however the steps ended; None for
+    a step without payload.
     """
 
     step: str
@@ -48,7 +51,8 @@ class LoadStats:
 
     `held_most` and `held_least` are how many sessions were held at once, after the ramp; None for any load but hold.
 
-    `offered` is what the load model asked for, `achieved` what was begun, `completed` what succeeded in the window.
+    `offered` is what the load model asked for, and `achieved` what was begun, of what was due in the window.
+    `completed` is what ended well in the window, whenever it was due.
     """
 
     duration_s: Amount
@@ -67,7 +71,9 @@ class LoadStats:
 
 @dataclass(frozen=True, slots=True)
 class StageStats:
-    """One stage of a load with several, by the iterations that were due in it. `number` counts from 1.
+    """One stage of a load with several, by the iterations that were due in it, but for its completed rate.
+
+    `number` counts from 1.
 
     `total` is the whole iteration, None if none ended.
     """

@@ -69,7 +69,7 @@ class TrialStatus:
     ]
     message: Annotated[str | None, _TRIAL_MESSAGE, "What broke, or why it cannot be judged."] = None
     start_seconds: Annotated[Amount, "When it began, from the start of the first."]
-    completed_rate: Annotated[Amount, "Iterations per second that succeeded inside its measured window."]
+    completed_rate: Annotated[Amount, "Iterations per second that ended well in its measured window."]
     error_percent: Annotated[
         Percent | None, "The share of failed iterations. Absent for held sessions, which have heldLeast."
     ] = None

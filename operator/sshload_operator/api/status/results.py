@@ -43,14 +43,14 @@ class WarmUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageResult:
-    """One stage, by the iterations that were due in it."""
+    """One stage, by the iterations that were due in it, but for its completed rate."""
 
     stage: Annotated[Ordinal, "Its number, from 1."]
     users: Annotated[Count | None, "The users that it asks for (load.users only)."] = None
     to_users: Annotated[Count | None, "The users at its end, if they change over the stage."] = None
     duration_seconds: Annotated[Amount, "How long it lasted."]
     offered_rate: Annotated[Amount, "Iterations per second that the load model asked for, on average."]
-    completed_rate: Annotated[Amount, "Iterations per second that succeeded before the stage ended."]
+    completed_rate: Annotated[Amount, "Iterations per second that ended well in the stage, whenever they were due."]
     iterations: Annotated[Count, "Iterations that ended, successful or failed."]
     failures: Annotated[Count, "Failed iterations."]
     p50_ms: Annotated[Amount | None, "The median of the whole iteration, successes only."] = None
@@ -306,14 +306,14 @@ class Results:
     ended_early: EndedEarly | None = None
     offered_rate: Annotated[Amount, "Iterations per second that the load model asked for."]
     achieved_rate: Annotated[Amount, "Iterations per second that were begun."]
-    completed_rate: Annotated[Amount, "Iterations per second that succeeded inside the measured window."]
+    completed_rate: Annotated[Amount, "Iterations per second that ended well in the measured window, whenever they were due."]
     completed_rate_low: Annotated[
         Amount | None,
-        "The lower bound of the 95 % confidence interval of completedRate, by the count of iterations.",
+        "The lower bound of the 95 % confidence interval of completedRate. Absent for a burst.",
     ] = None
     completed_rate_high: Annotated[
         Amount | None,
-        "The upper bound of the 95 % confidence interval of completedRate, by the count of iterations.",
+        "The upper bound of the 95 % confidence interval of completedRate. Absent for a burst.",
     ] = None
     iterations: Annotated[Count, "Iterations that ended, successful or failed."]
     failures: Annotated[Count, "Failed iterations."]

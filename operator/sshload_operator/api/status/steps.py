@@ -82,12 +82,12 @@ class StepResult:
     """One step."""
 
     step: Annotated[StepName, "The step's name (connect, login, total, or uptime.exec of a named step)."]
-    count: Annotated[Count, "How often it succeeded."]
+    count: Annotated[Count, "How often it succeeded, of the iterations that were due in the measured window."]
     failures: Annotated[Count, Absent(0), "How often it failed. Absent if it never did."] = 0
-    rate: Annotated[Amount | None, "How often it succeeded inside the measured window, per second."] = None
+    rate: Annotated[Amount | None, "How often it ended well in the measured window, per second."] = None
     bytes_per_second: Annotated[
         Amount | None,
-        "What the step moved inside the measured window, per second. Absent for a step that moves no content.",
+        "What it moved in the measured window, per second, however it ended. Absent if it moves no content.",
     ] = None
     min_ms: Annotated[Amount | None, "The shortest."] = None
     mean_ms: Annotated[Amount | None, "The mean."] = None
