@@ -114,6 +114,22 @@ def test_a_hopeless_load_was_no_longer_than_planned() -> None:
     assert trial.early_end == EarlyEnd(trial.planned_s, "error rate below 10 %")
 
 
+@pytest.mark.parametrize(
+    ("end", "measured_s"),
+    [
+        pytest.param(RunEnd.STOPPED, 4.5, id="it was stopped, which took until 109.0"),
+        pytest.param(RunEnd.COMPLETED, 7.0, id="nobody stopped it"),
+    ],
+)
+def test_a_stopped_load_was_as_long_as_its_workers_say_and_not_until_they_had_cleaned_up(
+    end: RunEnd, measured_s: float
+) -> None:
+    trial = hopeless()
+    trial.note_load_end(0, 6.5)
+    trial.end(109.0, 1_009.0)
+    assert trial.summary(end, "", workers_connected=1, workers_lost=0).load.duration_s == measured_s
+
+
 def test_a_hopeless_load_is_as_far_as_after_its_planned_end() -> None:
     trial = hopeless()
     assert trial.planned_at_s(106.0) == 6.0

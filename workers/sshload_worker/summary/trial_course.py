@@ -196,10 +196,10 @@ class TrialCourse:
     def summary(self, end: RunEnd, message: str, workers_connected: int, workers_lost: int) -> RunSummary:
         """Return the trial's own summary, after its end."""
         elapsed_s = self.at_s(self._end_s or 0.0)
-        if self._lasted_s:
-            elapsed_s = min(elapsed_s, mean(self._lasted_s.values()))
-        elif self.early_end is not None:
+        if self.early_end is not None:
             elapsed_s = min(elapsed_s, self.early_end.after_s)
+        elif self._lasted_s and end is not RunEnd.COMPLETED:
+            elapsed_s = min(elapsed_s, mean(self._lasted_s.values()))
         course = self._course(end, message, elapsed_s, workers_connected, workers_lost)
         return replace(run_summary(self.config, self.totals, course), early_end=self.early_end)
 

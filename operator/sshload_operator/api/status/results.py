@@ -306,7 +306,9 @@ class Results:
     ended_early: EndedEarly | None = None
     offered_rate: Annotated[Amount, "Iterations per second that the load model asked for."]
     achieved_rate: Annotated[Amount, "Iterations per second that were begun."]
-    completed_rate: Annotated[Amount, "Iterations per second that ended well in the measured window, whenever they were due."]
+    completed_rate: Annotated[
+        Amount, "Iterations per second that ended well in the measured window, whenever they were due."
+    ]
     completed_rate_low: Annotated[
         Amount | None,
         "The lower bound of the 95 % confidence interval of completedRate. Absent for a burst.",
