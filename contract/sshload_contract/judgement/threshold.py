@@ -166,8 +166,8 @@ def _is_surely_met(
 def _judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
     """Judge whether more iterations per second were completed than the threshold asks for.
 
-    In an open model delays only move iterations across the borders of the window. In a closed one they also lower the load,
-    and one iteration of each user may end later.
+    In an open model delays only move iterations across the borders of the window. In a closed one they also lower the
+    load, and one iteration of each user may end later.
     """
     words, rate, delay = in_words(threshold), summary.load.completed_rate, own_delay(summary)
     observed = f"{rate:.2f}/s"

@@ -23,8 +23,8 @@ class StepStats:
 
     The keys of `percentiles_us` are percentiles in their written form ("50", "99", "99.9"). `percentiles_low_us` and
     `percentiles_high_us` are the 95 % confidence interval of each, by the samples alone; in the measured window it is
-    wider if successive latencies are correlated (`spread`). All these, `count` and `failures` are of the iterations that
-    were due in the window: to leave out those that end after it would leave out the slowest.
+    wider if successive latencies are correlated (`spread`). All these, `count` and `failures` are of the iterations
+    that were due in the window: to leave out those that end after it would leave out the slowest.
 
     `rate` is what happened in the window, whenever the iterations were due: the successes that ended in it, per second
     of the time in which the step could begin. `bytes_per_second` is what moved in it, however the steps ended; None for
