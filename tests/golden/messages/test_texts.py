@@ -13,6 +13,9 @@ PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)[\w.\[\]]*(?:![rsa])?(?::[^{}]*)?\}")
 PARTS_OF_A_SPEC = {"iteration"}
 """Words in braces that a user writes, and that a worker replaces."""
 
+CUTS = re.compile(r"(?:message|text|error|why|said|problem|reason|words)\w*\)?\[: ?[\w.]*CHARACTERS|\]}…")
+"""A text that is cut to a number of characters."""
+
 MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -43,3 +46,10 @@ def test_no_text_has_a_placeholder_that_nothing_fills(path: Path) -> None:
 def test_a_placeholder_that_was_meant_to_be_filled_is_found() -> None:
     assert list(placeholders('said = f"{a} per second, at most {{need.most:.3g}}"')) == [(1, "{need.most:.3g}")]
     assert list(placeholders('said = "at most {need}"\nprint(said.format(need=1))')) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_one_function_cuts_texts(path: Path) -> None:
+    """It cuts between two words: `sshload_contract.shortened`."""
+    if path.name != "shortened.py":
+        assert CUTS.findall(path.read_text(encoding="utf-8")) == []

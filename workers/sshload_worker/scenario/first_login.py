@@ -96,7 +96,7 @@ def dial_until_banner(host: str, port: int, on_problem: OnProblem) -> None:
         else:
             if received.startswith(_VERSION_START) or b"\n" + _VERSION_START in received:
                 return
-            text = received.decode("ascii", "replace").strip()[:_REPORTED_CHARACTERS]
+            text = shortened(received.decode("ascii", "replace").strip(), _REPORTED_CHARACTERS)
             sent = f"sent {text!r}, which is not an SSH version" if text else "closed the connection"
             on_problem(f"{host}:{port}: the server {sent}")
         gevent.sleep(_REFUSED_PAUSE_S)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeVar
 
+from sshload_contract.shortened import shortened
+
 T = TypeVar("T")
 
 _SHOWN_CHARACTERS: Final = 60
@@ -72,4 +74,4 @@ def shown(value: Any) -> str:
     """Return a value for a message: strings in quotes and shortened, others by their type."""
     if not isinstance(value, str):
         return kind(value)
-    return f'"{value}"' if len(value) <= _SHOWN_CHARACTERS else f'"{value[:_SHOWN_CHARACTERS]}…"'
+    return f'"{shortened(value, _SHOWN_CHARACTERS)}"'

@@ -19,6 +19,7 @@ from sshload_contract.declared import (
     Items,
     Rule,
 )
+from sshload_contract.shortened import shortened
 
 from sshload_operator.api.shapes.errors import Problem, kind, shown
 from sshload_operator.api.shapes.forms import (
@@ -62,7 +63,7 @@ def field_path(path: str, name: str) -> str:
     """Return the path of a field of the object at `path`."""
     if not name:
         return path
-    named = name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"  # a key may be of any length
+    named = shortened(name, SHOWN_CHARACTERS)  # a key may be of any length
     return f"{path}.{named}" if path else named
 
 

@@ -90,7 +90,7 @@ class ClusterWorld:
             observations.failed_starts += error.status == HTTPStatus.INTERNAL_SERVER_ERROR
             if error.status not in REFUSED and observations.failed_starts < _FAILED_STARTS:
                 raise error from None
-            observations.refused = Rejection(failed.kind, str(error)[:_REFUSAL_LIMIT_CHARACTERS])
+            observations.refused = Rejection(failed.kind, shortened(str(error), _REFUSAL_LIMIT_CHARACTERS))
             return
         observations.failed_starts = 0
         observations.refused = None

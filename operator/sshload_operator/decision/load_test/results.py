@@ -87,7 +87,9 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
         hold=held(summary) if plan.spec.load.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
-        scope=tuple(scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None))),
+        scope=tuple(scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None)))
+        if load.started
+        else (),
         generator=_generator(plan, summary),
         target=target,
         proxy=_proxy(plan, summary, target),
@@ -98,7 +100,9 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
 
 def _ended_early(summary: RunSummary) -> EndedEarly | None:
     early = summary.early_end
-    return None if early is None else EndedEarly(rounded(early.after_s), early.threshold[:THRESHOLD_CHARACTERS])
+    return (
+        None if early is None else EndedEarly(rounded(early.after_s), shortened(early.threshold, THRESHOLD_CHARACTERS))
+    )
 
 
 def _burst(summary: RunSummary) -> BurstResult:

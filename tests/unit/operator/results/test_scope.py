@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, plan, quickstart
-from runs import summary
+from runs import load, summary
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.report import Negotiated, NegotiatedCount
 from sshload_operator.decision.load_test.results import results_status
@@ -60,6 +60,11 @@ def test_banners_of_sshd_auth_are_told_as_no_measure_beside_earlier_ones(version
 
 def test_without_a_handshake_nothing_is_said_of_it() -> None:
     assert list(results_status(plan(OWN), replace(summary(600), negotiated=()), Verdict.PASSED).scope) == []
+
+
+def test_a_run_without_a_load_has_nothing_to_compare() -> None:
+    nothing = summary(0, steps=(), load=load(0))
+    assert list(results_status(plan(MANAGED), nothing).scope) == []
 
 
 def test_a_long_name_from_a_server_fits() -> None:
