@@ -64,7 +64,7 @@ def test_without_a_handshake_nothing_is_said_of_it() -> None:
 
 def test_a_run_without_a_load_has_nothing_to_compare() -> None:
     nothing = summary(0, steps=(), load=load(0))
-    assert list(results_status(plan(MANAGED), nothing).scope) == []
+    assert list(results_status(plan(MANAGED), nothing, Verdict.ERROR).scope) == []
 
 
 def test_a_long_name_from_a_server_fits() -> None:
