@@ -249,6 +249,18 @@ _COMMAND_FAULTS = {
         Outcome.KILLED_BY_SIGNAL,
         "command",
     ),
+    "tells an exit status a while after the end of the output": Fault(
+        all_of(_RUNNING, it.says(b"all"), it.ends_output_before(it.exits(0)), _S.close_channel, it.be_silent),
+        Outcome.OK,
+    ),
+    "tells of a signal a while after the end of the output": Fault(
+        all_of(_RUNNING, it.ends_output_before(it.exits_by(b"KILL")), _S.close_channel, it.be_silent),
+        Outcome.KILLED_BY_SIGNAL,
+        "command",
+    ),
+    "closes the channel a while after the end of the output": Fault(
+        all_of(_RUNNING, it.ends_output_before(_S.close_channel), it.be_silent), Outcome.NO_EXIT_STATUS, "command"
+    ),
     "ends the output and never closes the channel": Fault(
         all_of(_RUNNING, it.says(b"all"), _S.end_output, it.exits(0), it.be_silent),
         Outcome.STEP_TIMEOUT,

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import repeat
 
 import gevent
-from bare_ssh_server import IGNORE, Exchange, string
+from bare_ssh_server import CHANNEL_CLOSE, IGNORE, Exchange, string
 from staged_ssh_server import (
     DISCONNECT,
     GLOBAL_REQUEST,
@@ -162,6 +162,21 @@ def says(data: bytes) -> Stage:
 def exits(code: int) -> Stage:
     """Return a stage that tells an exit status."""
     return lambda server: server.exit(code)
+
+
+def ends_output_before(stage: Stage) -> Stage:
+    """Return a stage that ends the output, and a while later does `stage`, unless the client closes before that."""
+
+    def serve(server: StagedServer) -> None:
+        server.end_output()
+        with gevent.Timeout(BRIEF_S, False):  # noqa: FBT003 - gevent's own parameter: raise nothing
+            while server.receive()[0] != CHANNEL_CLOSE:
+                pass
+            server.close_channel()
+            be_silent(server)
+        stage(server)
+
+    return serve
 
 
 def exits_by(signal: bytes) -> Stage:

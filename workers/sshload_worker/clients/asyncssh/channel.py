@@ -23,7 +23,8 @@ _TERMINAL = (String("vt100"), UInt32(80), UInt32(24), UInt32(0), UInt32(0), Stri
 class Inbox:
     """The data of a channel, between asyncssh's session and the greenlet that reads it.
 
-    If the reader falls behind, the server has to wait.
+    If the reader falls behind, the server has to wait. `told` is set once the server has told how the command ended,
+    and at the latest with `closed`.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -37,6 +38,7 @@ class Inbox:
         self._room = Event()
         self._room.set()
         self.stderr = b""
+        self.told = Event()
         self.closed = Event()
 
     def connection_made(self, chan: Any) -> None:
@@ -65,10 +67,12 @@ class Inbox:
         return True
 
     def exit_status_received(self, status: int) -> None:
-        """Do nothing: the channel records it."""
+        """Note that there is one; the channel records it."""
+        self.told.set()
 
     def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:  # noqa: FBT001
-        """Do nothing: the channel records it."""
+        """Note that there is one; the channel records it."""
+        self.told.set()
 
     def pause_writing(self) -> None:
         """Block writers."""
@@ -82,8 +86,13 @@ class Inbox:
         """Record the end of the channel, and wake all waiting greenlets."""
         del exc  # the connection records it
         self.closed.set()
+        self.told.set()
         self._changed.set()
         self._room.set()
+
+    def has_ended(self) -> bool:
+        """Return whether the server has ended the output, and all of it was read."""
+        return self._ended and not self._pieces
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end; raises StepFailure if the connection ends first."""
@@ -153,6 +162,7 @@ class AsyncsshChannel:
         self._driver = driver
         self._channel = channel
         self._inbox = inbox
+        self._tells_end = False
 
     def request_terminal(self) -> None:
         """Request a pseudo-terminal."""
@@ -161,10 +171,12 @@ class AsyncsshChannel:
     def start_shell(self) -> None:
         """Request the user's shell, and wait for the server's reply that it was started."""
         self._require(self._driver.run(Timing.EXEC, self._channel.start(b"shell")))
+        self._tells_end = True
 
     def execute(self, command: str) -> None:
         """Request the command, and wait for the server's reply that it was started."""
         self._require(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
+        self._tells_end = True
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, pass each piece of stdout to `take`, and close the channel."""
@@ -184,6 +196,8 @@ class AsyncsshChannel:
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
+        if self._tells_end and self._inbox.has_ended():
+            self._inbox.told.wait()  # some servers do not tell it after the client's close
         if not self._inbox.closed.is_set():
             self._driver.call(Timing.CLOSE, self._channel.close)
             self._inbox.closed.wait()

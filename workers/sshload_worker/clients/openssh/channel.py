@@ -209,10 +209,15 @@ class OpenSSHChannel:
         self._pipes.stdin.close()
 
     def close(self) -> CommandEnd:
-        """Wait for the end and return how the command ended, or hang up if more output was expected."""
-        self._pipes.stdin.close()
-        self._pipes.stdout.close()
+        """Wait for the end and return how the command ended, or hang up if more output was expected.
+
+        After the end of the output the input stays open: with both ended, ssh closes the channel, and some servers do
+        not tell after that how the command ended.
+        """
         try:
+            if not self._output_ended:
+                self._pipes.stdin.close()
+            self._pipes.stdout.close()
             if not self._output_ended and (self._has_output or self._session.is_open):
                 self._session.hang_up()
                 return CommandEnd(exit_code=None, signal="", stderr=self._pipes.stderr)

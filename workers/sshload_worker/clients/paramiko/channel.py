@@ -26,6 +26,7 @@ class ParamikoChannel:
         self._read_bytes = read_bytes or _READ_BYTES
         self._end = driver.transport.end_of(channel)
         self._stderr = b""
+        self._tells_end = False
         self._changed = threading.Event()
         for buffer in (channel.in_buffer, channel.in_stderr_buffer):
             buffer.set_event(self._changed)
@@ -37,10 +38,12 @@ class ParamikoChannel:
     def start_shell(self) -> None:
         """Request the user's shell, and wait for the server's reply that it was started."""
         self._driver.call(Timing.EXEC, self._channel.invoke_shell)
+        self._tells_end = True
 
     def execute(self, command: str) -> None:
         """Request the command, and wait for the server's reply that it was started."""
         self._driver.call(Timing.EXEC, self._channel.exec_command, command)
+        self._tells_end = True
 
     def start_subsystem(self, name: str) -> Channel:
         """Request a subsystem, wait for the server's reply, and return paramiko's channel to it."""
@@ -78,6 +81,8 @@ class ParamikoChannel:
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
+        if self._tells_end and self._channel.eof_received:
+            self._end.told.wait()  # some servers do not tell it after the client's close
         self._driver.call(Timing.CLOSE, self._channel.close)
         self._end.over.wait()
         self._driver.transport.forget(self._channel)

@@ -57,11 +57,20 @@ OTHER_LIBRARY_ERRORS = {
 
 @dataclass(slots=True)
 class ChannelEnd:
-    """How a channel ended. `over` is set once the server has closed it, or the connection has ended."""
+    """How a channel ended. `over` is set once the server has closed it, or the connection has ended.
+
+    `told` is set once the server has told how the command ended, and at the latest with `over`.
+    """
 
     closed_by_server: bool = False
     signal: str = ""
+    told: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
+
+    def finish(self) -> None:
+        """Record that nothing of the channel follows."""
+        self.told.set()
+        self.over.set()
 
 
 class _Packets(Packetizer):
@@ -85,18 +94,21 @@ class _Packets(Packetizer):
 
 def _record_request(channel: Channel, message: Message) -> None:
     position = message.packet.tell()
-    if message.get_text() == "exit-signal":
+    kind, end = message.get_text(), channel.get_transport().end_of(channel)
+    if kind == "exit-signal":
         message.get_boolean()
-        channel.get_transport().end_of(channel).signal = message.get_text()
+        end.signal = message.get_text()
     message.packet.seek(position)
     Channel._handle_request(channel, message)  # noqa: SLF001 - paramiko's table has it
+    if kind in ("exit-status", "exit-signal"):
+        end.told.set()
 
 
 def _record_close(channel: Channel, message: Message) -> None:
     end = channel.get_transport().end_of(channel)
     end.closed_by_server = True  # before the reply, because sending it may let the channel's reader run
     Channel._handle_close(channel, message)  # noqa: SLF001 - paramiko's table has it
-    end.over.set()
+    end.finish()
 
 
 class Transport(library.Transport):
@@ -148,7 +160,7 @@ class Transport(library.Transport):
         finally:
             self._stream.release()
             for end in self._ends.values():
-                end.over.set()
+                end.finish()
 
     def _parse_newkeys(self, message: Message) -> None:
         self.kex_name = next(name for name, kind in self._kex_info.items() if kind is type(self.kex_engine))
