@@ -3,6 +3,7 @@
 `PYTHONPATH=tests/support python tests/support/fault_table.py` prints docs/reference/faulty-servers.md.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,17 +11,24 @@ import server_faults as it
 from client_kinds import Kind
 from server_faults import BRIEF_S, FILE, all_of
 from sshload_contract.client import Library
-from sshload_contract.steps import ExecStep, ScenarioStep, SftpReadStep
+from sshload_contract.steps import ExecStep, ScenarioStep, SftpListStep, SftpReadStep, SftpStatStep
 from sshload_contract.vocabulary import Outcome, Timing
 from staged_ssh_server import Stage, StagedServer
 
 COMMAND = ExecStep(name="", command="any", expect_exit_code=0, expect_stdout="")
-READ = SftpReadStep(name="", path="/any", expect_bytes=len(FILE), expect_sha256="")
+READ = SftpReadStep(name="", path="/any", expect_bytes=len(FILE), expect_sha256=hashlib.sha256(FILE).hexdigest())
+STAT = SftpStatStep(name="", path="/any")
+LIST = SftpListStep(name="", path="/any", expect_entries=2)
 ANYWHERE = "any part"
 """The part of a step that fails where two things happen at once and either may be heard of first."""
 
 _LOGIN = ("banner", "kex", "auth")
-_SUMS = {COMMAND: str(Timing.COMMAND), READ: str(Timing.SFTP_READ)}
+_SUMS = {
+    COMMAND: str(Timing.COMMAND),
+    READ: str(Timing.SFTP_READ),
+    STAT: str(Timing.SFTP_STAT),
+    LIST: str(Timing.SFTP_LIST),
+}
 
 
 @dataclass(frozen=True)
@@ -381,6 +389,35 @@ _SFTP_FAULTS = {
                 "libssh2 has more requests under way, and does not ask again for what is missing",
             )
         },
+    ),
+    "sends a flag after each piece of a file": Fault(
+        all_of(_RUNNING, it.sftp_reads(it.read_with_flag)),
+        Outcome.OK,
+        doing=READ,
+        otherwise={
+            Library.ASYNCSSH: Otherwise(
+                Outcome.SFTP_BAD_MESSAGE,
+                "read",
+                "asyncssh takes such a flag only in version 6 of the protocol, where it belongs",
+            )
+        },
+    ),
+    "tells no size of the file that is read": Fault(all_of(_RUNNING, it.sftp_without_sizes), Outcome.OK, doing=READ),
+    "tells no size when asked for attributes": Fault(all_of(_RUNNING, it.sftp_without_sizes), Outcome.OK, doing=STAT),
+    "has a file without end": Fault(
+        all_of(_RUNNING, it.sftp_reads(it.read_for_ever)), Outcome.STEP_TIMEOUT, "read", "step", doing=READ
+    ),
+    "has a file whose name is no text": Fault(
+        all_of(_RUNNING, it.list_names(b".", b"..", b"one", it.NO_TEXT)), Outcome.OK, doing=LIST
+    ),
+    "has a file whose name has a line end": Fault(
+        all_of(_RUNNING, it.list_names(b".", b"..", b"one", b"two\nlines")), Outcome.OK, doing=LIST
+    ),
+    "lists a directory without end": Fault(
+        all_of(_RUNNING, it.list_for_ever), Outcome.STEP_TIMEOUT, "sftpList", "step", doing=LIST
+    ),
+    "fails with words that are no text": Fault(
+        all_of(_RUNNING, it.sftp_reads(it.fail_in_no_text)), Outcome.SFTP_FAILURE, "read", doing=READ
     ),
     "ends the file in its middle": Fault(
         all_of(_RUNNING, it.sftp_reads(it.read_half_of_the_file)), Outcome.OUTPUT_MISMATCH, "sftpRead", doing=READ

@@ -31,7 +31,9 @@ _BY_APPLICATION, _RESOURCE_SHORTAGE = 11, 4
 _HANDLE, _DATA, _NAME, _ATTRIBUTES = 102, 103, 104, 105  # draft-ietf-secsh-filexfer-02 section 3
 _STATUS = 101
 _OPEN, _CLOSE, _READ, _LSTAT, _FSTAT, _REALPATH, _STAT = 3, 4, 5, 7, 8, 16, 17
+_OPENDIR, _READDIR = 11, 12
 _END_OF_FILE = 1
+NO_TEXT = b"caf\xe9 \xff\xfe"
 _FILE_ATTRIBUTES = struct.pack(">IQI", 0b101, len(FILE), 0o100644)
 
 SftpAnswer = Callable[[StagedServer, bytes, Fields], None]
@@ -169,7 +171,7 @@ def ends_output_before(stage: Stage) -> Stage:
 
     def serve(server: StagedServer) -> None:
         server.end_output()
-        with gevent.Timeout(BRIEF_S, False):  # noqa: FBT003 - gevent's own parameter: raise nothing
+        with suppress(gevent.Timeout), gevent.Timeout(BRIEF_S):
             while server.receive()[0] != CHANNEL_CLOSE:
                 pass
             server.close_channel()
@@ -214,6 +216,48 @@ def sftp_reads(answer: SftpAnswer) -> Stage:
     return sftp_server({_READ: answer})
 
 
+def fail_in_no_text(server: StagedServer, number: bytes, rest: Fields) -> None:
+    """Fail, with words that are not UTF-8."""
+    del rest
+    server.say_sftp(_STATUS, number + struct.pack(">I", 4) + string(NO_TEXT) + string(b""))
+
+
+def list_names(*names: bytes) -> Stage:
+    """Return an SFTP server that has a directory of these names."""
+    rest_of_entry = string(b"-rw-r--r-- 1 a b 0 Jan 1 00:00 any") + struct.pack(">II", 0b100, 0o100644)
+
+    def serve(server: StagedServer) -> None:
+        left = [names]
+
+        def read(server: StagedServer, number: bytes, rest: Fields) -> None:
+            if left:
+                entries = b"".join(string(name) + rest_of_entry for name in left.pop())
+                server.say_sftp(_NAME, number + struct.pack(">I", len(names)) + entries)
+            else:
+                _answers(_END_OF_FILE)(server, number, rest)
+
+        sftp_server({_READDIR: read, **_DIRECTORY})(server)
+
+    return serve
+
+
+def list_for_ever(server: StagedServer) -> None:
+    """Serve a directory that has no end."""
+    entry = string(b"n" * 200) + string(b"l" * 200) + struct.pack(">II", 0b100, 0o100644)
+    names = struct.pack(">I", 64) + entry * 64
+
+    def read(server: StagedServer, number: bytes, rest: Fields) -> None:
+        del rest
+        server.say_sftp(_NAME, number + names)
+
+    sftp_server({_READDIR: read, **_DIRECTORY})(server)
+
+
+def sftp_without_sizes(server: StagedServer) -> None:
+    """Serve SFTP without the size of any file."""
+    sftp_server({_LSTAT: tell_no_size, _FSTAT: tell_no_size, _STAT: tell_no_size})(server)
+
+
 def sftp_server(own: Mapping[int, SftpAnswer]) -> Stage:
     """Return an SFTP server with one file, which answers some types of requests in its own way."""
 
@@ -229,6 +273,28 @@ def sftp_server(own: Mapping[int, SftpAnswer]) -> Stage:
 def read_little(server: StagedServer, number: bytes, rest: Fields) -> None:
     """Answer with less than was asked for, as a server may."""
     _say_piece(server, number, rest, most_bytes=1_000)
+
+
+def read_with_flag(server: StagedServer, number: bytes, rest: Fields) -> None:
+    """Send a flag after each piece, whether it is the last one (draft-ietf-secsh-filexfer-13 section 9.3)."""
+    piece = _piece(rest, PACKET_BYTES, FILE)
+    if piece:
+        server.say_sftp(_DATA, number + string(piece) + b"\0")
+    else:
+        _answers(_END_OF_FILE)(server, number, rest)
+
+
+def read_for_ever(server: StagedServer, number: bytes, rest: Fields) -> None:
+    """Send a piece, wherever it is to begin."""
+    rest.string()
+    rest.long_number()
+    server.say_sftp(_DATA, number + string(bytes(min(rest.number(), PACKET_BYTES))))
+
+
+def tell_no_size(server: StagedServer, number: bytes, rest: Fields) -> None:
+    """Tell attributes among which there is no size, as a server may."""
+    del rest
+    server.say_sftp(_ATTRIBUTES, number + struct.pack(">II", 0b100, 0o100644))
 
 
 def read_half_of_the_file(server: StagedServer, number: bytes, rest: Fields) -> None:
@@ -284,13 +350,17 @@ def _answers(code: int) -> SftpAnswer:
 def _say_piece(
     server: StagedServer, number: bytes, rest: Fields, most_bytes: int = PACKET_BYTES, file: bytes = FILE
 ) -> None:
-    rest.string()  # the handle
-    offset, length = rest.long_number(), rest.number()
-    piece = file[offset : offset + min(length, most_bytes)]
+    piece = _piece(rest, most_bytes, file)
     if piece:
         server.say_sftp(_DATA, number + string(piece))
     else:
         _answers(_END_OF_FILE)(server, number, rest)
+
+
+def _piece(rest: Fields, most_bytes: int, file: bytes) -> bytes:
+    rest.string()  # the handle
+    offset, length = rest.long_number(), rest.number()
+    return file[offset : offset + min(length, most_bytes)]
 
 
 def _say_attributes(server: StagedServer, number: bytes, rest: Fields) -> None:
@@ -307,6 +377,16 @@ def _say_handle(server: StagedServer, number: bytes, rest: Fields) -> None:
     server.say_sftp(_HANDLE, number + string(b"handle"))
 
 
+def _say_directory(server: StagedServer, number: bytes, rest: Fields) -> None:
+    del rest
+    server.say_sftp(_ATTRIBUTES, number + struct.pack(">II", 0b100, 0o040755))
+
+
+_DIRECTORY: dict[int, SftpAnswer] = {
+    _OPENDIR: _say_handle,
+    _LSTAT: _say_directory,
+    _STAT: _say_directory,
+}
 _IN_ORDER: dict[int, SftpAnswer] = {
     _OPEN: _say_handle,
     _READ: _say_piece,

@@ -16,10 +16,11 @@ from one_iteration import Counted, run_once
 from run_configs import arrivals, run_config, scenario
 from server_faults import BRIEF_S
 from ssh_server import Keys
-from sshload_contract.client import Auth
+from sshload_contract.client import Auth, Library
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.clients.libraries import prepare_library
+from sshload_worker.clients.openssh import transfer
 from staged_ssh_server import Staged, staged
 
 PATIENCE_S = 300.0
@@ -93,6 +94,18 @@ def test_what_a_server_sends_without_end_is_not_kept(keys: Keys, tmp_path: Path,
         Path("/proc/self/clear_refs").write_text("5")  # the peak is counted again: proc_pid_clear_refs(5)
         played(config)
         assert resident_bytes("VmHWM") - before_bytes < MOST_KEPT_BYTES
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.library is Library.OPENSSH], ids=str)
+def test_a_server_does_not_fill_the_disk_by_a_file_that_openssh_fetches(
+    keys: Keys, tmp_path: Path, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfer, "OPENSSH_FILE_LIMIT_BYTES", 1_000_000)
+    fault = replace(FAULTS["has a file without end"], brief="")
+    with staged(fault.serve) as server:
+        done = played(config_for(server, fault, kind, keys, tmp_path / "known_hosts"))
+    assert done.outcome is Outcome.GENERATOR_FAULT
+    assert "at most 1000000 bytes of the worker's disk" in done.message
 
 
 def resident_bytes(name: str) -> int:

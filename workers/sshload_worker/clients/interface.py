@@ -117,8 +117,8 @@ class Sftp(Protocol):
     def list_directory(self, path: str) -> int:
         """Read a whole directory, and return the number of its entries, without `.` and `..`."""
 
-    def stat(self, path: str) -> int:
-        """Return a file's size in bytes."""
+    def stat(self, path: str) -> int | None:
+        """Return a file's size in bytes, or None if the server does not tell it."""
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""

@@ -68,10 +68,12 @@ class Inbox:
 
     def exit_status_received(self, status: int) -> None:
         """Note that there is one; the channel records it."""
+        del status
         self.told.set()
 
     def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:  # noqa: FBT001
         """Note that there is one; the channel records it."""
+        del signal, core_dumped, msg, lang
         self.told.set()
 
     def pause_writing(self) -> None:

@@ -14,6 +14,7 @@ import gevent
 from asyncssh import misc
 from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
 from asyncssh.misc import DisconnectError
+from asyncssh.packet import PacketDecodeError
 from asyncssh.sftp import SFTPError
 from gevent.event import AsyncResult
 from gevent.selectors import GeventSelector
@@ -31,6 +32,7 @@ LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
     misc.PermissionDenied: Outcome.AUTH_REJECTED,
     misc.IllegalUserName: Outcome.AUTH_REJECTED,
     misc.ConnectionLost: Outcome.DISCONNECTED,
+    PacketDecodeError: Outcome.SFTP_BAD_MESSAGE,  # of SFTP: in a packet of the connection, it ends it
     OSError: Outcome.DISCONNECTED,
 }
 """The outcomes of errors, including subclasses, that are the same in each step."""

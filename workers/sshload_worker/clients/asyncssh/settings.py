@@ -79,6 +79,7 @@ def connection_options(login: Login) -> Any:
         x509_trusted_cert_paths=(),
         login_timeout=0,
         tcp_keepalive=False,
+        utf8_decode_errors="replace",  # a text that cannot be read would end the connection
         compression_algs=["zlib@openssh.com", "none"] if client.compression else ["none"],
         **_preferences(login),
     )

@@ -62,12 +62,11 @@ class AsyncsshSftp:
 
     def list_directory(self, path: str) -> int:
         """Read a whole directory, and return the number of its entries."""
-        entries = self._driver.run(Timing.SFTP_LIST, self._requests.listdir(path))
-        return len([entry for entry in entries if entry not in (".", "..")])
+        return self._driver.run(Timing.SFTP_LIST, self._count_entries(path.encode()))
 
-    def stat(self, path: str) -> int:
-        """Return a file's size in bytes."""
-        return self._driver.run(Timing.SFTP_STAT, self._requests.stat(path)).size or 0
+    def stat(self, path: str) -> int | None:
+        """Return a file's size in bytes, or None if the server does not tell it."""
+        return self._driver.run(Timing.SFTP_STAT, self._requests.stat(path)).size
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""
@@ -89,6 +88,13 @@ class AsyncsshSftp:
         """End the subsystem and close its channel."""
         self._requests.exit()
         self._driver.run(Timing.CLOSE, self._requests.wait_closed())
+
+    async def _count_entries(self, path: bytes) -> int:
+        """Count entries without keeping them; for a path of bytes, asyncssh does not decode their names."""
+        count = 0
+        async for entry in self._requests.scandir(path):
+            count += entry.filename not in (b".", b"..")
+        return count
 
     def _opened(self, path: str, mode: str) -> AsyncsshFile:
         file = self._driver.run(Timing.OPEN, self._open(path, mode))

@@ -93,6 +93,18 @@ class Directory:
         """Return a path in the directory that no other connection uses."""
         return str(self.path / f"{kind}{next(self.numbers)}")
 
+    def local_bytes(self) -> int:
+        """Return how large all files in it are together."""
+        with os.scandir(self.path) as entries:
+            return sum(_size(entry) for entry in entries)
+
+
+def _size(entry: "os.DirEntry[str]") -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:  # deleted meanwhile
+        return 0
+
 
 def directory_of(login: Login) -> Directory:
     """Return the directory of a login, which is created at its first use."""

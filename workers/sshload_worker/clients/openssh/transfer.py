@@ -1,8 +1,10 @@
 """Files by OpenSSH's sftp and scp, each operation a program of its own on the login's connection.
 
-A file to be sent is first written to the private directory, and a file to be read is first fetched into it.
+A file to be sent is first written to the private directory, and a file to be read is first fetched into it. What a
+server sends is limited: the memory of a program, and the disk that the fetched files of a login take together.
 """
 
+import errno
 import os
 import re
 from collections.abc import Callable
@@ -24,6 +26,13 @@ from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 262_144
 _SIZE_WORD = 4  # the position of the size in a line of `ls -ln`
+_MEMORY_LIMIT_BYTES = 256 * 2**20  # of which sftp takes 20 MB for 60,000 names in a directory
+_DISK_CHECK_INTERVAL_S = 0.2
+_ENTRY = re.compile(rb"\S{10,} +\S+ +\S+ +\S+ +\d+ \w{3} [ \d]\d +[\d:]+ (.*)")
+"""A line of `ls -ln`. A name may contain line ends, so what does not look like this belongs to the line before."""
+
+_OWN_ENTRIES = (b".", b"..")
+_NO_ROOM = (os.strerror(errno.EFBIG), os.strerror(errno.ENOSPC))
 
 
 class FileTransfer:
@@ -42,16 +51,22 @@ class FileTransfer:
 
     def sftp(self, request: str) -> str:
         """Run sftp with one of its commands, and return its output; raises StepFailure."""
-        code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER], request)
+        said = bytearray()
+        self.sftp_output(request, said.extend)
+        return said.decode("utf-8", "replace").partition("\n")[2]  # the first line repeats the command
+
+    def sftp_output(self, request: str, take: Callable[[bytes], object]) -> None:
+        """Run sftp with one of its commands, and pass its output to `take`; raises StepFailure."""
+        command = ["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER]
+        code, wrong = self._run(command, request, take)
         if code:
-            raise self._failure() or sftp_failure(_last_line(wrong))
-        return said.partition("\n")[2]  # the first line repeats the command
+            raise self._failure(wrong) or sftp_failure(_last_line(wrong))
 
     def scp(self, arguments: list[str]) -> None:
         """Run scp; raises StepFailure."""
-        code, _, wrong = self._run(["scp", "-q", "-O", *self._shared(), *arguments], "")
+        code, wrong = self._run(["scp", "-q", "-O", *self._shared(), *arguments], "", lambda _: None)
         if code:
-            raise self._failure() or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
+            raise self._failure(wrong) or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
 
     def remote(self, path: str) -> str:
         """Return scp's argument for a file on the server, with a shell's special characters escaped, as scp expects."""
@@ -66,26 +81,46 @@ class FileTransfer:
         alone = ["-o", "LogLevel=ERROR", "-o", "ProxyCommand=false"]
         return ["-F", self._directory.config, *alone, "-o", f"ControlPath={self._master.socket_path}"]
 
-    def _run(self, command: list[str], said: str) -> tuple[int, str, str]:
+    def _run(self, command: list[str], said: str, take: Callable[[bytes], object]) -> tuple[int, str]:
+        """Run a program, and return its exit code and the beginning of its stderr."""
         pipes = Pipes()
+        watcher = gevent.spawn(self._watch_disk)
         try:
             try:
                 self._running = Process(command, self._directory.environment, tuple(pipes.given()))
+                self._running.limit(_MEMORY_LIMIT_BYTES, OPENSSH_FILE_LIMIT_BYTES)
             finally:
                 pipes.give_away()
             with suppress(BrokenPipeError):  # a program that has ended reports the reason itself
                 pipes.stdin.write(said.encode())
             pipes.stdin.close()
-            output = bytearray()
             while piece := pipes.stdout.read():
-                output += piece
+                take(piece)
             self._running.ended.wait()
             pipes.await_stderr()
-            return self._running.exit_code, output.decode("utf-8", "replace"), pipes.stderr.decode("utf-8", "replace")
+            return self._running.exit_code, pipes.stderr.decode("utf-8", "replace")
         finally:
+            watcher.kill(block=False)
             pipes.close()
 
-    def _failure(self) -> StepFailure | None:
+    def _watch_disk(self) -> None:
+        """Kill the running program if the local files of this login take more than the worker keeps."""
+        while True:
+            gevent.sleep(_DISK_CHECK_INTERVAL_S)
+            if self._running is not None and self._takes_too_much():
+                self._running.kill()
+
+    def _is_about_disk(self, line: str) -> bool:
+        """Return whether a program could not write a local file, whose name the server does not know."""
+        return str(self._directory.path) in line and line.endswith(_NO_ROOM)
+
+    def _takes_too_much(self) -> bool:
+        return self._directory.local_bytes() >= OPENSSH_FILE_LIMIT_BYTES
+
+    def _failure(self, wrong: str) -> StepFailure | None:
+        if self._takes_too_much() or any(self._is_about_disk(line) for line in wrong.splitlines()):
+            most = f"the files of a login take at most {OPENSSH_FILE_LIMIT_BYTES} bytes of the worker's disk"
+            return StepFailure(Outcome.GENERATOR_FAULT, f"with OpenSSH's programs, {most}, and the server sends more")
         refusal = self._master.claim_refusal()
         if refusal is not None:
             return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
@@ -178,13 +213,14 @@ class OpenSSHSftp:
 
     def list_directory(self, path: str) -> int:
         """Return the number of a directory's entries, without `.` and `..`."""
-        lines = self._programs.sftp(f"ls -1a -- {_listed(path)}\n").splitlines()
-        return len([line for line in lines if line.rstrip("/").rpartition("/")[2] not in (".", "..")])
+        entries = _Entries()
+        self._programs.sftp_output(f"ls -lna -- {_listed(path)}\n", entries.take)
+        return entries.count
 
-    def stat(self, path: str) -> int:
-        """Return a file's size in bytes."""
+    def stat(self, path: str) -> int | None:
+        """Return a file's size in bytes, or None if the server does not tell it."""
         words = self._programs.sftp(f"ls -ln -- {_listed(path)}\n").split()
-        return int(words[_SIZE_WORD]) if len(words) > _SIZE_WORD else 0
+        return int(words[_SIZE_WORD]) if len(words) > _SIZE_WORD else None
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""
@@ -204,6 +240,21 @@ class OpenSSHSftp:
 
     def close(self) -> None:
         """Do nothing: each operation has ended its own subsystem."""
+
+
+class _Entries:
+    """Counts the entries of a directory in the output of `ls -lna`, without `.` and `..`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._rest = b""
+
+    def take(self, piece: bytes) -> None:
+        """Add the next piece of output."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            entry = _ENTRY.match(line)
+            self.count += entry is not None and entry[1].rpartition(b"/")[2] not in _OWN_ENTRIES
 
 
 def _escaped(path: str) -> str:

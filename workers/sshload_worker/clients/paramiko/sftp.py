@@ -5,7 +5,16 @@ from contextlib import suppress
 from functools import partial
 
 from paramiko.message import Message
-from paramiko.sftp import CMD_CLOSE, CMD_HANDLE, CMD_OPEN, SFTP_OK, SFTPError
+from paramiko.sftp import (
+    CMD_CLOSE,
+    CMD_HANDLE,
+    CMD_NAME,
+    CMD_OPEN,
+    CMD_OPENDIR,
+    CMD_READDIR,
+    SFTP_OK,
+    SFTPError,
+)
 from paramiko.sftp_attr import SFTPAttributes
 from paramiko.sftp_client import SFTPClient
 from paramiko.sftp_file import SFTPFile
@@ -21,6 +30,7 @@ from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 32_768  # the size of paramiko's own read requests
+_OWN_ENTRIES = (b".", b"..")
 _TO_READ = 0x01
 _TO_REPLACE = 0x02 | 0x08 | 0x10  # write, create, truncate
 
@@ -52,6 +62,33 @@ class _Requests(SFTPClient):
             raise SFTPError("no handle")
         return _File(self, message.get_binary(), mode)
 
+    def count_entries(self, path: str) -> int:
+        """Read a whole directory, and count its entries without keeping them, unlike paramiko's `listdir`."""
+        kind, message = self._request(CMD_OPENDIR, path)
+        if kind != CMD_HANDLE:
+            raise SFTPError("no handle")
+        handle, count = message.get_binary(), 0
+        with suppress(EOFError):
+            while True:
+                count += self._count_names(handle)
+        self._request(CMD_CLOSE, handle)
+        return count
+
+    def _count_names(self, directory: bytes) -> int:
+        """Return how many names other than `.` and `..` the server's next answer has; raises EOFError at the end."""
+        kind, message = self._request(CMD_READDIR, directory)
+        if kind != CMD_NAME:
+            raise SFTPError("no names")
+        count = 0
+        for _ in range(message.get_int()):
+            name = message.get_binary()
+            message.get_binary()  # a line for people
+            SFTPAttributes._from_msg(message)  # noqa: SLF001 - paramiko has no other way to skip them
+            if not name:
+                raise SFTPError("fewer names than announced")
+            count += name not in _OWN_ENTRIES
+        return count
+
 
 class _File(SFTPFile):
     """paramiko's file, which neither waits nor prints a traceback if the connection has ended."""
@@ -60,9 +97,11 @@ class _File(SFTPFile):
         """Leave the handle open until the connection ends: only `finish` closes it."""
 
     def ask_ahead(self, request_bytes: int) -> None:
-        """Request the whole file, in pieces of this size."""
+        """Request the whole file, in pieces of this size, if the server tells how large it is."""
         self.MAX_REQUEST_SIZE = request_bytes
-        self.prefetch()
+        size = self.stat().st_size
+        if size is not None:
+            self.prefetch(size)
 
     def finish(self) -> None:
         """Wait for the replies to all writes, then close the handle; raises the server's error for either."""
@@ -128,11 +167,12 @@ class ParamikoSftp:
 
     def list_directory(self, path: str) -> int:
         """Read a whole directory, and return the number of its entries."""
-        return len(self._driver.call(Timing.SFTP_LIST, self._requests.listdir_attr, path))
+        return int(self._driver.call(Timing.SFTP_LIST, self._requests.count_entries, path))
 
-    def stat(self, path: str) -> int:
-        """Return a file's size in bytes."""
-        return int(self._driver.call(Timing.SFTP_STAT, self._requests.stat, path).st_size)
+    def stat(self, path: str) -> int | None:
+        """Return a file's size in bytes, or None if the server does not tell it."""
+        size: int | None = self._driver.call(Timing.SFTP_STAT, self._requests.stat, path).st_size
+        return size
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""

@@ -15,7 +15,14 @@ from ssh2.exceptions import (
     SFTPProtocolError,
     SSH2Error,
 )
-from ssh2.sftp import LIBSSH2_FXF_CREAT, LIBSSH2_FXF_READ, LIBSSH2_FXF_TRUNC, LIBSSH2_FXF_WRITE, SFTP
+from ssh2.sftp import (
+    LIBSSH2_FXF_CREAT,
+    LIBSSH2_FXF_READ,
+    LIBSSH2_FXF_TRUNC,
+    LIBSSH2_FXF_WRITE,
+    LIBSSH2_SFTP_ATTR_SIZE,
+    SFTP,
+)
 from ssh2.sftp_handle import SFTPHandle
 from ssh2.utils import handle_error_codes
 from sshload_contract.client import Client
@@ -264,9 +271,10 @@ class SSH2Sftp:
         self._requests.close(Timing.SFTP_LIST, path, handle)
         return entries
 
-    def stat(self, path: str) -> int:
-        """Return a file's size in bytes."""
-        return int(self._requests.done(Timing.SFTP_STAT, path, self._sftp.stat, path).filesize)
+    def stat(self, path: str) -> int | None:
+        """Return a file's size in bytes, or None if the server does not tell it."""
+        attributes = self._requests.done(Timing.SFTP_STAT, path, self._sftp.stat, path)
+        return int(attributes.filesize) if attributes.flags & LIBSSH2_SFTP_ATTR_SIZE else None
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""

@@ -100,7 +100,7 @@ def _scp_write(step: ScpWriteStep, run: StepRun) -> None:
             run.time_part(step.name, Timing.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
 
 
-def _size_by_sftp(run: StepRun, name: str, path: str) -> int:
+def _size_by_sftp(run: StepRun, name: str, path: str) -> int | None:
     return run.sftp(name).stat(path)
 
 

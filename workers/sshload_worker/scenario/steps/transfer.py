@@ -186,11 +186,13 @@ def _write_payload(file: RemoteFile, size_bytes: int, flow: Flow) -> None:
 
 
 def verify_file(
-    verify: Verify, size_bytes: int, size_on_server: Callable[[], int], begin: Callable[[], RemoteFile]
+    verify: Verify, size_bytes: int, size_on_server: Callable[[], int | None], begin: Callable[[], RemoteFile]
 ) -> None:
     """Check a payload that was written, as `verify` says; raises StepFailure if the file on the server differs."""
     if verify is Verify.SIZE:
         size = size_on_server()
+        if size is None:
+            raise StepFailure(Outcome.SFTP_BAD_MESSAGE, "the server does not tell the size of the file: verify content")
         raise_mismatch("" if size == size_bytes else f"{size} bytes are on the server, {size_bytes} were written")
     elif verify is Verify.CONTENT:
         raise_mismatch(_read_back(begin(), size_bytes))
