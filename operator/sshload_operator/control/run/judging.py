@@ -6,16 +6,15 @@ its own runs, and each of the others by one piece of work.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from sshload_contract.wire.master_log import SUMMARY_LINES_LIMIT, MasterLog, read_master_log
 
 from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.turns import Turns
 from sshload_operator.state import Role
 
 _TAIL_LINES: Final = 10
@@ -36,54 +35,13 @@ class LogReading:
     unread_lines: int = 0
 
 
-class Turns:
-    """One at a time. The namespaces of those that wait take turns; within a namespace the first comes first."""
-
-    def __init__(self) -> None:
-        self._is_taken = False
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-
-    @asynccontextmanager
-    async def of(self, namespace: str) -> AsyncIterator[None]:
-        """Wait for a turn of this namespace, and have it until the end of the block."""
-        if self._is_taken:
-            await self._wait(namespace)
-        self._is_taken = True
-        try:
-            yield
-        finally:
-            self._pass_on()
-
-    async def _wait(self, namespace: str) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(namespace, deque()).append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it was given the turn in the moment in which it was cancelled
-                self._pass_on()
-            raise
-
-    def _pass_on(self) -> None:
-        while self._waiting:
-            namespace = next(iter(self._waiting))
-            line = self._waiting.pop(namespace)
-            turn = line.popleft()
-            if line:
-                self._waiting[namespace] = line  # at the end
-            if not turn.cancelled():
-                turn.set_result(None)
-                return
-        self._is_taken = False
-
-
 class Judging:
     """The one thread in which logs are parsed and runs are judged."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judging")
-        self._turns = Turns()
-        self._one_whole_summary = Turns()
+        self._turns = Turns(1)
+        self._one_whole_summary = Turns(1)
 
     async def read(self, cluster: Cluster, namespace: str, pod: str, before: LogReading | None) -> LogReading | None:
         """Read the end of a master's log, after the reading `before`; None if there is no log. Raises ApiError.
@@ -105,7 +63,7 @@ class Judging:
 
         If the summary is missing, it no longer counts as unread.
         """
-        async with self._one_whole_summary.of(namespace):
+        async with self._one_whole_summary.turn(namespace):
             whole = await cluster.read_log(namespace, pod, Role.MASTER, end.unread_lines + _TAIL_LINES)
             log = end.log if whole is None else await self.run(namespace, lambda: read_master_log(whole))
         if log.summary is None and not log.problem:
@@ -114,7 +72,7 @@ class Judging:
 
     async def run(self, namespace: str, work: Callable[[], T]) -> T:
         """Return what `work` for this namespace returns, done in the thread when it is its turn."""
-        async with self._turns.of(namespace):
+        async with self._turns.turn(namespace):
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def stop(self) -> None:

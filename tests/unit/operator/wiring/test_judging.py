@@ -101,8 +101,9 @@ def test_the_many_runs_of_a_namespace_do_not_hold_up_those_of_others() -> None:
         judging.stop()
 
     asyncio.run(judge_all())
-    assert done[:6] == ["many/0", "many/1", "few/0", "one/0", "many/2", "few/1"]
-    assert done[6:] == [f"many/{number}" for number in range(3, 10)]
+    assert done.index("one/0") <= 3
+    assert done.index("few/1") <= 5
+    assert [name for name in done if name.startswith("many/")] == [f"many/{number}" for number in range(10)]
 
 
 def test_a_run_that_no_longer_waits_keeps_no_turn() -> None:
