@@ -1,5 +1,10 @@
 {{- /* What the operator is told of its installation. */ -}}
 {{- define "sshload.installation" -}}
+{{- range $name, $ranges := .Values.deniedRanges }}
+{{- range $ranges }}{{ include "sshload.checkRange" (dict "range" . "path" (printf "deniedRanges.%s" $name)) }}{{ end }}
+{{- end }}
+{{- range .Values.dns.addresses }}{{ include "sshload.checkRange" (dict "range" . "path" "dns.addresses") }}{{ end }}
+{{- range .Values.externalTargets }}{{ include "sshload.checkRange" (dict "range" .host "path" "externalTargets") }}{{ end -}}
 workerImage: {{ include "sshload.image" (dict "root" . "part" "worker") }}
 targetImage: {{ include "sshload.image" (dict "root" . "part" "target") }}
 proxyImage: {{ include "sshload.image" (dict "root" . "part" "proxy") }}
@@ -37,4 +42,18 @@ webhook:
   maxAge: {{ .maxAgeHours | int64 }}h
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /* Refuse a range of IPv4, of the value .path, that begins in its middle: it would be unclear what it covers. */ -}}
+{{- define "sshload.checkRange" -}}
+{{- if regexMatch "^[0-9.]+/[0-9]+$" .range -}}
+{{- $parts := splitList "/" .range -}}
+{{- $first := 0 -}}
+{{- range splitList "." (first $parts) -}}{{- $first = add (mul $first 256) (int64 .) -}}{{- end -}}
+{{- $size := 1 -}}
+{{- range until (sub 32 (last $parts | int) | int) -}}{{- $size = mul $size 2 -}}{{- end -}}
+{{- if mod $first $size -}}
+{{- fail (printf "%s has the range %s, which has host bits set: write the first address of the range" .path .range) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}

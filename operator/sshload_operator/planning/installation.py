@@ -180,7 +180,7 @@ class _WrittenTestLimits:
     worker_pods: _Count
     rate: _Count
     connections: _Count
-    duration_s: Annotated[float | None, Duration("1s", "8760h")]
+    duration_s: Annotated[float | None, Duration("1s", "20000h")]
 
 
 @dataclass(frozen=True, slots=True)

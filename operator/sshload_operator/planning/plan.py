@@ -15,6 +15,7 @@ from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
 from sshload_operator.api.status.installed import InstalledResources
 from sshload_operator.api.target import ManagedTarget
+from sshload_operator.planning.one_form import in_one_form
 from sshload_operator.state import Role
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def spec_hash(spec: LoadTestSpec) -> str:
     What only a name stands for is covered by its name: Secrets, the ConfigMap of a locustfile, and a baseline.
     """
     measured = {name: value for name, value in spec.stated.items() if name not in _NOT_MEASURED}
-    canonical = json.dumps(measured, sort_keys=True, separators=(",", ":"))
+    canonical = json.dumps(in_one_form(measured), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
 
 

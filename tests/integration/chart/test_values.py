@@ -127,6 +127,14 @@ def test_lint_finds_nothing(arguments: tuple[str | Path, ...]) -> None:
         pytest.param("deniedRanges.pods={10.0.0.0/33}", "/deniedRanges/pods/0", id="a range of too many bits"),
         pytest.param("deniedRanges.pods={300.0.0.0/8}", "/deniedRanges/pods/0", id="a range of no address"),
         pytest.param("deniedRanges.pods={fd00::1::/64}", "/deniedRanges/pods/0", id="a range of IPv6 that is none"),
+        pytest.param(
+            f"{NEEDED},deniedRanges.nodes={{10.0.0.1/8}}",
+            "deniedRanges.nodes has the range 10.0.0.1/8, which has host bits set",
+            id="a range that begins in its middle",
+        ),
+        pytest.param("limits.perTest.duration=0s", "/limits/perTest/duration", id="no duration"),
+        pytest.param("limits.perTest.duration=99999h", "/limits/perTest/duration", id="a duration of years"),
+        pytest.param("ui.ingress.host=192.0.2.1", "/ui/ingress/host", id="an Ingress of an address"),
         pytest.param("dns.addresses={10.0.0}", "/dns/addresses/0", id="a resolver's address that is none"),
         pytest.param(
             "externalTargets[0].host=10.0.0.0/33,externalTargets[0].ports={22}",

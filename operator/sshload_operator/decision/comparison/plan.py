@@ -66,8 +66,9 @@ def comparison_hash(spec: ComparisonSpec) -> str:
     compared: list[Any] = [spec.repeats, [(variant.name, spec_hash(variant.spec)) for variant in spec.variants]]
     if spec.swept:
         compared.append([spec.swept, [variant.value for variant in spec.variants]])
-    if any(variant.reference for variant in spec.variants):
-        compared.append([variant.reference for variant in spec.variants])
+    references = [spec.reference_of(variant) for variant in spec.variants[1:]]
+    if {*references} != {spec.variants[0].name}:
+        compared.append(references)
     return hashlib.sha256(json.dumps(compared).encode()).hexdigest()[:_HASH_CHARACTERS]
 
 

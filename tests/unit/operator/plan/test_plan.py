@@ -50,7 +50,7 @@ def test_run_ids_differ_by_object_and_by_run() -> None:
     ("name", "known"),
     [
         ("small", "39d582691af92e94"),
-        ("managed-arrivals", "1aea12f78f38749f"),
+        ("managed-arrivals", "78d26c49b99b0acc"),
         ("external-users", "3188d0a26476ede8"),
         ("external-burst", "6965447770c7502f"),
     ],
