@@ -107,9 +107,10 @@ bench-scale: venv ## what running and finished tests cost the operator, at an AP
 	@$(CLUSTER) build > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_scale.py
 
-bench-hostile: venv ## how long others wait while a tenant attacks the operator, at an API server of its own, into docs/measurements
+bench-hostile: venv ## how long others wait while the operator is attacked, and what floods of connections cost each port, into docs/measurements
 	@$(CLUSTER) build > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_hostile.py
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_floods.py
 
 bench-held: venv ## what tests and schedules that only wait cost the operator, at an API server of its own, into docs/measurements
 	@$(CLUSTER) build > /dev/null

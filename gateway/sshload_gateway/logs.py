@@ -22,4 +22,5 @@ def set_up_log(level: str) -> None:
     for name in ("uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers.clear()
+        logger.setLevel(logging.ERROR)  # broken requests of strangers are no news, and could be any number
         logger.propagate = True

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ class FloodedPort:
     pid: int
     port: int
     tls: bool
+    log: Path
 
     def peak_bytes(self) -> int:
         """Return the most memory that the process has had."""
@@ -55,11 +57,14 @@ class FloodedPort:
 def flooded_port(name: str) -> Iterator[FloodedPort]:
     """Serve the port of this name."""
     command = [sys.executable, __file__, name]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        NamedTemporaryFile() as log,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
         assert process.stdout is not None
         assert process.stdin is not None
         port = int(process.stdout.readline())
-        yield FloodedPort(process.pid, port, name in TLS)
+        yield FloodedPort(process.pid, port, name in TLS, Path(log.name))
         process.stdin.close()
         assert process.wait(TIMEOUT_S) == 0
 
@@ -74,8 +79,10 @@ def _master() -> None:
     from gevent import monkey  # noqa: PLC0415 - likewise
 
     monkey.patch_all()
-    from sshload_worker.coordination.http_server import serve  # noqa: PLC0415 - after the patch
+    from sshload_worker.coordination import run_metrics  # noqa: PLC0415 - after the patch
+    from sshload_worker.coordination.http_server import serve  # noqa: PLC0415 - likewise
 
+    vars(run_metrics)["metrics"] = lambda _: b"sshload_run_iterations_total 1\n" * 2_000
     master: Any = SimpleNamespace(started=True)
     print(serve(master, "127.0.0.1", 0).port, flush=True)  # noqa: T201 - its parent reads it
     from gevent.os import tp_read  # noqa: PLC0415 - likewise
@@ -141,7 +148,10 @@ def _gateway_management() -> None:
 def _hold_gateway(limits: "Limits") -> None:
     from sshload_gateway import service  # noqa: PLC0415 - likewise
     from sshload_gateway.config import Listen  # noqa: PLC0415
+    from sshload_gateway.logs import set_up_log  # noqa: PLC0415
     from starlette.responses import PlainTextResponse  # noqa: PLC0415
+
+    set_up_log("WARNING")
 
     async def start(port: int) -> None:
         # An answer like those to a stranger, of the size of the API's description.

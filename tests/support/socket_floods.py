@@ -1,13 +1,15 @@
 """Floods of connections as strangers make them: each opens many to one port, and leaves them as bad as they can be.
 
-A server may close or refuse any of them. `python socket_floods.py KIND HOST PORT COUNT` floods until its input ends.
+A server may close or refuse any of them. `python socket_floods.py HOST PORT plain|tls COUNT` floods until it has input.
 """
 
 import contextlib
 import itertools
+import select
 import socket
 import ssl
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Flood = Callable[[str, int], socket.socket]
@@ -109,11 +111,21 @@ def _is_closed(connection: socket.socket) -> bool:
 
 
 def main() -> None:
-    """Flood, say so, and hold until standard input ends."""
-    kind, host, port, count, tls = sys.argv[1:]
-    held = flood(host, int(port), kind, int(count), tls=tls == "tls")
-    print(len(held), flush=True)  # noqa: T201 - its parent reads it
-    sys.stdin.read()
+    """Flood in every way, and again, with COUNT connections open at any time, until standard input ends."""
+    host, port, tls, count = sys.argv[1:]
+    held: deque[socket.socket] = deque()
+    opened = 0
+    print("begins", flush=True)  # noqa: T201 - its parent reads it
+    for kind in itertools.cycle(PLAIN):
+        if select.select([sys.stdin], [], [], 0)[0]:
+            break
+        sources = [f"127.0.0.{number}" for number in range(2, 10)]
+        connections = flood(host, int(port), kind, 20, tls=tls == "tls", sources=sources)
+        opened += len(connections)
+        held.extend(connections)
+        while len(held) > int(count):
+            held.popleft().close()
+    print(opened)  # noqa: T201 - likewise
 
 
 if __name__ == "__main__":

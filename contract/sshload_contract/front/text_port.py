@@ -23,6 +23,8 @@ _READ_BYTES: Final = 4_096
 _SHARE: Final = 10
 _NO_SOCKETS_PAUSE_S: Final = 0.05
 TEXT: Final = "text/plain; charset=utf-8"
+FAULT_LASTS_S: Final = 10.0
+"""How long a page is not tried again after it could not be made: each time is a message in the log."""
 
 
 class Answer(NamedTuple):
@@ -33,13 +35,16 @@ class Answer(NamedTuple):
     body: bytes
 
 
+_FAULT: Final = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, b"the page could not be made: the log says why\n")
+
+
 class TextPort:
     """Serves pages by their paths until `close`. An empty host is each address. Raises OSError if the port is taken."""
 
     def __init__(
         self, host: str, port: int, pages: Mapping[str, Callable[[], Answer]], limits: Limits = LIMITS
     ) -> None:
-        self._pages = {path: _Page(make) for path, make in pages.items()}
+        self._pages = {path: _Page(path, make) for path, make in pages.items()}
         self._missing = f"the paths are {', '.join(pages)}\n".encode()
         self._limits = limits
         self._admission: Admission[_Connection] = Admission(limits)
@@ -136,11 +141,7 @@ class TextPort:
         page = self._pages.get(head.path)
         if page is None:
             return Answer(HTTPStatus.NOT_FOUND, TEXT, self._missing)
-        try:
-            return page.get()
-        except Exception:  # noqa: BLE001 -- the port outlives each page
-            _LOG.exception("%s could not be made", head.path)
-            return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, b"the page could not be made\n")
+        return page.get()
 
     def _until_next_deadline_s(self) -> float | None:
         soonest_s = min(self._deadlines.values(), default=None)
@@ -173,9 +174,10 @@ class _Connection:
 
 
 class _Page:
-    """Makes a page anew only after ten times as long as that takes: however often it is requested."""
+    """Makes a page anew only after ten times as long as that takes, and after a fault only once in FAULT_LASTS_S."""
 
-    def __init__(self, make: Callable[[], Answer]) -> None:
+    def __init__(self, path: str, make: Callable[[], Answer]) -> None:
+        self._path = path
         self._make = make
         self._made: Answer | None = None
         self._until_s = 0.0
@@ -183,9 +185,14 @@ class _Page:
     def get(self) -> Answer:
         begun_s = time.monotonic()
         if self._made is None or begun_s >= self._until_s:
-            self._made = self._make()
+            lasts_s = 0.0
+            try:
+                self._made = self._make()
+            except Exception:  # noqa: BLE001 -- the port outlives each page
+                _LOG.exception("%s could not be made", self._path)
+                self._made, lasts_s = _FAULT, FAULT_LASTS_S
             ended_s = time.monotonic()
-            self._until_s = ended_s + (_SHARE - 1) * (ended_s - begun_s)
+            self._until_s = ended_s + max(lasts_s, (_SHARE - 1) * (ended_s - begun_s))
         return self._made
 
 

@@ -55,12 +55,20 @@ def test_the_benchmark_of_the_operators_scale_has_figures_in_every_row(tmp_path:
 
 def test_the_benchmark_of_a_hostile_tenant_has_figures_in_every_row(tmp_path: Path) -> None:
     rows = benchmark_rows(
-        "bench_hostile", "--turns", "1", "--creations", "1", "--attackers", "1", "--attacks", "none", "log", "spec",
+        "bench_hostile", "--turns", "1", "--creations", "1", "--attackers", "1",
+        "--attacks", "none", "log", "spec", "pages",
         "--out", tmp_path,
     )  # fmt: skip
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert not lacking_figures(rows)
-    assert kept_figures(tmp_path / "hostile-tenants") == 3
+    assert kept_figures(tmp_path / "hostile-tenants") == 4
+
+
+def test_the_benchmark_of_floods_has_figures_in_every_row(tmp_path: Path) -> None:
+    rows = benchmark_rows("bench_floods", "--seconds", "2", "--ports", "target", "metrics", "--out", tmp_path)
+    assert [row[0] for row in rows] == ["target", "metrics"]
+    assert not lacking_figures(rows)
+    assert kept_figures(tmp_path / "floods") == 2
 
 
 def test_the_benchmark_of_windows_has_figures_in_every_row(tmp_path: Path) -> None:

@@ -58,13 +58,16 @@ def test_each_path_has_its_page() -> None:
         assert answer(port, "/healthz", "POST")[0] == 405
 
 
-def test_a_page_that_cannot_be_made_is_an_answer_and_the_port_lives_on() -> None:
+def test_a_page_that_cannot_be_made_is_an_answer_and_one_message_and_the_port_lives_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def broken() -> Answer:
         raise ValueError("no counts")
 
     with served(stats=broken, healthz=text(b"ok\n")) as port:
-        assert answer(port, "/stats")[0] == 500
+        assert [answer(port, "/stats")[0] for _ in range(20)] == [500] * 20
         assert answer(port, "/healthz")[0] == 200
+    assert caplog.messages == ["/stats could not be made"]
 
 
 def test_pages_are_made_for_a_tenth_of_the_time_however_often_they_are_requested() -> None:

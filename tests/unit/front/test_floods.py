@@ -18,7 +18,7 @@ MOST_PLAIN_BYTES = 20_000_000
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_a_port_stays_small_and_serves_others_and_its_flooders_address_in_any_flood(name: str) -> None:
+def test_a_port_stays_small_and_silent_and_serves_others_and_its_flooders_address_in_any_flood(name: str) -> None:
     path = PORTS[name][1]
     with flooded_port(name) as port:
         assert port.get(path)[0] == 200
@@ -28,6 +28,7 @@ def test_a_port_stays_small_and_serves_others_and_its_flooders_address_in_any_fl
                 for source in (SOURCES[0], "127.0.0.1"):
                     assert port.get(path, source)[0] == 200, kind
                 assert port.peak_bytes() - rest_bytes < MOST_BYTES.get(name, MOST_PLAIN_BYTES), kind
+        assert port.log.read_text(encoding="utf-8") == ""
 
 
 def floods(name: str) -> Iterator[tuple[str, bool]]:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -145,10 +146,11 @@ class MetricsServer:
         """Answer piece by piece: the page of 1,000 tests has 1 MB, and several copies of it would be in memory."""
         pieces = await self._page.pieces()
         answer = web.StreamResponse(headers={"Content-Type": _TEXT_FORMAT})
-        await answer.prepare(request)
-        for piece in pieces:
-            await answer.write(piece)
-        await answer.write_eof()
+        with suppress(ConnectionError):  # a client that is gone is no news
+            await answer.prepare(request)
+            for piece in pieces:
+                await answer.write(piece)
+            await answer.write_eof()
         return answer
 
 
