@@ -6,7 +6,7 @@ from typing import Any
 Schema = Mapping[str, Any]
 
 _DESCRIPTION = "See base."
-"""Of every field: the base's own schema describes them, and a CRD has little room."""
+"""Of every field: the base's own schema describes them, and a CRD has little room. Items and entries have none."""
 _ATOMIC_LIST = ("x-kubernetes-list-type", "atomic")
 """What a list is that says nothing of it: in a patch, which has one owner, the word would only take room."""
 # What applies only to a whole object.
@@ -24,10 +24,10 @@ def merge_patch_schema(schema: Schema) -> dict[str, Any]:
     if "properties" in schema:
         patch["properties"] = {name: _member(member) for name, member in schema["properties"].items()}
     if "additionalProperties" in schema:
-        patch["additionalProperties"] = _member(schema["additionalProperties"])
+        patch["additionalProperties"] = _undescribed(_member(schema["additionalProperties"]))
         patch["maxProperties"] = 2 * schema["maxProperties"]
     if "items" in schema:
-        patch["items"] = _replaced(schema["items"])
+        patch["items"] = _undescribed(_replaced(schema["items"]))
     return patch
 
 
@@ -51,10 +51,14 @@ def _replaced(schema: Schema) -> dict[str, Any]:
         value["properties"] = {name: _replaced(member) for name, member in schema["properties"].items()}
     for inner in ("additionalProperties", "items"):
         if inner in schema:
-            value[inner] = _replaced(schema[inner])
+            value[inner] = _undescribed(_replaced(schema[inner]))
     return value
 
 
 def _without(schema: Schema, words: tuple[str, ...]) -> dict[str, Any]:
     found = {word: said for word, said in schema.items() if word not in words and (word, said) != _ATOMIC_LIST}
     return {**found, "description": _DESCRIPTION} if "description" in schema else found
+
+
+def _undescribed(schema: Schema) -> dict[str, Any]:
+    return {word: said for word, said in schema.items() if word != "description"}

@@ -39,7 +39,11 @@ def test_there_are_fields() -> None:
 
 @of_every_kind
 def test_every_field_is_described(fields: Fields) -> None:
-    described = {path: schema.get("description", "") for path, schema in fields.items()}
+    described = {
+        path: schema.get("description", "")
+        for path, schema in fields.items()
+        if not (path.startswith(PATCH) and path.endswith(("[]", "{}")))
+    }
     assert [path for path, text in described.items() if not text.strip().endswith((".", "wait`."))] == []
 
 
