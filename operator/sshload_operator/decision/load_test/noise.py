@@ -17,6 +17,7 @@ from sshload_operator.planning.plan import Plan
 
 _Z_95 = 1.96
 _US_PER_S = 1_000_000
+_LARGEST_EXPONENT = 20.0
 _AT_BORDERS = 2.0
 """Evenly spaced arrivals that end at the border of a window may end on either side, at each of its two."""
 
@@ -61,18 +62,23 @@ def _bounds_of_arrivals(
     varies is estimated from its changes over time. Random arrivals are a Poisson count themselves.
     """
     if len(measured) < FEWEST_SLICES:
-        width = exp(_Z_95 / sqrt(ended))
+        width = _factor(1 / sqrt(ended))
         return ended / width, ended * width
     seconds, failed = [duration_s for duration_s, _ in measured], summary.load.failed
     burst = failures_width(failed, spread(seconds, [point.failed for _, point in measured], failed))
     in_flight = variance_of_sum(seconds, list(_growth_in_flight(summary, measured)))
     if not plan.spec.load.is_even:
-        width = exp(_Z_95 * sqrt(ended + in_flight + (burst**2 - 1) * failed) / ended)
+        width = _factor(sqrt(ended + in_flight + (burst**2 - 1) * failed) / ended)
         return ended / width, ended * width
     z = _Z_95 * burst
     middle, reach = z**2 / 2, z * sqrt(failed + z**2 / 4)
     of_ends = hypot(_Z_95 * sqrt(in_flight), _AT_BORDERS)
     return max(0.0, ended - hypot(reach + middle, of_ends)), ended + hypot(reach - middle, of_ends)
+
+
+def _factor(deviation: float) -> float:
+    """Return the factor to either side of a count with this relative standard deviation; it is never infinite."""
+    return exp(min(_Z_95 * deviation, _LARGEST_EXPONENT))
 
 
 def _growth_in_flight(summary: RunSummary, measured: list[tuple[float, SeriesPoint]]) -> Iterator[float]:
@@ -89,7 +95,8 @@ def _growth_in_flight(summary: RunSummary, measured: list[tuple[float, SeriesPoi
         if instant_s <= 0:
             return 0.0
         after = min(bisect_right(at_s, instant_s), len(at_s) - 1)
-        share = min((instant_s - at_s[after - 1]) / (at_s[after] - at_s[after - 1]), 1.0)
+        gap_s = at_s[after] - at_s[after - 1]
+        share = min((instant_s - at_s[after - 1]) / gap_s, 1.0) if gap_s > 0 else 1.0
         return begun[after - 1] + (begun[after] - begun[after - 1]) * share
 
     for duration_s, point in measured:
@@ -104,7 +111,7 @@ def _bounds_of_events(
 
     Without enough of a time series, each user may end one more or less: they may all be in step.
     """
-    width = exp(_Z_95 * rate_width(ended, _rate_spread(plan, measured)) / sqrt(ended))
+    width = _factor(rate_width(ended, _rate_spread(plan, measured)) / sqrt(ended))
     in_step = plan.spec.load.most_users if len(measured) < FEWEST_SLICES else 0
     return max(ended / width - in_step, 0.0), max(min(ended * width + in_step, _most(plan, summary)), ended)
 
@@ -134,6 +141,6 @@ def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, SeriesPo
     begin_s, end_s = plan.spec.warm_up_s, plan.spec.warm_up_s + summary.load.duration_s
     before_s = 0.0
     for point in summary.series:
-        if before_s >= begin_s and point.at_s <= end_s:
+        if before_s >= begin_s and before_s < point.at_s <= end_s:
             yield point.at_s - before_s, point
         before_s = point.at_s

@@ -5,6 +5,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from plans import QUICKSTART, plan, quickstart
 from runs import MEASURED_S, load, summary
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
@@ -142,3 +144,27 @@ def test_else_their_completed_count_is_that_of_independent_events(spec: Any, fou
 
 def test_without_an_iteration_that_ended_well_there_is_nothing_to_bound() -> None:
     assert completed_rate_interval(CLOSED, summary(0, 600)) is None
+
+
+@st.composite
+def strange_runs(draw: st.DrawFn) -> RunSummary:
+    """Draw what a master may say that is not ours."""
+    counts = st.integers(0, 10**6)
+    rows = draw(st.lists(st.tuples(st.floats(0, 40), counts, counts, counts), max_size=40))
+    points = tuple(
+        SeriesPoint(at_s=at_s, users=20, held=0, in_flight=0, started=begun, succeeded=ok, failed=lost, p99_us=None)
+        for at_s, begun, ok, lost in (sorted(rows) if draw(st.booleans()) else rows)
+    )
+    failed, rate, mean_us = draw(counts), draw(st.floats(0, 1e6)), draw(st.none() | st.floats(0, 1e12))
+    told = load(600, failed, dropped=draw(st.integers(0, 1)), completed_rate=rate)
+    found = summary(600, failed, load=told, series=points)
+    return replace(found, steps=tuple(replace(step, mean_us=mean_us) for step in found.steps))
+
+
+@given(asked=st.sampled_from([OPEN, CLOSED, plan(quickstart(**POISSON, warmUp="5s"))]), found=strange_runs())
+def test_whatever_a_summary_says_its_bounds_are_finite_and_around_the_rate(asked: Plan, found: RunSummary) -> None:
+    bounds, rate = completed_rate_interval(asked, found), found.load.completed_rate
+    assert (bounds is None) == (rate * MEASURED_S == 0)
+    if bounds is not None:
+        assert 0 <= bounds.low <= rate + 0.001
+        assert rate - 0.001 <= bounds.high < 1e16
