@@ -159,6 +159,7 @@ class Trial:
     `message` says what was broken (FAILED) or why it cannot be judged (INVALID), and is empty if it passed. `total`,
     `connect` and `login` are the steps of these names in the measured window, None if they were never begun there.
     `target_before` and `target_after` are the managed target's counts around it, `target_held` as in `RunSummary`.
+    `failed_by` has the failures in the measured window by outcome, without those of jump hosts.
     """
 
     number: Count
@@ -176,6 +177,7 @@ class Trial:
     target_before: TargetStats | None
     target_held: TargetStats | None
     target_after: TargetStats | None
+    failed_by: Mapping[Outcome, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import errors, held_step, load, summary
 from sshload_contract.load import BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.thresholds import Capacity, ErrorRateThreshold, LatencyThreshold
-from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
+from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.master_log import read_master_log, summary_lines
+from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.pacing.share import TrialOrder
@@ -67,6 +68,21 @@ def test_the_limit_is_found_in_the_unit_of_the_load(model: Load) -> None:
     assert 123 / 1.05 <= result.lower <= 123 < result.upper <= 123 * 1.05
     assert [(trial.number, trial.amount) for trial in result.trials] == [(one.number, one.amount) for one in orders]
     assert [order.config(config).load.amount for order in orders] == [order.amount for order in orders]
+
+
+def test_each_trial_keeps_what_failed_in_it_at_the_target() -> None:
+    config = searching(arrivals(10, 30.0))
+    course = SearchCourse(config)
+    found = (
+        ErrorCount("banner", Outcome.THROTTLED, Window.MEASURED, 5, "Exceeded MaxStartups"),
+        ErrorCount("via1.banner", Outcome.THROTTLED, Window.MEASURED, 7, "Exceeded MaxStartups"),
+        ErrorCount("banner", Outcome.THROTTLED, Window.WARM_UP, 11, "Exceeded MaxStartups"),
+        ErrorCount("exec", Outcome.STEP_TIMEOUT, Window.MEASURED, 1, "late"),
+    )
+    add(course, config, course.first_order(), replace(tried_at(10, 100.0), errors=found))
+    result = course.summary(RunEnd.COMPLETED, "").capacity
+    assert result is not None
+    assert result.trials[0].failed_by == {Outcome.THROTTLED: 5, Outcome.STEP_TIMEOUT: 1}
 
 
 def test_the_trial_that_passed_last_at_the_capacity_stands_for_the_run() -> None:

@@ -9,6 +9,7 @@ intended, so the trial proves nothing. A trial is also invalid if the delay of a
 threshold. The delay of a sound generator, which matters only near the limit, does not make it invalid.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from sshload_contract.judgement.error_rate import all_failed, failed_by_delay, held_sessions, many_failed
@@ -18,7 +19,16 @@ from sshload_contract.judgement.threshold import judge_threshold, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Judged, ThresholdResult
-from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Timing, TrialState, Window
+from sshload_contract.vocabulary import (
+    Invalidity,
+    Outcome,
+    RunEnd,
+    SearchEnd,
+    Timing,
+    TrialState,
+    Window,
+    is_of_jump_host,
+)
 from sshload_contract.wire.master_log import SearchProgress
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, StepStats, Trial
@@ -212,7 +222,16 @@ def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
         target_before=summary.target_before,
         target_held=summary.target_held,
         target_after=summary.target_after,
+        failed_by=_failed_by(summary),
     )
+
+
+def _failed_by(summary: RunSummary) -> dict[Outcome, int]:
+    counted: Counter[Outcome] = Counter()
+    for error in summary.errors:
+        if error.window is Window.MEASURED and not is_of_jump_host(error.step):
+            counted[error.outcome] += error.count
+    return dict(counted)
 
 
 def _measured(summary: RunSummary, step: Timing) -> StepStats | None:

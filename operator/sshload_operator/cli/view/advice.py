@@ -10,6 +10,7 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import MaxStartupsAdvice, Results
 from sshload_operator.cli.view.page import Facts, Page, Paste
 from sshload_operator.decision.comparison.figures import MEASURED
+from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.state import Phase, Resource
 
 _SETTING: Final = re.compile(r"(\d{1,9}):(\d{1,9}):(\d{1,9})")
@@ -79,8 +80,9 @@ def _max_startups(results: Results) -> Iterator[tuple[str, str]]:
 def _sessions(results: Results) -> Iterator[tuple[str, str]]:
     refused = [one for one in results.errors if one.outcome == Outcome.CHANNEL_REFUSED]
     if refused:
-        count = sum(one.count for one in refused)
-        yield "sessions", f"{count:,} channels were refused: raise MaxSessions (10 unless set) in sshd_config"
+        said = f"{sum(one.count for one in refused):,} channels were refused"
+        is_sshd = is_openssh(one.server_version for one in results.negotiated)
+        yield "sessions", f"{said}: raise MaxSessions (10 unless set) in sshd_config" if is_sshd else said
 
 
 def _short_of(status: TestStatus) -> Iterator[tuple[str, str]]:

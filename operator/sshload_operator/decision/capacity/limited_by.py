@@ -19,6 +19,7 @@ from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at, unjudged_least
+from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.planning.plan import Plan, gateway_of, proxy_of
 from sshload_operator.state import Resource
 
@@ -29,7 +30,7 @@ PROCESSES_SHARE_LIMIT = 0.95
 _MEGABYTE = 1_000_000
 _NOT_OURS = (
     "the target is external, so sshload does not know what it was short of: look at its CPU and memory, at its log for"
-    " drops by MaxStartups, and at what it asks at each login (PAM, DNS, an authentication backend)"
+    " {drops}, and at what it asks at each login (PAM, DNS, an authentication backend)"
 )
 _NOT_COUNTED = "the target's own counts around these trials are not known, so it is not known what it was short of"
 _ELSEWHERE = (
@@ -250,13 +251,38 @@ def _broken(trial: Trial, which: Terms | str | None) -> ThresholdResult | None:
 
 def _short_of(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
     if not isinstance(plan.spec.target, ManagedTarget):
-        return (), _NOT_OURS
+        return _of_external(summary, trials)
     strains = [found for trial in trials if (found := strain(trial)) is not None]
     if not strains:
         return (), _NOT_COUNTED
     short_of = (*_of_most(strains), *_refused_channels(plan, summary, trials))
     elsewhere = _ELSEWHERE.format(before=_before_server(plan))
     return short_of, "" if short_of else f"{elsewhere}. In the last of them: {at_ease(strains[-1])}"
+
+
+def _of_external(summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
+    """Return what a server that is not the run's own has said itself, if that is most of the failures."""
+    failed_by: Counter[Outcome] = Counter()
+    for trial in trials:
+        failed_by.update(trial.failed_by)
+    count = failed_by.total()
+    throttled, unknown = failed_by[Outcome.THROTTLED], failed_by[Outcome.DROPPED_UNKNOWN]
+    if 2 * throttled > count:
+        figure = f'{throttled} of {count} failures were connections that it dropped with "Exceeded MaxStartups"'
+        remedy = (
+            "Raise MaxStartups (PerSourceMaxStartups, where that is set) in its sshd_config. A test of this load"
+            " without load.capacity tells the value"
+        )
+        return (Shortage(Resource.MAX_STARTUPS, figure, remedy),), ""
+    if 2 * unknown > count:
+        message = (
+            f'{unknown} of {count} failures were connections that the server dropped with "Not allowed at this time":'
+            " raise MaxStartups and PerSourceMaxStartups in its sshd_config, or exempt the workers' addresses from"
+            " PerSourcePenalties (PerSourcePenaltyExemptList). Its log says which of them it was"
+        )
+        return (), message
+    is_known_other = not is_openssh(one.negotiated.server_version for one in summary.negotiated)
+    return (), _NOT_OURS.format(drops="dropped connections" if is_known_other else "drops by MaxStartups")
 
 
 def _before_server(plan: Plan) -> str:

@@ -24,6 +24,7 @@ from sshload_operator.decision.max_startups.setting import (
     MaxStartups,
     setting_of,
 )
+from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.planning.cautions import LISTEN_BACKLOG
 from sshload_operator.planning.plan import Plan
 
@@ -100,11 +101,16 @@ def _accepted(arrivals: Steady, logins: Logins) -> Steady:
 
 
 def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
-    """Return the advice, None for a run that cannot be trusted, or that ended early without a known drop."""
+    """Return the advice.
+
+    None for a run that cannot be trusted, or that ended early without a known drop, and for servers that have no
+    MaxStartups, because they are not OpenSSH's.
+    """
     target = plan.spec.target
     managed = isinstance(target, ManagedTarget)
     if (
         calls_gateway(plan.spec)  # the gateway's logins are not measured
+        or not is_openssh(one.negotiated.server_version for one in summary.negotiated)
         or summary.end is not RunEnd.COMPLETED
         or defects(summary, managed=managed)
         or arrivals_dropped(summary)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import EXTERNAL
-from runs import target_stats
+from runs import NEGOTIATED, target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Window
-from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import RunSummary, Trial
 from sshload_operator.decision.capacity.limited_by import LimitedBy, Strain, limited_by, sentence, shortages, strain
 from sshload_operator.state import Resource
@@ -211,6 +211,28 @@ def test_an_external_targets_shortages_are_not_known_and_that_is_said() -> None:
     assert limit.short_of == ()
     assert "external" in limit.message
     assert "MaxStartups" in limit.message
+
+
+def test_an_external_server_that_says_why_it_drops_is_quoted_with_what_to_change() -> None:
+    dropped = failed(121, errors=True, failed_by={Outcome.THROTTLED: 21, Outcome.STEP_TIMEOUT: 1})
+    (shortage,) = limit_of(at_upper(dropped), target={"external": EXTERNAL}).short_of
+    assert shortage.resource is Resource.MAX_STARTUPS
+    assert shortage.figure == '21 of 22 failures were connections that it dropped with "Exceeded MaxStartups"'
+    assert "Raise MaxStartups" in shortage.remedy
+
+
+def test_an_external_server_that_does_not_say_by_which_rule_it_drops_is_quoted_with_both() -> None:
+    dropped = failed(121, errors=True, failed_by={Outcome.DROPPED_UNKNOWN: 21})
+    limit = limit_of(at_upper(dropped), target={"external": EXTERNAL})
+    assert limit.short_of == ()
+    assert '21 of 21 failures were connections that the server dropped with "Not allowed at this time"' in limit.message
+    assert "PerSourcePenalt" in limit.message
+
+
+def test_a_server_that_is_not_openssh_is_not_looked_at_for_an_option_of_openssh() -> None:
+    dropbear = NegotiatedCount(replace(NEGOTIATED, server_version="SSH-2.0-dropbear_2025.88"), 600)
+    found = at_upper(failed(121, failed_by={Outcome.RESET_BEFORE_BANNER: 21}), negotiated=(dropbear,))
+    assert "MaxStartups" not in limit_of(found, target={"external": EXTERNAL}).message
 
 
 @pytest.mark.parametrize(

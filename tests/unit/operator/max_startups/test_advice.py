@@ -7,9 +7,9 @@ import pytest
 from crd_schema import problems, status_schema
 from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
-from runs import load, summary, target_stats
+from runs import NEGOTIATED, load, summary, target_stats
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 from sshload_operator.api.status.head import written
 from sshload_operator.decision.max_startups.advice import advice
@@ -72,6 +72,13 @@ def test_drops_that_the_rule_predicts_are_told_with_the_setting_that_has_none() 
         " At this load and these login times, at most 29 connections log in at once: 37:30:100 drops none of them, with"
         " 25% headroom."
     )
+
+
+@pytest.mark.parametrize("version", ["SSH-2.0-dropbear_2025.88", "SSH-2.0-Go", "SSH-2.0-mod_sftp"])
+def test_a_server_without_max_startups_gets_no_advice_on_it(version: str) -> None:
+    dropbear = NegotiatedCount(replace(NEGOTIATED, server_version=version), 700)
+    whole = replace(run(2_000, 230), negotiated=(dropbear,))
+    assert advice(plan(quickstart(target={"external": EXTERNAL})), whole) is None
 
 
 def test_full_rises_with_a_start_above_it() -> None:

@@ -198,6 +198,17 @@ def test_refused_channels_name_the_option_that_refuses_them() -> None:
     assert "7 channels were refused: raise MaxSessions" in text
 
 
+def test_refused_channels_of_a_server_without_that_option_name_none() -> None:
+    errors = [{"step": "channelOpen", "outcome": "channelRefused", "count": 7}]
+    negotiated = [
+        {"serverVersion": "SSH-2.0-dropbear_2025.88", "kex": "k", "cipher": "c", "mac": "m", "hostKey": "h", "count": 7}
+    ]
+    results = {**RESULTS, "errors": errors, "negotiated": negotiated}
+    text = as_text(advice_page("one", read_test_status({**STATUS, "results": results})))
+    assert "7 channels were refused" in text
+    assert "MaxSessions" not in text
+
+
 @pytest.mark.parametrize("verdict", ["Invalid", "Error", "Aborted"])
 def test_a_run_that_was_not_measured_gives_no_line_to_paste(verdict: str) -> None:
     results = {**RESULTS, "maxStartups": STARTUPS, "target": {"dropped": {"penalty": 5}}}
