@@ -1,29 +1,39 @@
 """Steal: the CPU time that the host of a virtual machine gave to others, while the machine had work for it."""
 
 import os
+import re
 from dataclasses import dataclass
 
-from sshload_contract.wire.bounds import Amount
+from sshload_contract.wire.bounds import Amount, Count
 
+_IDLE_COLUMNS = slice(3, 5)  # idle, and idle while a disk is waited for
 _STEAL_COLUMN = 7
+_ONE_CPU = re.compile(r"cpu[0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class MachineCpu:
-    """The sum of the time of all CPUs of a machine since it started: the total, and what was stolen."""
+    """The sum of the time of all CPUs of a machine since it started: the total, what was stolen, what nobody used.
+
+    `idle_s` is None and `cpus` 0 if they are not known.
+    """
 
     total_s: Amount
     stolen_s: Amount
+    idle_s: Amount | None = None
+    cpus: Count = 0
 
 
 def machine_cpu(proc_stat: str) -> MachineCpu | None:
     """Return the CPU time in /proc/stat (proc_stat(5)), None if there is none: outside Linux, or in a sandbox."""
-    words = proc_stat.partition("\n")[0].split()
+    lines = proc_stat.splitlines()
+    words = lines[0].split() if lines else []
     if len(words) <= _STEAL_COLUMN + 1 or words[0] != "cpu":
         return None
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     columns_s = [int(word) / ticks_per_s for word in words[1 : _STEAL_COLUMN + 2]]  # user includes guest
-    return MachineCpu(sum(columns_s), columns_s[_STEAL_COLUMN])
+    cpus = sum(_ONE_CPU.match(line) is not None for line in lines)
+    return MachineCpu(sum(columns_s), columns_s[_STEAL_COLUMN], sum(columns_s[_IDLE_COLUMNS]), cpus)
 
 
 def passed_since(before: MachineCpu | None, after: MachineCpu | None) -> MachineCpu | None:

@@ -92,12 +92,18 @@ def at_ease(found: Strain) -> str:
     """Return its CPU use and its drops in words, if they are not the shortage of most trials."""
     limit = found.after.cpu_limit_cores
     if limit is None:
-        cpu = f"{found.cores:.2f} cores used (it has no CPU limit, and how many the node has is not known here)"
+        cpu = f"{found.cores:.2f} cores used (it has no CPU limit{_machine(found)})"
     else:
         cpu = f"{found.cores:.2f} of {limit:g} cores used"
     dropped = found.grown("dropped_max_startups") + found.grown("dropped_penalty") + found.grown("listen_overflows")
     lower_bound = ", as far as its log tells" if found.after.dropped_is_lower_bound else ""
     return f"{cpu}{_stolen(found)}, {f'{dropped:.0f} connections' if dropped else 'no connection'} dropped{lower_bound}"
+
+
+def _machine(found: Strain) -> str:
+    """Return in words how many CPUs its machine has, if that is known."""
+    machine = found.after.machine_cpu
+    return "" if machine is None or not machine.cpus else f", and its machine has {machine.cpus}"
 
 
 def _cpu(found: Strain) -> str:

@@ -50,6 +50,7 @@ from sshload_operator.api.status.results import (
 from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.capacity.trials import measured_load
+from sshload_operator.decision.load_test.busy_machine import busy_machine
 from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
 from sshload_operator.decision.load_test.scope import scope
@@ -87,15 +88,20 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
         hold=held(summary) if plan.spec.load.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
-        scope=tuple(scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None)))
-        if load.started
-        else (),
+        scope=_scope(plan, summary),
         generator=_generator(plan, summary),
         target=target,
         proxy=_proxy(plan, summary, target),
         gateway=_gateway(plan, summary),
         max_startups=advice(plan, summary) if verdict in _ADVISED else None,
     )
+
+
+def _scope(plan: Plan, summary: RunSummary) -> tuple[str, ...]:
+    if not summary.load.started:
+        return ()
+    sentences = scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None))
+    return tuple(filter(None, (busy_machine(summary), *sentences)))
 
 
 def _ended_early(summary: RunSummary) -> EndedEarly | None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, plan, quickstart
-from runs import load, summary
+from runs import generator, load, summary, target_stats
+from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.report import Negotiated, NegotiatedCount
 from sshload_operator.decision.load_test.results import results_status
@@ -29,6 +30,30 @@ def scope(
     agreed = Negotiated(kex=kex, cipher="c", mac="m", host_key="ssh-ed25519", server_version=version)
     found = replace(summary(600), negotiated=(NegotiatedCount(agreed, 600),))
     return list(results_status(plan(spec), found, Verdict.PASSED).scope)
+
+
+def on_machine(used_s: float, *, cpus: int = 2) -> list[str]:
+    """Return what is said of a run of 100 s on a machine whose CPUs were used so long, 30 s of it by the run itself."""
+    idle_s = cpus * 100.0 - used_s
+    before = target_stats(0, cpu_s=0.0, machine_cpu=MachineCpu(1_000.0, 0.0, 400.0, cpus))
+    after = target_stats(700, cpu_s=20.0, machine_cpu=MachineCpu(1_000.0 + cpus * 100, 0.0, 400.0 + idle_s, cpus))
+    found = summary(600, target_before=before, target_after=after, generator=generator(cpu_s=10.0))
+    return [told for told in results_status(plan(MANAGED), found, Verdict.PASSED).scope if "Others" in told]
+
+
+def test_a_machine_that_others_keep_busy_is_told_first() -> None:
+    assert on_machine(190.0) == [
+        (
+            "Others used 80% of the 2 CPUs of the target's machine while it was measured: on an idle machine its"
+            " latencies may be shorter, and its capacity larger"
+        )
+    ]
+    assert "of the CPU of the target's machine" in on_machine(90.0, cpus=1)[0]
+
+
+@pytest.mark.parametrize("used_s", [30.0, 79.0])
+def test_a_machine_that_is_the_runs_own_or_nearly_so_needs_no_word(used_s: float) -> None:
+    assert on_machine(used_s) == []
 
 
 def test_a_managed_target_is_told_as_what_it_is() -> None:
