@@ -186,7 +186,7 @@ class Permission:
         """The text about the permission in the description of the field."""
         if self.by_default:
             return f"Accepted unless the installation forbids it (permitted.{self.name})."
-        return f"Needs the chart's value permitted.{self.name}."
+        return f"Needs permitted.{self.name}."
 
 
 @dataclass(frozen=True, slots=True)
