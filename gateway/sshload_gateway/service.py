@@ -11,7 +11,7 @@ from typing import Final
 import uvicorn
 from prometheus_client import CollectorRegistry, ProcessCollector
 from sshload_contract.error_text import reason_of
-from sshload_contract.front.admission import Limits, listen
+from sshload_contract.front.admission import listen
 from sshload_contract.front.heads import HEAD_BYTES
 from starlette.types import ASGIApp
 
@@ -20,7 +20,7 @@ from sshload_gateway.api.commands import Commands
 from sshload_gateway.api.given_credentials import read_given, store_given
 from sshload_gateway.api.guard import Guard, RequestMetrics
 from sshload_gateway.api.management import Readiness, make_management
-from sshload_gateway.api.protocol import API, MANAGEMENT, limited
+from sshload_gateway.api.protocol import API, MANAGEMENT, HttpProtocol, limited
 from sshload_gateway.api.state import Gateway, Loads
 from sshload_gateway.cluster.load_tests import ApiServer, LoadTests
 from sshload_gateway.config import Config, ConfigError, Listen, LoadConfig
@@ -55,8 +55,8 @@ async def serve(config: Config) -> None:
     Raises ConfigError if what the configuration names cannot be used.
     """
     async with _parts(config) as (api, management):
-        api_server = _Server(_uvicorn(api, config.shutdown_s, API))
-        side_server = _Server(_uvicorn(management, 1, MANAGEMENT))
+        api_server = _Server(_uvicorn(api, config.shutdown_s, limited(API, keeps_served=True)))
+        side_server = _Server(_uvicorn(management, 1, limited(MANAGEMENT, keeps_served=False)))
         api_socket, side_socket = _listen("listen", config.listen), _listen("management", config.management)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, api_server.handle_exit, number, None)
@@ -153,10 +153,10 @@ def _listen(section: str, where: Listen) -> socket.socket:
         ) from None
 
 
-def _uvicorn(app: ASGIApp, shutdown_s: float, limits: Limits) -> uvicorn.Config:
+def _uvicorn(app: ASGIApp, shutdown_s: float, protocol: type[HttpProtocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=limited(limits),
+        http=protocol,
         h11_max_incomplete_event_size=HEAD_BYTES,
         ws="none",
         log_config=None,

@@ -19,7 +19,7 @@ from free_ports import free_port
 from socket_floods import TIMEOUT_S, unchecked_tls
 
 if TYPE_CHECKING:
-    from sshload_contract.front.admission import Limits
+    from sshload_gateway.api.protocol import HttpProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +134,18 @@ def _pages() -> None:
 
 
 def _gateway() -> None:
-    from sshload_gateway.api.protocol import API  # noqa: PLC0415 - likewise
+    from sshload_gateway.api.protocol import API, limited  # noqa: PLC0415 - likewise
 
-    _hold_gateway(API)
+    _hold_gateway(limited(API, keeps_served=True))
 
 
 def _gateway_management() -> None:
-    from sshload_gateway.api.protocol import MANAGEMENT  # noqa: PLC0415 - likewise
+    from sshload_gateway.api.protocol import MANAGEMENT, limited  # noqa: PLC0415 - likewise
 
-    _hold_gateway(MANAGEMENT)
+    _hold_gateway(limited(MANAGEMENT, keeps_served=False))
 
 
-def _hold_gateway(limits: "Limits") -> None:
+def _hold_gateway(protocol: "type[HttpProtocol]") -> None:
     from sshload_gateway import service  # noqa: PLC0415 - likewise
     from sshload_gateway.config import Listen  # noqa: PLC0415
     from sshload_gateway.logs import set_up_log  # noqa: PLC0415
@@ -155,7 +155,7 @@ def _hold_gateway(limits: "Limits") -> None:
 
     async def start(port: int) -> None:
         # An answer like those to a stranger, of the size of the API's description.
-        server = service._Server(service._uvicorn(PlainTextResponse("x" * 100_000), 1, limits))
+        server = service._Server(service._uvicorn(PlainTextResponse("x" * 100_000), 1, protocol))
         serving.append(asyncio.create_task(server.serve([service._listen("listen", Listen(port=port))])))
 
     serving: list[asyncio.Task[None]] = []

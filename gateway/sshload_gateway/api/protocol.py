@@ -14,11 +14,12 @@ API: Final = Limits(connections=2_048, per_address=1_536)  # a load test, or a p
 MANAGEMENT: Final = Limits(connections=64, per_address=32)
 
 
-def limited(limits: Limits) -> type["HttpProtocol"]:
-    """Return the protocol of one port with these limits."""
+def limited(limits: Limits, *, keeps_served: bool) -> type["HttpProtocol"]:
+    """Return the protocol of one port with these limits: `keeps_served` if no request is given up for a newcomer."""
 
     class Limited(HttpProtocol):
         port_limits = limits
+        keeps = keeps_served
         admission = Admission(limits)
 
     return Limited
@@ -39,10 +40,12 @@ class HttpProtocol(H11Protocol):
     """One connection of a client, of a port that `limited` has made.
 
     The limits' `head_s` is the time for a head, and `answer_s` that for a body, and for taking an answer. While the
-    connection waits for its client it may be closed for a newcomer.
+    connection waits for its client it may be closed for a newcomer, and also if that has sent the next request before
+    the answer: else a few clients could keep all connections in use.
     """
 
     port_limits: ClassVar[Limits]
+    keeps: ClassVar[bool]
     admission: ClassVar[Admission["HttpProtocol"]]
     _awaited: _Awaited | None = None
     _is_taken = True
@@ -72,8 +75,10 @@ class HttpProtocol(H11Protocol):
         """Take in a part of a request."""
         super().data_received(data)
         self._look()
-        if self.flow.read_paused and len(self.conn.trailing_data[0]) > HEAD_BYTES:
-            self.abort()  # so many more requests, before the answer to the first one
+        if self.flow.read_paused:
+            self.admission.wait(self)
+            if len(self.conn.trailing_data[0]) > HEAD_BYTES:
+                self.abort()
 
     def pause_writing(self) -> None:
         """Hear that the client has yet to take what was sent."""
@@ -99,7 +104,7 @@ class HttpProtocol(H11Protocol):
         if awaited is self._awaited or self.transport.is_closing():
             return
         self._awaited = awaited
-        if awaited is _Awaited.ANSWER:
+        if awaited is _Awaited.ANSWER and self.keeps and not self.flow.read_paused:
             self.admission.keep(self)
         else:
             self.admission.wait(self)

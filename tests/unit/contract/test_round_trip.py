@@ -23,7 +23,7 @@ from sshload_contract.wire.master_log import MasterLog
 def _contract_types() -> list[type]:
     found = set()
     for module_info in pkgutil.walk_packages(sshload_contract.__path__, "sshload_contract."):
-        if ".judgement" in module_info.name:
+        if any(room in module_info.name for room in (".judgement", ".front")):
             continue
         module = importlib.import_module(module_info.name)
         found |= {

@@ -49,7 +49,7 @@ def _protocol(app: Any, wire: _Wire, limits: Limits = API) -> HttpProtocol:
     """Return a connection of a client, whose requests go to an app."""
     config = Config(app, log_config=None, lifespan="off")
     config.load()
-    protocol = limited(limits)(config, ServerState(), {})
+    protocol = limited(limits, keeps_served=True)(config, ServerState(), {})
     protocol.connection_made(wire)
     return protocol
 

@@ -30,7 +30,12 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
     await answer(scope, receive, send)
 
 
-def served(talk: Callable[[Callable[[], Awaitable[Stream]]], Awaitable[None]], limits: Limits = SHORT) -> None:
+def served(
+    talk: Callable[[Callable[[], Awaitable[Stream]]], Awaitable[None]],
+    limits: Limits = SHORT,
+    *,
+    keeps_served: bool = True,
+) -> None:
     """Talk with a server of these limits."""
 
     async def serve() -> None:
@@ -38,7 +43,7 @@ def served(talk: Callable[[Callable[[], Awaitable[Stream]]], Awaitable[None]], l
         listening = socket.create_server(("127.0.0.1", port))
         config = uvicorn.Config(
             _echo,
-            http=limited(limits),
+            http=limited(limits, keeps_served=keeps_served),
             ws="none",
             log_config=None,
             lifespan="off",
@@ -129,6 +134,23 @@ def test_a_newcomer_takes_the_place_of_who_has_waited_longest_at_its_address() -
             one.cancel()
 
     served(talk, limits)
+
+
+@pytest.mark.parametrize(
+    ("more", "keeps_served"),
+    [pytest.param(GET, True, id="pipelined"), pytest.param(b"", False, id="a port that keeps none")],
+)
+def test_who_has_all_connections_answered_slowly_shuts_nobody_out(more: bytes, keeps_served: bool) -> None:  # noqa: FBT001
+    async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
+        held = [await connect() for _ in range(4)]
+        for _, writer in held:
+            writer.write(GET.replace(b"/", b"/slow", 1) + more)
+        await asyncio.sleep(0.1)
+        newcomer, writer = await connect()
+        writer.write(GET)
+        assert (await newcomer.readuntil(b"none")).startswith(b"HTTP/1.1 200")
+
+    served(talk, Limits(connections=8, per_address=4), keeps_served=keeps_served)
 
 
 def test_requests_without_end_before_the_first_answer_end_the_connection() -> None:

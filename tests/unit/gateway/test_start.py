@@ -2,7 +2,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-from sshload_gateway.api.protocol import API
+from sshload_gateway.api.protocol import API, limited
 from sshload_gateway.service import _uvicorn
 from starlette.applications import Starlette
 
@@ -17,7 +17,7 @@ def test_a_gateway_imports_no_library_before_its_configuration_asks_for_it() -> 
 
 
 def test_no_request_reaches_a_parser_of_websockets_although_one_is_installed() -> None:
-    config = _uvicorn(Starlette(), 1.0, API)
+    config = _uvicorn(Starlette(), 1.0, limited(API, keeps_served=True))
     config.load()
     assert find_spec("wsproto") is not None
     assert config.ws_protocol_class is None
