@@ -269,7 +269,7 @@ def test_a_disruption_is_told_by_its_reason_and_message_at_no_more_than_300_char
     for status, disruption in (
         (disrupted(), "DeletionByTaintManager: taint"),
         (disrupted(status="False"), ""),
-        (disrupted(reason="x", message="y" * 1000), f"x: {'y' * 297}"),
+        (disrupted(reason="x", message="y" * 1000), f"x: {'y' * 296}…"),
         ({}, ""),
     ):
         facts = pod_facts(pod(status))
