@@ -119,9 +119,14 @@ def _read_offer(received: _Received) -> Offer:
     return {
         "kex_algorithms": tuple(name for name in kex if name not in _NO_ALGORITHMS),
         "host_key_algorithms": host_keys,
-        "ciphers": tuple(name for name in ciphers if name in to_client),
-        "macs": tuple(name for name in macs if name in macs_to_client),
+        "ciphers": _both_ways(ciphers, to_client),
+        "macs": _both_ways(macs, macs_to_client),
     }
+
+
+def _both_ways(to_server: tuple[str, ...], to_client: tuple[str, ...]) -> tuple[str, ...]:
+    known = frozenset(to_client)  # a server may send tens of thousands
+    return tuple(name for name in to_server if name in known)
 
 
 def _names(listed: bytes) -> tuple[str, ...]:
