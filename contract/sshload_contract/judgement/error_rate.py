@@ -13,11 +13,12 @@ from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
-from sshload_contract.vocabulary import Timing, Window, measured_step
+from sshload_contract.vocabulary import RunEnd, Timing, Window, measured_step
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 
 _HELD_TO_THE_END = measured_step("held", Timing.HOLD)
+_OF_HELD = "held."
 
 BURST_SHARE_OF_MEDIAN = 0.25
 SHARE_OF_WINDOW = 0.1
@@ -56,8 +57,14 @@ def attempts(load: Load, summary: RunSummary) -> Attempts:
 
 
 def held_sessions(load: Load, summary: RunSummary) -> Attempts:
-    """Return the sessions that were to be held, none for any load but hold."""
+    """Return the sessions that were to be held, none for any load but hold.
+
+    In a run that was stopped none was held to the end: there, these are those that were lost before.
+    """
     asked = load.held_sessions
+    if asked and summary.end is RunEnd.STOPPED:
+        lost = sum(error.count for error in _measured_errors(summary) if error.step.startswith(_OF_HELD))
+        return Attempts(lost, lost)
     to_the_end = sum(
         step.count for step in summary.steps if step.step == _HELD_TO_THE_END and step.window is Window.MEASURED
     )

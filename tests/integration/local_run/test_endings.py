@@ -86,6 +86,19 @@ def test_an_aborted_run_tells_what_was_measured_until_then(tmp_path: Path) -> No
     assert started.left_behind() == []
 
 
+def test_what_an_abort_cuts_off_has_not_failed(tmp_path: Path) -> None:
+    path, nap = long_test(tmp_path)
+    started = start("run", path, "--output", "json")
+    wait_until(lambda: running(nap), "a session")
+    wait_until(lambda: "Running measuring" in started.said(), "the measured window")
+    interrupt(started, signal.SIGINT)
+    ended = started.wait()
+    assert (ended.code, ended.status["verdict"]) == (5, "Aborted"), ended.err
+    results = ended.status.get("results", {})
+    assert results.get("failures", 0) == 0
+    assert "errors" not in results
+
+
 def test_an_aborted_search_tells_its_trials(tmp_path: Path) -> None:
     search = {"capacity": {"arrivals": {"min": 2, "max": 40, "duration": "3s"}}}
     started = start("run", write_test(tmp_path, load=search, deadline="30m"), "--output", "json")

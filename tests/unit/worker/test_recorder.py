@@ -54,6 +54,23 @@ class Notes:
         self.sums.append((step, outcome, dict(counts)))
 
 
+def test_what_a_stop_of_the_run_cuts_off_has_neither_succeeded_nor_failed() -> None:
+    recorder = Recorder("run", 0)
+    for error in (StepFailure(Outcome.EXIT_CODE, "code 1"), GreenletExit()):
+        clock = StepClock(recorder, DUE)
+        clock.begin()
+        recorder.is_stopped = isinstance(error, GreenletExit)
+        with pytest.raises(type(error)):
+            clock.timed("exec", fails(error))
+        outcome = Outcome.UNFINISHED if recorder.is_stopped else Outcome.EXIT_CODE
+        clock.total(outcome, "")
+    report = recorder.take_report(HEALTHY, final=True)
+    counts = report.counts[Window.MEASURED]
+    assert (counts.started, counts.succeeded, counts.failed, report.in_flight) == (2, 0, 1, 0)
+    assert [(error.step, error.outcome) for error in report.errors] == [("exec", Outcome.EXIT_CODE)]
+    assert Outcome.UNFINISHED not in {counted.outcome for counted in report.histograms}
+
+
 def test_a_failure_near_a_pause_of_the_worker_is_counted_as_one_that_the_pause_may_have_caused() -> None:
     recorder, now_ns = Recorder("run", 0), monotonic_ns()
     recorder.pauses.add(now_ns - 600_000_000, now_ns - 100_000_000)

@@ -80,7 +80,8 @@ class TrialPart:
         return self._generator.finish()
 
     def stop(self) -> None:
-        """End `run` now, with the iterations in progress as unfinished."""
+        """End `run` now. The iterations in progress count neither as successes nor as failures."""
+        self._recorder.is_stopped = True
         self._generator.stop()
 
     def _report_regularly(self) -> None:

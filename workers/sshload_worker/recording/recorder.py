@@ -152,6 +152,7 @@ class Recorder:
     count for rates; at first, all time is measured.
     `trial` is the number of the search's trial that all this belongs to, 0 in any other run.
     `listener` gets the samples whose name ends in one of the steps `listened_to`. `pauses` are the worker's.
+    Once the run is stopped (`is_stopped`), what is unfinished has neither succeeded nor failed.
     """
 
     def __init__(
@@ -165,6 +166,7 @@ class Recorder:
     ) -> None:
         self._listener = listener
         self.pauses = Pauses()
+        self.is_stopped = False
         self._listened_to = frozenset(map(str, listened_to))
         self.in_flight = 0
         self.users = 0
@@ -215,6 +217,9 @@ class Recorder:
 
         A success is also counted as completed, in the window and stage in which it ends.
         """
+        self.in_flight -= 1
+        if self._is_cut_off(outcome):
+            return
         counts = self._stage_counts[stage] if stage else self._counts[window]
         if outcome is Outcome.OK:
             counts.succeeded += 1
@@ -224,7 +229,6 @@ class Recorder:
                 (self._stage_counts[ended_stage] if ended_stage else self._counts[ended_in]).completed += 1
         else:
             counts.failed += 1
-        self.in_flight -= 1
 
     def succeeded(self, step: str, ends_ns: Sequence[int]) -> None:
         """Count successes of a step by the instants at which they ended, for its rate."""
@@ -237,6 +241,8 @@ class Recorder:
 
     def sample(self, step: str, window: Window, outcome: Outcome, latency_us: int, stage: int = 0) -> None:
         """Count the latency of one step. `stage` is set for a whole iteration in a load with several stages."""
+        if self._is_cut_off(outcome):
+            return
         histogram = self._histograms.get((step, window, outcome, stage))
         if histogram is None:
             histogram = self._begin_histogram(step, window, outcome, stage)
@@ -276,11 +282,17 @@ class Recorder:
         histogram = self._histograms[step, window, outcome, stage] = LatencyHistogram()
         return histogram
 
+    def _is_cut_off(self, outcome: Outcome) -> bool:
+        """Return whether what has this outcome was ended by whoever stopped the run, so that it says nothing."""
+        return self.is_stopped and outcome is Outcome.UNFINISHED
+
     def failure(self, step: str, window: Window, outcome: Outcome, message: str, begin_ns: int | None = None) -> None:
         """Count the step in which an iteration failed, which began at `begin_ns` if that is known, and ends now.
 
         The first message of each kind is kept.
         """
+        if self._is_cut_off(outcome):
+            return
         failures = self._failures.setdefault((step, outcome, window), _Failures(message))
         failures.count += 1
         now_ns = monotonic_ns()
