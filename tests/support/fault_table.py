@@ -201,11 +201,9 @@ _CHANNEL_FAULTS = {
     "never opens the channel": Fault(
         all_of(_LOGGED_IN, _S.hear_channel, it.be_silent), Outcome.STEP_TIMEOUT, "channelOpen", "channel step"
     ),
-    "refuses the command": Fault(
-        all_of(_CHANNEL, it.refuse_command, it.serve_on),
-        Outcome.EXEC_REJECTED,
-        "exec",
-        otherwise={Library.OPENSSH: Otherwise(Outcome.NO_EXIT_STATUS, "command", "ssh keeps the refusal to itself")},
+    "refuses the command": Fault(all_of(_CHANNEL, it.refuse_command, it.serve_on), Outcome.EXEC_REJECTED, "exec"),
+    "refuses the command, and tells an exit status of 0": Fault(
+        all_of(_CHANNEL, it.refuse_command, it.exits(0), it.serve_on), Outcome.EXEC_REJECTED, "exec"
     ),
     "never starts the command": Fault(
         all_of(_CHANNEL, _S.hear_start, it.be_silent), Outcome.STEP_TIMEOUT, "exec", "step"
@@ -214,7 +212,6 @@ _CHANNEL_FAULTS = {
         all_of(_CHANNEL, _S.hear_start, _S.close_channel, it.be_silent),
         Outcome.EXEC_REJECTED,
         "exec",
-        otherwise={Library.OPENSSH: Otherwise(Outcome.NO_EXIT_STATUS, "command", "ssh keeps the refusal to itself")},
     ),
     "resets in place of starting the command": Fault(
         all_of(_CHANNEL, _S.hear_start, it.reset), Outcome.DISCONNECTED, "exec"

@@ -30,6 +30,9 @@ class Session(Protocol):
     def is_open(self) -> bool:
         """Whether the server is known to have opened it."""
 
+    def check_accepted(self) -> None:
+        """Raise StepFailure if the server refused the command, once nothing more is to come of it."""
+
     def end(self, pipes: Pipes) -> CommandEnd:
         """Wait for the end; raises StepFailure."""
 
@@ -43,9 +46,11 @@ class OwnSession:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._control: ControlSocket | None = None
+        self._accepted_before: int | None = None
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
+        self._accepted_before = self._master.accepted_requests()
         try:
             self._control = ControlSocket(self._master.socket_path)
             self._control.open_session(command, pipes.given(), terminal=terminal)
@@ -76,6 +81,10 @@ class OwnSession:
         """Whether the server is known to have opened it: it has, once the request returned."""
         return self._control is not None
 
+    def check_accepted(self) -> None:
+        """Raise StepFailure if the server refused the command."""
+        _check_accepted(self._master, self._accepted_before)
+
     def hang_up(self) -> None:
         """End it immediately; never waits."""
         if self._control is not None:
@@ -92,6 +101,7 @@ class OwnSession:
         self._control.close()
         pipes.await_stderr()
         if code is not None:
+            self.check_accepted()
             return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
         killed = self._master.was_killed()
         return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
@@ -112,9 +122,11 @@ class ClientSession:
         self._directory = directory
         self._process: Process | None = None
         self._statuses_before = 0
+        self._accepted_before: int | None = None
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
+        self._accepted_before = self._master.accepted_requests()
         self._run(["-tt" if terminal else "-T", SERVER, *([command] if command else [])], pipes)
 
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
@@ -136,12 +148,17 @@ class ClientSession:
                 return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL, stderr=stderr)
             if self._master.exit_statuses() == self._statuses_before:
                 return CommandEnd(exit_code=None, signal="", stderr=stderr)
+        self.check_accepted()
         return CommandEnd(exit_code=code, signal="", stderr=stderr)
 
     @property
     def is_open(self) -> bool:
         """False: the program does not report whether the server has opened it."""
         return False
+
+    def check_accepted(self) -> None:
+        """Raise StepFailure if the server refused the command."""
+        _check_accepted(self._master, self._accepted_before)
 
     def hang_up(self) -> None:
         """Kill the program immediately; never waits."""
@@ -156,6 +173,20 @@ class ClientSession:
             self._process = Process(command, self._directory.environment, tuple(pipes.given()))
         finally:
             pipes.give_away()
+
+
+def _check_accepted(master: Master, before: int | None) -> None:
+    """Raise StepFailure if the server refused the channel, or has accepted no command since there were `before`.
+
+    None stands for a forward, which is no command.
+
+    A refused command may have an exit status all the same: ProFTPD's is 0.
+    """
+    refusal = master.claim_refusal()
+    if refusal is not None:
+        raise StepFailure(Outcome.CHANNEL_REFUSED, refusal)
+    if before is not None and master.accepted_requests() == before and not master.has_ended():
+        raise StepFailure(Outcome.EXEC_REJECTED, "the server refused the request, or closed the channel instead")
 
 
 class OpenSSHChannel:
@@ -193,6 +224,8 @@ class OpenSSHChannel:
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
         piece = self._pipes.stdout.read()
+        if not piece and not self._has_output:
+            self._session.check_accepted()
         self._has_output = self._has_output or bool(piece)
         self._output_ended = not piece
         return piece

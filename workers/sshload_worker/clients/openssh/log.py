@@ -32,6 +32,9 @@ _OFFERED = re.compile(r"debug1: Authentications that can continue: (\S+)")
 _PARTLY = re.compile(r"Authenticated (using \"\S+\" )?with partial success")
 _HOST_KEY = re.compile(r"debug1: Server host key: (\S+ \S+)")
 _KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
+_ACCEPTED = re.compile(
+    r"debug2: \S*client_status_confirm\(\):\d+ \([^()]*\): (exec|shell) request accepted on channel "
+)
 _EXIT_STATUS = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-status ")
 _REFUSED = re.compile(r"channel \d+: open failed: (.*)")
 _CONNECT = r"ssh: connect to host .*: "
@@ -95,6 +98,7 @@ class LoginLog:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
         self.reached: set[Timing] = set()
         self.lines: list[str] = []
+        self.accepted_requests = 0
         self.exit_statuses = 0
         self.connecting_ns = 0
         self.offered_methods: tuple[str, ...] = ()
@@ -156,6 +160,7 @@ class LoginLog:
         if presented := _HOST_KEY.match(line):
             self.host_key = presented[1]
         self.is_partly_authenticated |= bool(_PARTLY.match(line))
+        self.accepted_requests += bool(_ACCEPTED.match(line))
         self.exit_statuses += bool(_EXIT_STATUS.match(line))
         self._killed += bool(_KILLED.match(line))
         if refused := _REFUSED.match(line):

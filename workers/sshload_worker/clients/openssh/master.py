@@ -196,6 +196,11 @@ class Master:
         self._catch_up()
         return self.log.exit_statuses
 
+    def accepted_requests(self) -> int:
+        """Return how many commands and shells the server has accepted. ssh logs each before it reports its end."""
+        self._catch_up()
+        return self.log.accepted_requests
+
     def _catch_up(self) -> None:
         while piece := self._log_pipe.read_available():
             self.log.take(piece)
