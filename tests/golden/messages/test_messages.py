@@ -31,6 +31,7 @@ def test_each_message_of_a_spec_a_run_and_a_login_is_whole(section: str) -> None
     messages = list(SECTIONS[section]())
     assert messages
     assert [text for text in messages if text != text.strip() or text.endswith((":", ",", "(", ";"))] == []
+    assert [text for text in messages if re.search(r"\d[eE][-+]\d", text)] == [], "a figure that no person would write"
 
 
 def test_values_stand_in_the_format_of_their_sentence() -> None:

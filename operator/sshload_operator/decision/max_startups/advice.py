@@ -179,7 +179,7 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
         return f"{seen}; the MaxStartups of the target is not known."
     if foreseen is None:
         return f"{seen}; MaxStartups {setting} lets in more connections than the server can log in."
-    rule = f"MaxStartups {setting} predicts {percent(foreseen.dropped):.4g} %"
+    rule = f"MaxStartups {setting} predicts {round(percent(foreseen.dropped), 3):.4g} %"
     if foreseen.explains(observed):
         lowest, highest = percent(max(0.0, foreseen.lowest)), percent(min(1.0, foreseen.highest))
         return f"{seen}; {rule} ({lowest:.2g} to {highest:.2g} %)."
