@@ -22,6 +22,7 @@ GCM, CHACHA, CTR = "aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "a
 MAC, ETM = "hmac-sha2-256", "hmac-sha2-256-etm@openssh.com"
 
 IGNORE, SERVICE_ACCEPT, EXT_INFO, KEXINIT, NEWKEYS, KEX_REPLY = 2, 6, 7, 20, 21, 31
+GEX_GROUP = 31
 USERAUTH_SUCCESS = 52
 CHANNEL_CONFIRMATION, CHANNEL_DATA, CHANNEL_CLOSE = 91, 94, 97
 CHANNEL_REQUEST, CHANNEL_SUCCESS = 98, 99
@@ -72,8 +73,9 @@ class Exchange:
 
     `from_client` is the cipher of that direction, where it is another one; `first` are payloads to be sent before all
     others. `method` may be other names for the same. With `dh_value` it is Diffie-Hellman in group 14, in which that
-    is the server's value, and the shared secret as well. The `host_key` is a new one unless it is given; with
-    `forged` its signature is that of something else.
+    is the server's value, and the shared secret as well. With `point` that is the server's value of `method`, and the
+    shared secret is 0. The `host_key` is a new one unless it is given; with `forged` its signature is that of something
+    else.
     """
 
     cipher: str = GCM
@@ -81,6 +83,7 @@ class Exchange:
     from_client: str = ""
     method: str = "curve25519-sha256,curve25519-sha256@libssh.org"
     dh_value: int | None = None
+    point: bytes | None = None
     first: Sequence[bytes] = ()
     host_key: Ed25519PrivateKey | None = None
     forged: bool = False
@@ -103,7 +106,12 @@ class BareServer:
         """Exchange keys: from here on packets are encrypted."""
         client_version, offer = self.offer_keys(by)
         client_offer, client_value = self.receive(), self.receive()[1:]
-        value, shared = _agree(client_value) if by.dh_value is None else (mpint(by.dh_value),) * 2
+        if by.dh_value is not None:
+            value = shared = mpint(by.dh_value)
+        elif by.point is not None:
+            value, shared = string(by.point), mpint(0)
+        else:
+            value, shared = _agree(client_value)
         key = by.host_key or Ed25519PrivateKey.generate()
         host_key = string(b"ssh-ed25519") + string(key.public_key().public_bytes_raw())
         said = b"".join(map(string, (client_version, _VERSION, client_offer, offer, host_key)))

@@ -48,6 +48,19 @@ def _exchanging(by: Exchange) -> Callable[[BareServer], None]:
     return serve
 
 
+def _choosing_group(prime: int, generator: int) -> Callable[[BareServer], None]:
+    """Return a server that chooses this group in a group exchange (RFC 4419), and then waits."""
+
+    def serve(server: BareServer) -> None:
+        server.offer_keys(Exchange(method="diffie-hellman-group-exchange-sha256"))
+        server.receive()  # KEXINIT
+        server.receive()  # the request for a group
+        server.send(bytes([bare.GEX_GROUP]) + bare.mpint(prime) + bare.mpint(generator))
+        server.receive()  # the client's value, which it must not send
+
+    return serve
+
+
 def _sending(cipher: str, mac: str, body: bytes, length: int | None = None) -> Callable[[BareServer], None]:
     """Return a server whose first encrypted packet is out of order: a body, and its length or another one."""
 
@@ -152,6 +165,18 @@ PLAYS = {
     "etm: padding longer than the packet": Play(_sending(CTR, ETM, bytes([255, bare.IGNORE]) + bytes(14))),
     "dh: value 1": Play(_exchanging(Exchange(dh_value=1))),
     "dh: value p - 1": Play(_exchanging(Exchange(dh_value=KexGroup14SHA256.P - 1))),
+    "curve25519: value of small order": Play(_exchanging(Exchange(point=bytes(32)))),
+    "curve25519: value of 31 bytes": Play(_exchanging(Exchange(point=bytes([9]) * 31))),
+    "ecdh: point at infinity": Play(_exchanging(Exchange(method="ecdh-sha2-nistp256", point=bytes(1)))),
+    "ecdh: point beside the curve": Play(
+        _exchanging(Exchange(method="ecdh-sha2-nistp256", point=bytes([4]) + bytes([1]) * 64))
+    ),
+    "gex: prime of 1,024 bits": Play(_choosing_group(2**1_023 + 1, 2)),
+    "gex: prime of 16,384 bits": Play(_choosing_group(2**16_383 + 1, 2)),
+    "gex: even number for a prime": Play(_choosing_group(KexGroup14SHA256.P - 1, 2)),
+    "gex: generator 1": Play(_choosing_group(KexGroup14SHA256.P, 1)),
+    "gex: generator p - 1": Play(_choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P - 1)),
+    "gex: generator p": Play(_choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P)),
     "name of a signal longer than its packet": Play(
         _after_login(_request(b"exit-signal", struct.pack(">I", 2**31)), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)),
         _run_command,
