@@ -18,6 +18,9 @@ OPENSSH_FILE_LIMIT_BYTES = 2**30
 RSYNC_FILE_LIMIT_BYTES = 32 * 2**20
 """What the worker processes of a pod may hold of files for rsync: they lie in its /tmp, which is memory."""
 
+EXPRESSION_MOST_INSTRUCTIONS = 2_000
+"""The largest regular expression, as RE2 compiles it, that output is searched for."""
+
 _ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]", re.DOTALL)
 _POSSESSIVE = re.compile(r"([*+?]|\{[0-9,]+\})\+")
 _REPEAT = re.compile(r"\{([0-9]+)?(?:,([0-9]+)?)?\}")
@@ -50,7 +53,7 @@ _WrittenSize: TypeAlias = Annotated[int, _FILE_SIZE, "How much is written. At mo
 
 
 def _fault_of_expression(expression: str) -> str:
-    """Return the fault that RE2 or Python finds in an expression, empty if both take it."""
+    """Return the fault of an expression that RE2 would find, as far as the standard library tells; empty if none."""
     bare = _ESCAPE_OR_SET.sub("x", expression)
     if _POSSESSIVE.search(bare) or any(int(n or 0) > _REPEAT_MOST for pair in _REPEAT.findall(bare) for n in pair):
         return f"must have no *+, ++, ?+ or }}+, and repeat nothing more than {_REPEAT_MOST} times"
@@ -63,7 +66,7 @@ def _fault_of_expression(expression: str) -> str:
 
 _Expression: TypeAlias = Annotated[
     str,
-    # The dialect that the API server's CEL (RE2) and the workers' Python share.
+    # The dialect of RE2, which the API server (CEL) and the workers have, as far as Python's means the same.
     Text(
         shortest=1,
         longest=500,
@@ -72,6 +75,11 @@ _Expression: TypeAlias = Annotated[
         " dDwWsSbBnrt",
     ),
     Rule("!self.contains('[[')", "must have no set inside a set", lambda expression: "[[" not in expression),
+    Rule(
+        "!self.matches('[{],[0-9]+[}]')",
+        "must write {0,n} for {,n}",
+        lambda expression: re.search("[{],[0-9]+[}]", expression) is None,
+    ),
     Rule(
         "''.matches(self) || !''.matches(self)",
         "must be a regular expression",

@@ -7,11 +7,12 @@ from typing import Final
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import UsersLoad
-from sshload_contract.steps import STEPS_OF_MINA_SSHD, ScenarioStep, SleepStep
+from sshload_contract.steps import STEPS_OF_MINA_SSHD, ExecStep, ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
+from sshload_operator.api.expressions import expression_fault
 from sshload_operator.api.gateway_rules import (
     GATEWAY_RULES,
     GATEWAY_TIMINGS_IN_CEL,
@@ -60,6 +61,23 @@ def _has_user_sessions_only_with_users(spec: LoadTestSpec) -> bool:
 def _processes(spec: LoadTestSpec) -> int:
     return spec.workers.replicas * (spec.workers.processes_per_pod or 1)
 
+
+def _fault_of_expressions(spec: LoadTestSpec) -> str:
+    """Return what is wrong with the first expression that the workers do not take, empty if they take all."""
+    expressions = (step.expect_stdout for step in spec.scenario.steps if isinstance(step, ExecStep))
+    faults = ((expression, expression_fault(expression)) for expression in expressions if expression)
+    return next((f"{fault} (expectStdout: {expression[:60]!r})" for expression, fault in faults if fault), "")
+
+
+_EXPRESSIONS: Final = (
+    Rule(
+        "",  # the API server's RE2 is Go's, whose limits are others
+        "must have regular expressions that the workers take",
+        lambda spec: not _fault_of_expressions(spec),
+        at=".scenario.steps",
+        explain=_fault_of_expressions,
+    ),
+)
 
 _LOGINS: Final = (
     Rule(
@@ -396,4 +414,4 @@ _THRESHOLDS: Final = (
     ),
 )
 
-SPEC_RULES: Final = (*GATEWAY_RULES, *_LOGINS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)
+SPEC_RULES: Final = (*GATEWAY_RULES, *_LOGINS, *_EXPRESSIONS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)

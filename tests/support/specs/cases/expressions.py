@@ -21,6 +21,7 @@ BAD: dict[str, Bad] = {
     "expression-that-never-gives-back": _refused("a*+"),
     "expression-that-repeats-without-end": _refused("a{1,1001}"),
     "expression-with-a-set-in-a-set": _refused("[[:alpha:]]"),
+    "expression-with-an-open-repetition": _refused("a{,5}"),
 }
 
 GOOD: dict[str, Spec] = {

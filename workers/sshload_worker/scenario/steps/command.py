@@ -1,9 +1,9 @@
 """The step that runs a command. Its parts are counted together, when it has ended."""
 
-import re
 from collections.abc import Callable
 from functools import cache, partial
 from time import monotonic_ns
+from typing import TYPE_CHECKING
 
 from sshload_contract.shortened import shortened
 from sshload_contract.steps import ExecStep
@@ -16,9 +16,10 @@ from sshload_worker.scenario.step_clock import classify_error
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch
 
+if TYPE_CHECKING:
+    from sshload_worker.scenario.steps.expression import Expression
+
 _SHOWN_CHARACTERS = 80
-_STDOUT_LIMIT_BYTES = 1_048_576
-"""How much of a command's output is searched for `expect_stdout`. The rest is read and dropped."""
 
 
 @cache
@@ -29,17 +30,18 @@ def _parts(name: str) -> Parts:
 def run_command(step: ExecStep, run: StepRun) -> None:
     """Run the command; raises StepFailure if it does not end as expected."""
     parts, course, opened_ns = _parts(step.name), Course(), 0
-    stdout = Stdout(partial(run.clock.moved, parts.whole), keep=bool(step.expect_stdout))
     begin_ns = monotonic_ns()
     try:
+        expected = _expected(step)
+        stdout = Stdout(partial(run.clock.moved, parts.whole), expected.limit_bytes if expected else 0)
         with run.channel_limit() as limit:
             channel = run.connection.open_channel()
             opened_ns = monotonic_ns()
             limit.go_on(run.timeouts.step_s, Timing.COMMAND)
             end = channel.run(run.fill_in(step.command), stdout.update, course)
         check_end(end, step.expect_exit_code)
-        if step.expect_stdout:
-            raise_mismatch("" if stdout.matches(step.expect_stdout) else _unlike_expected(stdout.text()))
+        if expected:
+            raise_mismatch(stdout.mismatch(expected))
     except BaseException as error:
         run.count_failure(parts, begin_ns, (begin_ns, opened_ns), course, classify_error(error).outcome)
         raise
@@ -48,37 +50,56 @@ def run_command(step: ExecStep, run: StepRun) -> None:
         run.clock.reported(measured_step(step.name, part), took_ns)
 
 
-def _unlike_expected(output: str) -> str:
+def _unlike_expected(output: bytes) -> str:
     """Return that an output does not match, and how it begins: text of start-up files comes first."""
-    begin = " ".join(output[: 2 * _SHOWN_CHARACTERS].split())
+    begin = " ".join(output[: 4 * _SHOWN_CHARACTERS].decode("utf-8", "replace").split())
     shown = shortened("".join(c if c.isprintable() else "?" for c in begin), _SHOWN_CHARACTERS)
     how = f'begins with "{shown}" (which the user\'s start-up files may have printed)' if shown else "is empty"
     return f"the output does not match expectStdout: it {how}"
 
 
+def prepare_command(step: ExecStep) -> None:
+    """Prepare the step, so that nothing is compiled while it is measured; raises GeneratorFaultError."""
+    _expected(step)
+
+
+def _expected(step: ExecStep) -> "Expression | None":
+    if not step.expect_stdout:
+        return None
+    from sshload_worker.scenario.steps.expression import expression_of  # noqa: PLC0415 - RE2 takes 4 MB
+
+    return expression_of(step.expect_stdout)
+
+
 class Stdout:
-    """A command's output: it passes the length of each piece to `moved` and, if `keep` is set, keeps the beginning."""
+    """A command's output: it passes the length of each piece to `moved`, and keeps up to `limit_bytes` of the beginning."""
 
-    __slots__ = ("_keep", "_kept", "_moved")
+    __slots__ = ("_kept", "_limit_bytes", "_moved", "count")
 
-    def __init__(self, moved: Callable[[int], None], *, keep: bool) -> None:
+    def __init__(self, moved: Callable[[int], None], limit_bytes: int) -> None:
+        self.count = 0
         self._moved = moved
-        self._keep = keep
+        self._limit_bytes = limit_bytes
         self._kept = bytearray()
 
     def update(self, piece: bytes) -> None:
         """Count the next piece, and keep it, up to the limit."""
         self._moved(len(piece))
-        if self._keep:
-            self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]
+        self.count += len(piece)
+        self._kept += piece[: self._limit_bytes - len(self._kept)]
 
-    def text(self) -> str:
-        """Return the kept output."""
-        return self._kept.decode("utf-8", "replace")
+    @property
+    def kept(self) -> bytes:
+        """The kept beginning."""
+        return bytes(self._kept)
 
-    def matches(self, expression: str) -> bool:
-        """Return whether a regular expression is found in the kept output."""
-        return re.search(expression, self.text()) is not None
+    def mismatch(self, expected: "Expression") -> str:
+        """Return why the output is not as expected, empty if it is."""
+        if expected.is_in(self.kept):
+            return ""
+        if self.count > self._limit_bytes:
+            return f"expectStdout was not found in the first {self._limit_bytes} bytes, of {self.count} in all"
+        return _unlike_expected(self.kept)
 
 
 def check_end(end: CommandEnd, expect_exit_code: int) -> None:

@@ -27,7 +27,7 @@ from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.channel import run_forward, run_shell
-from sshload_worker.scenario.steps.command import run_command
+from sshload_worker.scenario.steps.command import prepare_command, run_command
 from sshload_worker.scenario.steps.files import (
     run_scp_read,
     run_scp_write,
@@ -80,6 +80,8 @@ _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
 def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
     """Prepare what the steps need on this worker, before anything is measured."""
     for step in steps:
+        if isinstance(step, ExecStep):
+            prepare_command(step)
         if isinstance(step, RsyncStep):
             from sshload_worker.scenario.steps.rsync import prepare_rsync  # noqa: PLC0415 - likewise
 
