@@ -12,6 +12,8 @@ from asyncssh.public_key import SSHLocalKeyPair, get_certificate_algs, get_publi
 from sshload_contract.client import Auth, Client, Library
 from sshload_contract.vocabulary import Outcome
 
+from sshload_worker.clients import group_exchange
+from sshload_worker.clients.asyncssh.group_exchange import bound_group_exchanges
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -27,6 +29,7 @@ def _names(algorithms: list[bytes]) -> tuple[str, ...]:
 
 _HOST_KEYS = _names(get_certificate_algs() + get_public_key_algs())
 
+bound_group_exchanges()
 KNOWN = {
     "kex_algorithms": _names(get_kex_algs()),
     "ciphers": _names(get_encryption_algs()),
@@ -104,7 +107,8 @@ def _preferences(login: Login) -> dict[str, object]:
         "server_host_key_algs": host_keys,
     }
     sizes = {"window": client.window_bytes, "max_pktsize": client.packet_bytes, "rekey_bytes": client.rekey_bytes}
-    given: dict[str, object] = {name: list(names) for name, names in lists.items() if names}
+    given: dict[str, object] = {"kex_algs": f"-{group_exchange.NAMES}"}
+    given |= {name: list(names) for name, names in lists.items() if names}
     return given | {name: size for name, size in sizes.items() if size is not None}
 
 

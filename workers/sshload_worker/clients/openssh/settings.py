@@ -19,6 +19,7 @@ from shutil import rmtree
 
 from sshload_contract.client import Auth, Client, Library
 
+from sshload_worker.clients import group_exchange
 from sshload_worker.clients.openssh.process import program
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
@@ -193,7 +194,7 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
     if client.rekey_bytes is not None:
         settings["RekeyLimit"] = client.rekey_bytes
     for keyword, names in (
-        ("KexAlgorithms", client.kex_algorithms),
+        ("KexAlgorithms", client.kex_algorithms or (f"-{group_exchange.NAMES}",)),
         ("Ciphers", client.ciphers),
         ("MACs", client.macs),
         ("HostKeyAlgorithms", client.host_key_algorithms or host_keys.algorithms_with_certificates),

@@ -18,6 +18,7 @@ from paramiko.transport import Transport
 from sshload_contract.client import Client, Library
 from sshload_contract.vocabulary import Outcome
 
+from sshload_worker.clients.group_exchange import offered
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
@@ -53,8 +54,7 @@ def check_client(client: Client) -> None:
 def prefer(transport: Any, client: Client, host_keys: HostKeys) -> tuple[str, ...]:
     """Set the algorithms that `transport` will offer, except those of host keys, which are returned."""
     options = transport.get_security_options()
-    if client.kex_algorithms:
-        options.kex = client.kex_algorithms
+    options.kex = offered(client, options.kex)
     if client.ciphers:
         options.ciphers = client.ciphers
     if client.macs:

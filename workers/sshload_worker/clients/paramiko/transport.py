@@ -13,6 +13,7 @@ from typing import Any
 from paramiko import transport as library
 from paramiko.channel import Channel
 from paramiko.common import MSG_CHANNEL_CLOSE, MSG_CHANNEL_REQUEST, MSG_USERAUTH_FAILURE
+from paramiko.kex_gex import KexGexSHA256
 from paramiko.message import Message
 from paramiko.packet import Packetizer
 from paramiko.sftp import SFTPError
@@ -28,6 +29,14 @@ from paramiko.ssh_exception import (
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
 
+from sshload_worker.clients.group_exchange import (
+    LEAST_BITS,
+    MOST_BITS,
+    PREFERRED_BITS,
+    GroupError,
+    is_secret,
+    private_exponent,
+)
 from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
@@ -111,6 +120,20 @@ def _record_close(channel: Channel, message: Message) -> None:
     end.finish()
 
 
+class _BoundedGroupExchange(KexGexSHA256):
+    """paramiko's group exchange with a group that is bounded, and an exponent that is no longer than it need be."""
+
+    min_bits = LEAST_BITS
+    preferred_bits = PREFERRED_BITS
+    max_bits = MOST_BITS
+
+    def _generate_x(self) -> None:
+        try:
+            self.x = private_exponent(self.g or 0, self.p or 0)
+        except GroupError as error:
+            raise SSHException(str(error)) from None
+
+
 class Transport(library.Transport):
     """One connection's protocol. It reads from and writes to `stream` (stream.py)."""
 
@@ -118,6 +141,11 @@ class Transport(library.Transport):
         **library.Transport._channel_handler_table,  # noqa: SLF001 - to be extended
         MSG_CHANNEL_REQUEST: _record_request,
         MSG_CHANNEL_CLOSE: _record_close,
+    }
+
+    _kex_info = {  # noqa: RUF012 - likewise
+        **library.Transport._kex_info,  # noqa: SLF001 - likewise
+        _BoundedGroupExchange.name: _BoundedGroupExchange,
     }
 
     def __init__(self, stream: Any, client: Client, host_keys: HostKeys) -> None:
@@ -161,6 +189,13 @@ class Transport(library.Transport):
             self._stream.release()
             for end in self._ends.values():
                 end.finish()
+
+    def _set_K_H(self, secret: int | bytes, exchange_hash: bytes) -> None:  # noqa: N802 - paramiko's name
+        """Take the result of a key exchange. paramiko itself takes 1 and p - 1 of a server in Diffie-Hellman."""
+        prime = getattr(self.kex_engine, "p", None) or getattr(self.kex_engine, "P", None)
+        if isinstance(secret, int) and not is_secret(secret, prime or 1 << secret.bit_length() + 1):
+            raise SSHException("the server's value makes no secret")
+        super()._set_K_H(secret, exchange_hash)
 
     def _parse_newkeys(self, message: Message) -> None:
         self.kex_name = next(name for name, kind in self._kex_info.items() if kind is type(self.kex_engine))

@@ -8,6 +8,7 @@ from ssh2 import session as ssh2_session
 from ssh2.session import Session
 from sshload_contract.client import Client, Library
 
+from sshload_worker.clients.group_exchange import offered
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, wait_without_limit
 from sshload_worker.login.known_hosts import HostKeys
@@ -22,6 +23,7 @@ _METHODS = {
     "macs": ssh2_session.LIBSSH2_METHOD_MAC_CS,
     "host_key_algorithms": ssh2_session.LIBSSH2_METHOD_HOSTKEY,
 }
+_NO_KEY_EXCHANGES = ("ext-info-c", "kex-strict-c-v00@openssh.com")  # libssh2 lists them with the others
 _ZLIB = "zlib@openssh.com,zlib,none"
 
 
@@ -47,7 +49,7 @@ def known_algorithms() -> Mapping[str, tuple[str, ...]]:
 @cache
 def known_names(setting: str) -> tuple[str, ...]:
     """Return the algorithms that libssh2 knows for a setting of Client."""
-    return tuple(Session().supported_algs(_METHODS[setting]))
+    return tuple(name for name in Session().supported_algs(_METHODS[setting]) if name not in _NO_KEY_EXCHANGES)
 
 
 def new_session(client: Client, host_keys: HostKeys) -> Any:
@@ -61,7 +63,7 @@ def new_session(client: Client, host_keys: HostKeys) -> Any:
         session.method_pref(ssh2_session.LIBSSH2_METHOD_COMP_SC, _ZLIB)
     host_key_algorithms = client.host_key_algorithms or host_keys.algorithms
     for methods, names in (
-        ((ssh2_session.LIBSSH2_METHOD_KEX,), client.kex_algorithms),
+        ((ssh2_session.LIBSSH2_METHOD_KEX,), offered(client, known_names("kex_algorithms"))),
         ((ssh2_session.LIBSSH2_METHOD_HOSTKEY,), host_key_algorithms),
         ((ssh2_session.LIBSSH2_METHOD_CRYPT_CS, ssh2_session.LIBSSH2_METHOD_CRYPT_SC), client.ciphers),
         ((ssh2_session.LIBSSH2_METHOD_MAC_CS, ssh2_session.LIBSSH2_METHOD_MAC_SC), client.macs),

@@ -208,7 +208,10 @@ final class Login implements Conversation.Subject {
                 new UserAuthPublicKeyFactory(client.getSignatureFactories()), UserAuthPasswordFactory.INSTANCE));
         client.setServiceFactories(List.of(new Authentication(), ClientConnectionServiceFactory.INSTANCE));
         client.setServerKeyVerifier((session, address, key) -> settings.accepts(key, Course.of(session)));
-        if (!settings.kex.isEmpty()) {
+        if (settings.kex.isEmpty()) { // none in which the server chooses the group
+            client.setKeyExchangeFactories(client.getKeyExchangeFactories().stream()
+                    .filter(one -> !one.getName().startsWith("diffie-hellman-group-exchange-")).toList());
+        } else {
             client.setKeyExchangeFactories(NamedFactory.setUpTransformedFactories(true,
                     BuiltinDHFactories.parseDHFactoriesList(settings.kex).getParsedFactories(), ClientBuilder.DH2KEX));
         }
