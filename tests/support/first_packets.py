@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import gevent
 from unkind_servers import speaking
 
-NEWKEYS, KEX_INIT, GEX_GROUP, GEX_INIT = 21, 30, 31, 32  # RFC 4253, 4419 and 5656
+KEXINIT, NEWKEYS, KEX_INIT, GEX_GROUP, GEX_INIT = 20, 21, 30, 31, 32  # RFC 4253, 4419 and 5656
 _HEADER_BYTES = 5
+_COOKIE_BYTES = 16
 _PIECE_BYTES = 65_536
 
 
@@ -25,6 +26,11 @@ class Line:
         """Return the client's value of a key exchange: e, or Q_C (RFC 4253 section 8, RFC 4419, RFC 5656)."""
         (value,) = (string(said) for said in payloads(self.from_client) if said[0] in {KEX_INIT, GEX_INIT})
         return value
+
+    def offered_key_exchanges(self) -> list[str]:
+        """Return the key exchanges of the client's offer (RFC 4253 section 7.1)."""
+        offer = next(said for said in payloads(self.from_client) if said[0] == KEXINIT)
+        return string(offer[_COOKIE_BYTES:]).decode("ascii").split(",")
 
     def prime(self) -> int:
         """Return the prime that the server has chosen for a group exchange."""

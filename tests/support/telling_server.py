@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from select import select
 from typing import IO
 
 
@@ -30,6 +31,11 @@ class TellingServer:
         """Return the secret of the next key exchange that was not told yet; wait for it."""
         bits, sha256 = self._told.readline().split()
         return Secret(int(bits), sha256)
+
+    def drop_secrets(self) -> None:
+        """Drop what was told so far."""
+        while select([self._told], [], [], 0)[0]:
+            self._told.readline()
 
 
 @contextmanager

@@ -1,52 +1,175 @@
-"""Each key exchange, at OpenSSH's server and at another: what the client sends, and the secret that both sides have."""
+"""Each algorithm that a client library offers, at OpenSSH's server and at asyncssh's, if the server has it too.
+
+Of Diffie-Hellman, by numbers or curves, the values on the line and the secret of both sides are looked at: a library
+that draws no random number logs in too.
+"""
 
 import subprocess
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import gevent
 import pytest
 from first_packets import Line, overheard
 from run_configs import client
-from ssh2_connections import key_credentials, logged_in, login_at
+from ssh2_connections import key_credentials, login_at
 from ssh_server import Keys, SshServer, ssh_server
-from sshload_worker.clients.ssh2.settings import known_names
+from sshload_contract.client import Client, Library
+from sshload_worker.clients.interface import Connection, Course
+from sshload_worker.clients.libraries import known_algorithms, new_connection, prepare_library
+from sshload_worker.login.private_key import read_private_key
 from telling_server import TellingServer, telling_server
 
+LIBRARIES = (Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH, Library.OPENSSH)
+SETTINGS = {"kex_algorithms": "kex", "ciphers": "cipher", "macs": "mac", "host_key_algorithms": "host_key"}
+HOST_KEYS = {
+    "ssh-ed25519": ("ed25519", "256"),
+    "ecdsa-sha2-nistp256": ("ecdsa", "256"),
+    "ecdsa-sha2-nistp384": ("ecdsa", "384"),
+    "ecdsa-sha2-nistp521": ("ecdsa", "521"),
+    "rsa-sha2-256": ("rsa", "2048"),
+    "rsa-sha2-512": ("rsa", "2048"),
+    "ssh-rsa": ("rsa", "2048"),
+}
+USER_KEYS = [*dict.fromkeys(HOST_KEYS.values()), ("rsa", "4096")]
+LEAST_KNOWN = {"kex_algorithms": 7, "ciphers": 6, "macs": 5, "host_key_algorithms": 6}
+
+TEXT = "x" * 5_000
+LIMIT_S = 120.0
 SLACK_BITS = 64  # one random value in 2**64 lacks more
 CURVES = {  # the bytes of a client's value, and the bits of a secret
-    "curve25519-sha256": (32, 256),
-    "curve25519-sha256@libssh.org": (32, 256),
+    "curve25519": (32, 256),
+    "curve448": (56, 448),
     "ecdh-sha2-nistp256": (65, 256),
     "ecdh-sha2-nistp384": (97, 384),
     "ecdh-sha2-nistp521": (133, 521),
+    "ecdh-sha2-1.3.132.0.10": (65, 256),
 }
-PRIME_BITS = {"group1-": 1_024, "group14-": 2_048, "group16-": 4_096, "group18-": 8_192}
+PRIME_BITS = {
+    "group1-": 1_024,
+    "group14": 2_048,
+    "group15": 3_072,
+    "group16": 4_096,
+    "group17": 6_144,
+    "group18": 8_192,
+}
 
-each_key_exchange = pytest.mark.parametrize("kex", [name for name in known_names("kex_algorithms") if "-c" not in name])
+each_library = pytest.mark.parametrize("library", LIBRARIES)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server: its port, the user, its algorithms by the setting of a Client, and what tells its secrets."""
+
+    port: int
+    user: str
+    known: Mapping[str, Sequence[str]]
+    telling: TellingServer | None
 
 
 @pytest.fixture(scope="module")
-def openssh(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[SshServer]:
-    """Run a server that takes every key exchange that it knows."""
-    known = subprocess.run(["ssh", "-Q", "kex"], check=True, capture_output=True, text=True).stdout.split()
-    with ssh_server(tmp_path_factory.mktemp("openssh"), keys, f"KexAlgorithms {','.join(known)}") as server:
-        yield server
+def key_files(made_key: Callable[[str, str], Path], keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of the public keys that may log in: one of each kind."""
+    path = tmp_path_factory.mktemp("authorized") / "authorized"
+    kinds = [made_key(*kind).with_name(f"{made_key(*kind).name}.pub") for kind in USER_KEYS]
+    path.write_text("".join(one.read_text() for one in (*kinds, keys.user.with_suffix(".pub"))))
+    return path
 
 
 @pytest.fixture(scope="module")
-def telling(keys: Keys) -> Iterator[TellingServer]:
-    """Run a server that tells the secrets."""
-    with telling_server([keys.host], keys.user.with_suffix(".pub")) as server:
-        yield server
+def host_keys(made_key: Callable[[str, str], Path]) -> list[Path]:
+    """Return a host key of each kind."""
+    return [made_key(*kind) for kind in dict.fromkeys(HOST_KEYS.values())]
 
 
-def heard_login(keys: Keys, port: int, user: str, kex: str) -> Line:
-    """Log in by this key exchange; return what was said."""
-    settings = replace(client(), kex_algorithms=(kex,))
-    with overheard(port) as (relay, lines):
-        with logged_in(login_at(relay, user, key_credentials(keys.user), settings)) as connection:
-            assert connection.negotiated().kex == kex
-        return lines[0]
+@pytest.fixture(scope="module", params=["openssh", "asyncssh"])
+def place(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    keys: Keys,
+    key_files: Path,
+    host_keys: list[Path],
+) -> Iterator[Place]:
+    """Run a server that takes every algorithm that it knows."""
+    if request.param == "asyncssh":
+        with telling_server(host_keys, key_files) as told:
+            yield Place(told.port, "anybody", known_algorithms(Library.ASYNCSSH), told)
+        return
+    known = {setting: queried(setting) for setting in SETTINGS}
+    directives = [
+        f"KexAlgorithms {','.join(known['kex_algorithms'])}",
+        f"Ciphers {','.join(known['ciphers'])}",
+        f"MACs {','.join(known['macs'])}",
+        f"HostKeyAlgorithms {','.join(HOST_KEYS)}",
+        "PubkeyAcceptedAlgorithms +ssh-rsa",
+        f"AuthorizedKeysFile {key_files}",
+        *(f"HostKey {path}" for path in host_keys),
+    ]
+    with ssh_server(tmp_path_factory.mktemp("openssh"), keys, "\n".join(directives)) as server:
+        yield Place(server.port, server.user, known, None)
+
+
+@cache
+def queried(setting: str) -> list[str]:
+    """Return the algorithms that OpenSSH knows."""
+    query = "HostKeyAlgorithms" if setting == "host_key_algorithms" else SETTINGS[setting]
+    return subprocess.run(["ssh", "-Q", query], check=True, capture_output=True, text=True).stdout.split()
+
+
+@contextmanager
+def logged_in(place: Place, settings: Client, key: Path, port: int) -> Iterator[Connection]:
+    """Log in by any library."""
+    prepare_library(settings.library)
+    credentials = key_credentials(key)
+    readable = read_private_key(credentials.private_key, "", "the key")
+    login = login_at(port, place.user, replace(credentials, private_key=readable.openssh), settings)
+    connection = new_connection(login)
+    try:
+        with gevent.Timeout(LIMIT_S, AssertionError("took too long")):
+            for part in (connection.connect, connection.banner, connection.kex, connection.auth):
+                part()
+            yield connection
+    finally:
+        connection.close()
+
+
+def run_command(connection: Connection) -> None:
+    """Let 5,000 letters go there and back."""
+    output = bytearray()
+    assert connection.open_channel().run(f"echo {TEXT}", output.extend, Course()).exit_code == 0
+    assert output.decode().strip().endswith(TEXT)
+
+
+def each_alone(names: Sequence[str], play: Callable[[str], None]) -> dict[str, str]:
+    """Play each name; return what went wrong."""
+    wrong: dict[str, str] = {}
+    for name in names:
+        try:
+            play(name)
+        except Exception as error:  # noqa: BLE001 - each is told
+            wrong[name] = f"{type(error).__name__}: {error}"
+    return wrong
+
+
+def common(library: Library, place: Place, setting: str) -> list[str]:
+    """Return the names that the library and the server know."""
+    names = [name for name in known_algorithms(library)[setting] if name in place.known[setting]]
+    wanted = [name for name in names if setting != "host_key_algorithms" or name in HOST_KEYS]
+    assert len(wanted) >= LEAST_KNOWN[setting]
+    return [name for name in wanted if not name.startswith("gss-")]
+
+
+def settings_of(library: Library, **changes: Any) -> Client:
+    return replace(client(), library=library, **changes)
+
+
+def curve(kex: str) -> tuple[int, int] | None:
+    """Return the sizes of the curve of a key exchange that has nothing beside it."""
+    return next((sizes for name, sizes in CURVES.items() if kex.startswith(name)), None)
 
 
 def group_bits(kex: str, line: Line) -> int:
@@ -55,32 +178,86 @@ def group_bits(kex: str, line: Line) -> int:
     return named[0] if named else line.prime().bit_length()
 
 
-def check_value(kex: str, line: Line) -> None:
-    """Assert that the client's value is of the size that a random one has."""
+def check_value(kex: str, line: Line) -> int:
+    """Assert that the client's value is of the size that a random one has; return the bits of the secret."""
     value = line.client_value()
-    if kex in CURVES:
-        assert len(value) == CURVES[kex][0]
-    else:
-        bits = group_bits(kex, line)
-        assert bits - SLACK_BITS <= int.from_bytes(value, "big").bit_length() <= bits
+    if (sizes := curve(kex)) is not None:
+        assert len(value) == sizes[0]
+        return sizes[1]
+    bits = group_bits(kex, line)
+    assert bits - SLACK_BITS <= int.from_bytes(value, "big").bit_length() <= bits
+    return bits
 
 
-@each_key_exchange
-def test_each_login_at_openssh_draws_a_value_of_full_size(openssh: SshServer, keys: Keys, kex: str) -> None:
-    lines = [heard_login(keys, openssh.port, openssh.user, kex) for _ in range(2)]
-    for line in lines:
-        check_value(kex, line)
-    assert lines[0].client_value() != lines[1].client_value()
+def exchange(library: Library, place: Place, key: Path, kex: str) -> None:
+    """Log in by this key exchange, twice where something is drawn that can be seen, and look at it."""
+    drawn = kex.startswith(("diffie-hellman", *CURVES))
+    values, secrets = set(), set()
+    times = 2 if drawn else 1
+    for _ in range(times):
+        with overheard(place.port) as (port, lines):
+            with logged_in(place, settings_of(library, kex_algorithms=(kex,)), key, port) as connection:
+                assert connection.negotiated().kex == kex
+                run_command(connection)
+            line = lines[0]
+        secret = place.telling.next_secret() if place.telling else None
+        if drawn:
+            bits = check_value(kex, line)
+            assert secret is None or bits - SLACK_BITS <= secret.bits <= bits
+        values.add(line.client_value())
+        secrets.add(secret)
+    assert len(values) == times
+    assert len(secrets) == (times if place.telling else 1)
 
 
-@each_key_exchange
-def test_each_login_has_a_secret_of_its_own_of_full_size(telling: TellingServer, keys: Keys, kex: str) -> None:
-    secrets = []
-    for _ in range(2):
-        line = heard_login(keys, telling.port, "anybody", kex)
-        check_value(kex, line)
-        bits = CURVES[kex][1] if kex in CURVES else group_bits(kex, line)
-        secret = telling.next_secret()
-        assert bits - SLACK_BITS <= secret.bits <= bits
-        secrets.append(secret)
-    assert secrets[0] != secrets[1]
+@each_library
+def test_each_key_exchange_has_values_and_a_secret_of_full_size(place: Place, keys: Keys, library: Library) -> None:
+    names = [name for name in common(library, place, "kex_algorithms") if not name.startswith("rsa")]
+    assert each_alone(names, lambda kex: exchange(library, place, keys.user, kex)) == {}
+
+
+@each_library
+@pytest.mark.parametrize("setting", ["ciphers", "macs", "host_key_algorithms"])
+def test_each_algorithm_carries_a_command(place: Place, keys: Keys, library: Library, setting: str) -> None:
+    beside = {"ciphers": ("aes128-ctr",)} if setting == "macs" else {}
+
+    def play(name: str) -> None:
+        settings = settings_of(library, **beside, **{setting: (name,)})
+        with logged_in(place, settings, keys.user, place.port) as connection:
+            assert getattr(connection.negotiated(), SETTINGS[setting]) == name
+            run_command(connection)
+
+    with secrets_dropped(place):
+        assert each_alone(common(library, place, setting), play) == {}
+
+
+@each_library
+def test_each_kind_of_key_logs_in(place: Place, made_key: Callable[[str, str], Path], library: Library) -> None:
+    def play(kind: str) -> None:
+        with logged_in(place, settings_of(library), made_key(*kind.split("-")), place.port) as connection:
+            run_command(connection)
+
+    with secrets_dropped(place):
+        assert each_alone(["-".join(kind) for kind in USER_KEYS], play) == {}
+
+
+@contextmanager
+def secrets_dropped(place: Place) -> Iterator[None]:
+    """Read what the server tells of the secrets of these logins."""
+    with ExitStack() as after:
+        if place.telling is not None:
+            after.callback(place.telling.drop_secrets)
+        yield
+
+
+@each_library
+def test_a_library_offers_no_group_of_the_servers_choice_unless_it_is_named(
+    place: Place, keys: Keys, library: Library
+) -> None:
+    with overheard(place.port) as (port, lines):
+        with logged_in(place, settings_of(library), keys.user, port) as connection:
+            run_command(connection)
+        offered = lines[0].offered_key_exchanges()
+    with secrets_dropped(place):
+        assert offered
+    assert [name for name in offered if "group-exchange" in name or "gex" in name] == []

@@ -5,6 +5,7 @@ import subprocess
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import thread_time
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -16,6 +17,7 @@ from sshload_worker.outcomes import GeneratorFaultError
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 ROLE = "the target's private key (id)"
 PASSPHRASE = "correct horse"
+MOST_CPU_S = 1.0  # of what refuses at once, and reads 16,384 rounds of scrypt
 KINDS = [
     pytest.param(["ed25519"], "RFC4716", id="ed25519"),
     pytest.param(["ecdsa", "-b", "256"], "RFC4716", id="ecdsa 256"),
@@ -225,3 +227,61 @@ def test_a_key_whose_private_part_ends_early_is_damaged(tmp_path: Path) -> None:
     head = packed[: packed.index(public_blob) + len(public_blob)]
     cut = b64encode(head + len(private).to_bytes(4, "big") + private)
     assert "is damaged" in refusal(lines[0] + b"\n" + cut + b"\n" + lines[-2])
+
+
+def test_a_key_whose_decryption_would_take_minutes_is_refused_at_once(tmp_path: Path) -> None:
+    key = make_key(tmp_path, passphrase=PASSPHRASE).read_bytes()
+    lines = key.split(b"\n")
+    packed = b64decode(b"".join(lines[1:-2]))
+    at = packed.index(b"bcrypt") + len(b"bcrypt") + 4 + 4 + 16  # the options: a salt of 16 bytes, and the rounds
+    changed = packed[:at] + (2**32 - 1).to_bytes(4, "big") + packed[at + 4 :]
+    begin_s = thread_time()
+    with pytest.raises(GeneratorFaultError, match="rounds of bcrypt"):
+        read_private_key(b"\n".join([lines[0], b64encode(changed), lines[-2]]), PASSPHRASE, ROLE)
+    assert thread_time() - begin_s < MOST_CPU_S
+
+
+def der(tag: int, *content: bytes) -> bytes:
+    """Return a value in DER (X.690), of less than 64 kB."""
+    body = b"".join(content)
+    return bytes([tag, 0x82]) + len(body).to_bytes(2, "big") + body
+
+
+def encrypted_text(algorithm: str, *numbers: int) -> bytes:
+    """Return a key in PKCS #8 that is encrypted by PBES2 (RFC 8018) with these parameters after the salt."""
+    values = [der(2, number.to_bytes(5, "big")) for number in numbers]
+    derivation = der(0x30, der(6, bytes.fromhex(algorithm)), der(0x30, der(4, bytes(16)), *values))
+    cipher = der(0x30, der(6, bytes.fromhex("60864801650304012a")), der(4, bytes(16)))
+    scheme = der(0x30, der(6, bytes.fromhex("2a864886f70d01050d")), der(0x30, derivation, cipher))
+    body = b64encode(der(0x30, scheme, der(4, bytes(48))))
+    return b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n%s\n-----END ENCRYPTED PRIVATE KEY-----\n" % body
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(encrypted_text("2a864886f70d01050c", 2_000), "passphrase is wrong", id="PBKDF2, a little"),
+        pytest.param(encrypted_text("2a864886f70d01050c", 2**31 - 1), "takes too much work", id="PBKDF2"),
+        pytest.param(encrypted_text("2b06010401da47040b", 16_384, 8, 1), "passphrase is wrong", id="scrypt, a little"),
+        pytest.param(encrypted_text("2b06010401da47040b", 16_384, 8, 2**20), "takes too much work", id="scrypt"),
+        pytest.param(
+            b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n", "", id="cut"
+        ),
+    ],
+)
+def test_a_key_in_pkcs8_that_takes_too_much_work_is_refused_at_once(text: bytes, told: str) -> None:
+    begin_s = thread_time()
+    with pytest.raises(GeneratorFaultError, match=told):
+        read_private_key(text, PASSPHRASE, ROLE)
+    assert thread_time() - begin_s < MOST_CPU_S
+
+
+def test_an_rsa_key_whose_signatures_would_occupy_the_worker_is_refused() -> None:
+    """Its numbers are none that make a key: to find those takes minutes."""
+    strings = [b"ssh-rsa", b"\1\0\1", b"\0" + b"\xff" * 2_048]
+    public = b"".join(len(one).to_bytes(4, "big") + one for one in strings)
+    head = b"".join(len(one).to_bytes(4, "big") + one for one in (b"none", b"none", b""))
+    container = b"openssh-key-v1\0" + head + (1).to_bytes(4, "big") + len(public).to_bytes(4, "big") + public
+    text = b"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----\n" % b64encode(container)
+    with pytest.raises(GeneratorFaultError, match="8,192 bits"):
+        read_private_key(text, "", ROLE)

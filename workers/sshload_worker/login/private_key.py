@@ -16,6 +16,7 @@ import tempfile
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,18 @@ _CHECK_BYTES = 8
 _PRIVATE_STRINGS = {"ssh-ed25519": 2, "ecdsa": 3, "ssh-rsa": 6}
 _KNOWN_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
 _PUBLIC_BEGINS = tuple(name.encode() for name in (*_KNOWN_TYPES, "ssh-dss", "sk-"))
+
+_MOST_ROUNDS = 500
+"""Of bcrypt for one key: four seconds. ssh-keygen's default is 16 or 24."""
+
+_MOST_ITERATIONS = 10_000_000
+_MOST_WORK = 2**27
+"""Of PBKDF2 or scrypt for one key: the product of all numbers that they are given."""
+
+_MOST_RSA_BYTES = 1_025
+"""Of a modulus: 8,192 bits and a zero. A signature by a larger one occupies a worker for more than 50 ms."""
+
+_SEQUENCE, _INTEGER = 0x30, 0x02
 
 _SOCKET_PATH_LIMIT_BYTES = 107  # sun_path of unix(7) holds 108 with the closing zero
 _AGENT_COMPANION = 'echo "$SSH_AGENT_PID"; exec cat'
@@ -104,10 +117,12 @@ def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
     """Return the key, None if it is encrypted."""
     try:
         reader = WireReader(_container(text))
-        cipher, _, _, _ = reader.text(), reader.string(), reader.string(), reader.uint32()
+        cipher, derivation, options, _ = reader.text(), reader.text(), reader.string(), reader.uint32()
         public_blob = reader.string()
         _check_type(WireReader(public_blob).text(), role)
+        _check_size(public_blob, role)
         if cipher != _NOT_ENCRYPTED:
+            _check_rounds(derivation, options, role)
             return None
         private = WireReader(reader.string())
         is_whole = private.uint32() == private.uint32() and private.string() == WireReader(public_blob).string()
@@ -117,6 +132,63 @@ def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
     if not is_whole:
         raise GeneratorFaultError(f"{role} is damaged: its private part does not match its public part")
     return PrivateKey(openssh=text, public_blob=public_blob)
+
+
+def _check_rounds(derivation: str, options: bytes, role: str) -> None:
+    if derivation != "bcrypt":
+        return
+    reader = WireReader(options)
+    reader.string()  # the salt
+    rounds = reader.uint32()
+    if rounds > _MOST_ROUNDS:
+        raise GeneratorFaultError(
+            f"{role} takes {rounds} rounds of bcrypt to decrypt, and at most {_MOST_ROUNDS} are done: write it again"
+            " with `ssh-keygen -p -a 24`"
+        )
+
+
+def _check_iterations(text: bytes, role: str) -> None:
+    """Check how much work it is to decrypt a key in PKCS #8 (RFC 8018, RFC 7914)."""
+    body = b"".join(text.partition(b"-----\n")[2].partition(b"-----END")[0].split())
+    try:
+        numbers = _numbers(b64decode(body))
+    except (binascii.Error, IndexError):
+        return  # whoever reads it will say so
+    work = prod(max(number, 1) for number in numbers)
+    if work > _MOST_WORK or max(numbers, default=0) > _MOST_ITERATIONS:
+        raise GeneratorFaultError(
+            f"{role} takes too much work to decrypt: write it again with fewer iterations, such as by"
+            " `openssl pkcs8 -topk8 -iter 100000`"
+        )
+
+
+def _numbers(der: bytes) -> list[int]:
+    """Return all integers of DER (X.690) that are in no string."""
+    numbers, position = [], 0
+    while position < len(der):
+        tag, length = der[position], der[position + 1]
+        position += 2
+        if length & 0x80:
+            size = length & 0x7F
+            length = int.from_bytes(der[position : position + size], "big")
+            position += size
+        if tag == _INTEGER:
+            numbers.append(int.from_bytes(der[position : position + min(length, 16)], "big"))
+        if tag != _SEQUENCE:
+            position += length
+    return numbers
+
+
+def _check_size(public_blob: bytes, role: str) -> None:
+    reader = WireReader(public_blob)
+    if reader.text() != "ssh-rsa":
+        return
+    reader.string()  # the exponent
+    if len(reader.string()) > _MOST_RSA_BYTES:
+        raise GeneratorFaultError(
+            f"{role} is an RSA key of more than 8,192 bits, whose signatures would take the load generator's time: use"
+            " a smaller one, or ed25519"
+        )
 
 
 def _check_type(name: str, role: str) -> None:
@@ -140,6 +212,7 @@ def _decrypted(text: bytes, passphrase: str, role: str) -> PrivateKey:
         ) from None
     name, blob = public.split()[:2]
     _check_type(name.decode(), role)
+    _check_size(b64decode(blob), role)
     return PrivateKey(openssh=openssh, public_blob=b64decode(blob))
 
 
@@ -152,6 +225,8 @@ def _load(text: bytes, passphrase: str, role: str) -> Any:
     encrypted = openssh or b"ENCRYPTED" in text
     if encrypted and not passphrase:
         raise GeneratorFaultError(f"{role} is encrypted: its passphrase is needed, or the key without encryption")
+    if not openssh and b"ENCRYPTED PRIVATE KEY" in text:
+        _check_iterations(text, role)
     try:
         return load(text, passphrase.encode() if encrypted else None)
     except UnsupportedAlgorithm:

@@ -192,8 +192,9 @@ class Transport(library.Transport):
 
     def _set_K_H(self, secret: int | bytes, exchange_hash: bytes) -> None:  # noqa: N802 - paramiko's name
         """Take the result of a key exchange. paramiko itself takes 1 and p - 1 of a server in Diffie-Hellman."""
-        prime = getattr(self.kex_engine, "p", None) or getattr(self.kex_engine, "P", None)
-        if isinstance(secret, int) and not is_secret(secret, prime or 1 << secret.bit_length() + 1):
+        fields = getattr(self.kex_engine, "p", None), getattr(self.kex_engine, "P", None)  # of curves, P is a key
+        prime = next((value for value in fields if isinstance(value, int)), 1 << 1_024)
+        if isinstance(secret, int) and not is_secret(secret, prime):
             raise SSHException("the server's value makes no secret")
         super()._set_K_H(secret, exchange_hash)
 
