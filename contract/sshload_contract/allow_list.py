@@ -29,6 +29,7 @@ _NUMBER_OR_WILDCARD = re.compile(r"0x[0-9a-f*?]*|[0-9*?]*")
 _DIGIT = re.compile(r"[0-9]")
 _LEADING_BYTES = re.compile(r"((?:[0-9]{1,3}\.){1,3})\*(\.\*)*")
 _BYTES = 4
+_LONGEST_HOST = 253  # of a DNS name (RFC 1035), and no address is as long
 _NOT_LISTED = "is not among the external targets that this installation allows"
 
 
@@ -100,11 +101,11 @@ def range_problem(cidr: str) -> str:
 
 def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
     """Return why `host`, as it is written, is not allowed: a sentence without its subject, the host; empty if it is."""
-    address = read_address(host)
+    address = read_address(host) if len(host) <= _LONGEST_HOST else None
     if address is not None:
         return _address_not_listed(allow_list, address, port) or address_refusal(allow_list, address, port)
     name = _canonical(host)
-    if not host.isascii() or ends_in_number(name) or _NAME.fullmatch(name) is None:
+    if len(host) > _LONGEST_HOST or not host.isascii() or ends_in_number(name) or _NAME.fullmatch(name) is None:
         return "is neither a DNS name nor an address in a form that all resolvers read alike"
     listed = (_canonical(target.host) for target in _at_port(allow_list, port) if _network(target.host) is None)
     matching = [pattern for pattern in listed if fnmatchcase(name, pattern)]
@@ -197,6 +198,8 @@ def _at_port(allow_list: AllowList, port: int) -> Iterator[AllowedTarget]:
 @lru_cache(maxsize=2_048)
 def _network(host: str) -> Network | None:
     """Return the addresses that an entry lists, None for a pattern of names; raises ValueError for anything else."""
+    if len(host) > _LONGEST_HOST:
+        raise ValueError(f"is longer than {_LONGEST_HOST} characters, and no name or address is")
     if "/" in host:
         return ip_network(host)
     address = read_address(host)

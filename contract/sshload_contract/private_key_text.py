@@ -51,10 +51,11 @@ def _written(label: bytes, rest: bytes) -> bytes:
         raise DamagedKeyError("is damaged: its last line, which begins with -----END, is missing")
     words = content.split()
     headers = []
-    while words and words[0].endswith(b":"):  # RFC 1421: how an older PEM key is encrypted
-        headers.append(b" ".join(words[:2]))
-        words = words[2:]
-    encoded = b"".join(words)
+    at = 0
+    while at < len(words) and words[at].endswith(b":"):  # RFC 1421: how an older PEM key is encrypted
+        headers.append(b" ".join(words[at : at + 2]))
+        at += 2
+    encoded = b"".join(words[at:])
     _check(encoded)
     lines = [encoded[at : at + _LINE_BYTES] for at in range(0, len(encoded), _LINE_BYTES)]
     head = [*headers, b""] if headers else []

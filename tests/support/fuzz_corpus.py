@@ -1,7 +1,10 @@
-"""The kept inputs of each fuzz target, which the unit tests replay without a fuzzer."""
+"""The kept inputs of each fuzz target, replayed without a fuzzer, and inputs that attack the time of its parser."""
 
+import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from time import thread_time
 
 FUZZ = Path(__file__).parents[1] / "fuzz"
 
@@ -22,3 +25,41 @@ def replay(target: str) -> int:
             error.add_note(f"the input is {path}")
             raise
     return len(kept)
+
+
+MOST_CPU_S = 0.5
+"""What a target may take for one attack: 50 ms of a parser, and its oracle, on a machine five times as slow."""
+
+_ATTACK_BYTES = 65_536
+_REPEATED = (
+    b" ", b"\n", b"a", b"\xff", b"9", b"9.", b"0x", b"-", b"_", b"[", b"{", b'{"a":', b'"', b"\\", b"/", b"*", b"?", b"|",
+    b"a,", b"a=", b": ", b"1h", b"* ", b"@", b"&a", b"<<", b"from ", b"a.", b"%", b"\r",
+)  # fmt: skip
+"""What makes parsers slow in long rows: blanks, digits, brackets, escapes, separators, units, anchors."""
+
+
+def _attacks(seed: bytes) -> Iterator[bytes]:
+    """Yield long rows by themselves, and behind, within and in place of parts of an honest input."""
+    word = re.search(rb"[A-Za-z]{3,}", seed)
+    number = re.search(rb"[0-9]+", seed)
+    yield seed * (_ATTACK_BYTES // max(len(seed), 1))
+    for unit in _REPEATED:
+        row = unit * (_ATTACK_BYTES // len(unit))
+        yield seed + row
+        if word:
+            yield seed[: word.end()] + row + seed[word.end() :]
+        if number:
+            yield seed[: number.start()] + row + seed[number.end() :]
+
+
+def attack(target: str) -> dict[bytes, float]:
+    """Return each attack on a target that took too much CPU time, by its beginning, with the seconds."""
+    check = import_module(f"fuzz_targets.{target}").check
+    kept = sorted((path.read_bytes() for path in (FUZZ / "corpus" / target).iterdir()), key=len)
+    slow = {}
+    for said in _attacks(kept[len(kept) // 2]):
+        begin_s = thread_time()
+        check(said)
+        if (took_s := thread_time() - begin_s) > MOST_CPU_S:
+            slow[said[:80]] = took_s
+    return slow

@@ -25,6 +25,7 @@ from sshload_target.sshd.network import Peer, open_peers
 _ALL_LOGGED_BELOW = {DropReason.MAX_STARTUPS: 3, DropReason.PENALTY: 7}
 
 _CHUNK_BYTES = 65_536
+_LINE_LIMIT_BYTES = 16_384  # sshd's own have 1,024
 _TAIL_LINES = 5
 _STDOUT = 1
 _FIRST_PRUNE_AT = 1_024
@@ -176,7 +177,8 @@ class SshdLog:
 
     def _add_text(self, text: bytes) -> None:
         _copy_to_stdout(text)
-        *lines, self._rest = (self._rest + text).split(b"\n")
+        *lines, rest = (self._rest + text).split(b"\n")
+        self._rest = rest[:_LINE_LIMIT_BYTES]
         self._add_lines([line.decode(errors="replace").rstrip("\r") for line in lines])
 
     def _add_lines(self, lines: list[str]) -> None:

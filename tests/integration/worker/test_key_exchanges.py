@@ -17,7 +17,7 @@ import pytest
 from first_packets import Line, overheard
 from run_configs import client
 from ssh2_connections import key_credentials, login_at
-from ssh_server import Keys, SshServer, ssh_server
+from ssh_server import Keys, ssh_server
 from sshload_contract.client import Client, Library
 from sshload_worker.clients.interface import Connection, Course
 from sshload_worker.clients.libraries import known_algorithms, new_connection, prepare_library

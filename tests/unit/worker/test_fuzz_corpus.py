@@ -1,9 +1,14 @@
 """The inputs that fuzzing has kept of workers' targets: each of them still passes its target's oracle."""
 
 import pytest
-from fuzz_corpus import replay, targets
+from fuzz_corpus import attack, replay, targets
 
 
 @pytest.mark.parametrize("target", targets("worker"))
 def test_all_that_was_kept_passes_the_oracle(target: str) -> None:
     assert replay(target)
+
+
+@pytest.mark.parametrize("target", targets("worker"))
+def test_no_input_takes_more_time_than_its_length_explains(target: str) -> None:
+    assert attack(target) == {}

@@ -265,7 +265,7 @@ def encrypted_text(algorithm: str, *numbers: int) -> bytes:
         pytest.param(encrypted_text("2b06010401da47040b", 16_384, 8, 1), "passphrase is wrong", id="scrypt, a little"),
         pytest.param(encrypted_text("2b06010401da47040b", 16_384, 8, 2**20), "takes too much work", id="scrypt"),
         pytest.param(
-            b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n", "", id="cut"
+            b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n", "damaged", id="cut"
         ),
     ],
 )

@@ -15,6 +15,7 @@ from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
 _KEPT_LINES = 200
 _CONNECTING = re.compile(r"debug1: (Connecting to |Executing proxy command)")
+_LINE_LIMIT_BYTES = 16_384  # ssh's own lines have 1,024; a server's text may be longer, without any end
 _MILESTONES = (
     (Timing.CONNECT, re.compile(r"debug1: (Connection established|Executing proxy command)")),
     (Timing.BANNER, re.compile(r"debug1: Remote protocol version")),
@@ -107,13 +108,19 @@ class LoginLog:
         self._killed = 0
         self._refusals: list[str] = []
         self._negotiated = dict.fromkeys(_NEGOTIATED, "")
-        self._rest = b""
+        self._rest = bytearray()
 
     def take(self, piece: bytes) -> None:
-        """Add the next piece of the log."""
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        for line in lines:
-            self._take_line(line.decode("utf-8", "replace").rstrip("\r"))
+        """Add the next piece of the log. Of a line its beginning is taken."""
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            self._begin(end)
+            self._take_line(self._rest.decode("utf-8", "replace").rstrip("\r"))
+            self._rest.clear()
+        self._begin(rest)
+
+    def _begin(self, piece: bytes) -> None:
+        self._rest += piece[: _LINE_LIMIT_BYTES - len(self._rest)]
 
     def end(self) -> None:
         """Record the end of the log."""
