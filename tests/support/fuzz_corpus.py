@@ -32,8 +32,8 @@ MOST_CPU_S = 0.5
 
 _ATTACK_BYTES = 65_536
 _REPEATED = (
-    b" ", b"\n", b"a", b"\xff", b"9", b"9.", b"0x", b"-", b"_", b"[", b"{", b'{"a":', b'"', b"\\", b"/", b"*", b"?", b"|",
-    b"a,", b"a=", b": ", b"1h", b"* ", b"@", b"&a", b"<<", b"from ", b"a.", b"%", b"\r",
+    b" ", b"\n", b"a", b"\xff", b"9", b"9.", b"0x", b"-", b"_", b"[", b"{", b'{"a":', b'"', b"\\", b"/", b"*", b"?",
+    b"|", b"a,", b"a=", b": ", b"1h", b"* ", b"@", b"&a", b"<<", b"from ", b"a.", b"%", b"\r",
 )  # fmt: skip
 """What makes parsers slow in long rows: blanks, digits, brackets, escapes, separators, units, anchors."""
 
