@@ -72,7 +72,7 @@ def _expected(step: ExecStep) -> "Expression | None":
 
 
 class Stdout:
-    """A command's output: it passes the length of each piece to `moved`, and keeps up to `limit_bytes` of the beginning."""
+    """A command's output: passes each piece's length to `moved`, and keeps up to `limit_bytes` of the beginning."""
 
     __slots__ = ("_kept", "_limit_bytes", "_moved", "count")
 
