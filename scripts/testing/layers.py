@@ -91,8 +91,9 @@ def _made_by(program: str) -> tuple[str, ...]:
 PACKAGES = Need(
     "packages",
     (
-        "scripts/debian-packages", "cmake", "gcc", "git", "haproxy", "iproute2", "libc6-dev", "libnginx-mod-stream",
-        "make", "nginx", "openssh-client", "openssh-server", "patch", "prometheus", "python3-dev", "rsync",
+        "scripts/debian-packages", "cmake", "dropbear-bin", "gcc", "git", "haproxy", "iproute2", "libc6-dev",
+        "libnginx-mod-stream", "make", "nginx", "openssh-client", "openssh-server", "patch", "prometheus",
+        "proftpd-core", "proftpd-mod-crypto", "python3-dev", "rsync",
         "shellcheck", "util-linux", "zlib1g-dev",
     ),
 )  # fmt: skip
@@ -110,6 +111,7 @@ ACTIONLINT = Need(
 )
 POSTGRESQL = Need("PostgreSQL", ("scripts/debian-packages", "postgresql"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
+GO_SSH_SERVER = Need("SSH server in Go", _made_by("other_servers"))
 GITOPS_READER = Need("reader of GitOps objects", _made_by("flux_and_argo"))
 PROMETHEUS_OPERATOR = Need("CRDs of the Prometheus operator", _made_by("prometheus_operator_crds"))
 FLUX = Need("Flux's kustomize-controller", _made_by("flux_programs"))
@@ -129,6 +131,7 @@ NEEDS = (
     SSH_LIBRARY,
     COMPILED_TESTS,
     MINA_SSHD,
+    GO_SSH_SERVER,
     GITOPS_READER,
     PROMETHEUS_OPERATOR,
     BROWSER,
@@ -161,6 +164,7 @@ LAYERS = (
             SSH_LIBRARY,
             COMPILED_TESTS,
             MINA_SSHD,
+            GO_SSH_SERVER,
             HELM,
             GITOPS_READER,
             PROMETHEUS_OPERATOR,

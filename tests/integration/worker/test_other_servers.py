@@ -1,0 +1,87 @@
+"""Every library and step against servers that are not OpenSSH, by the table of tests/support/other_server_table.py."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from client_kinds import Kind, every_kind
+from free_ports import free_port
+from gevent.server import StreamServer
+from git_repository import git_repository
+from one_iteration import run_once
+from other_server_table import OTHERS, Place, doings
+from other_servers import OtherServer
+from run_configs import arrivals, run_config, scenario
+from ssh_server import Keys
+from sshload_contract.client import Auth
+from sshload_contract.load import HoldLoad
+from sshload_contract.steps import ScenarioStep
+from sshload_contract.wire.run_config import Endpoint, RunConfig
+from sshload_worker.clients.libraries import prepare_library
+
+STEP_S = 60.0
+HOLD = HoldLoad(sessions=2, ramp_up_s=0.1, duration_s=1.5, keep_alive_s=0.4, probe_rate=0.0)
+
+
+@pytest.fixture(scope="module", params=OTHERS)
+def name(request: pytest.FixtureRequest) -> str:
+    """Return the name of a server."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Make what the steps use."""
+    folder = tmp_path_factory.mktemp("place")
+
+    def answer(connection: socket.socket, _: object) -> None:
+        connection.sendall(b"you said " + connection.recv(100))
+
+    answering = StreamServer(("127.0.0.1", 0), answer)
+    answering.start()
+    made = Place(folder, answering.server_port, free_port())
+    made.prepare()
+    repository = folder / "repository"
+    repository.mkdir()
+    (repository / "file").write_bytes(b"content")
+    git_repository(repository).commit()
+    yield made
+    answering.stop()
+
+
+@pytest.fixture(scope="module")
+def server(name: str, tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[OtherServer]:
+    """Run the server of this name for all tests of it."""
+    with closing(OTHERS[name].start(tmp_path_factory.mktemp("server"), keys)) as started:
+        yield next(started)
+
+
+def config_for(server: OtherServer, keys: Keys, kind: Kind, *steps: ScenarioStep, user: str = "") -> RunConfig:
+    prepare_library(kind.library)
+    target = Endpoint(
+        host="127.0.0.1",
+        port=server.port,
+        user=user or server.user,
+        auth=Auth.PUBLICKEY,
+        private_key_path=str(keys.user),
+        certificate_path="",
+        passphrase_path="",
+        password_path="",
+        known_hosts_path=str(server.known_hosts),
+    )
+    return replace(run_config(target, arrivals(1, 1)), client=kind.client(step_s=STEP_S), scenario=scenario(*steps))
+
+
+@every_kind
+def test_each_step_ends_at_another_server_as_the_table_says(
+    server: OtherServer, name: str, kind: Kind, keys: Keys, place: Place
+) -> None:
+    wrong = {}
+    for title, doing in doings(place).items():
+        if title not in OTHERS[name].left_out and all(kind.takes(type(step)) for step in doing.steps):
+            done = run_once(config_for(server, keys, kind, *doing.steps))
+            if done.outcome is not OTHERS[name].outcome(title, doing, kind):
+                wrong[title] = (done.outcome, done.message)
+    assert wrong == {}
