@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 WITHIN_S = 300.0
-SHORT = Limits(connections=8, per_address=4, head_s=0.3, answer_s=0.3)
+SHORT = Limits(connections=8, per_address=4, head_s=1.0, answer_s=1.0)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -26,7 +26,7 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
     body = await Request(scope, receive).body()
     answer: Response = PlainTextResponse(body or b"none")
     if scope["path"] == "/slow":
-        await asyncio.sleep(1.0)  # longer than what a client may take
+        await asyncio.sleep(2.0)  # longer than what a client may take
     await answer(scope, receive, send)
 
 

@@ -31,7 +31,7 @@ REMEMBERED: Final = 500
 _ASKED_AT_ONCE: Final = 4
 _MOST_WAITING: Final = 128
 _REST_S: Final = 0.01
-_ANSWERED_WITHIN_S: Final = 10.0
+_ANSWERED_WITHIN_S: Final = 25.0
 _SCHEME: Final = "bearer"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]{1,8000}=*")
 

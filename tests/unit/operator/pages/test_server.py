@@ -211,11 +211,10 @@ class OneUser(Everybody):
         return await super().user_of(token) if token == "a-token" else None
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
-def test_a_user_gets_each_page_while_a_hundred_strangers_try_tokens(address: str) -> None:
+def test_a_user_gets_each_page_while_a_hundred_strangers_try_tokens() -> None:
     async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
         del index
-        connector = aiohttp.TCPConnector(ssl=unchecked_tls(), limit=0, local_addr=(address, 0))
+        connector = aiohttp.TCPConnector(ssl=unchecked_tls(), limit=0, local_addr=("127.0.0.2", 0))
 
         async with aiohttp.ClientSession(connector=connector) as strangers:
 
