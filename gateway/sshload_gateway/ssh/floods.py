@@ -68,7 +68,7 @@ class Floods:
     def received(self, kind: int, _number: int | None, packet: Any, _note: str = "") -> None:
         """Hear of a packet; raises ProtocolError, which ends the connection, where the server floods it."""
         now_s = time.monotonic()
-        said = len(packet.get_remaining_payload()) - 4 if kind in _OUTPUT else 0
+        said = len(packet.get_remaining_payload()) - _BYTES_BEFORE_OUTPUT[kind] if kind in _BYTES_BEFORE_OUTPUT else 0
         if said > 0:
             self._empty.add(-1, now_s)
             self._packets.add(1 - said / _PAYS_BYTES, now_s)
@@ -87,4 +87,5 @@ class Floods:
         return self._pace.wait_s(packets, now_s) if self._packets.add(0, now_s) > _MOST_DEBT else 0.0
 
 
-_OUTPUT: Final = frozenset({MSG_CHANNEL_DATA, MSG_CHANNEL_EXTENDED_DATA})
+_BYTES_BEFORE_OUTPUT: Final = {MSG_CHANNEL_DATA: 4, MSG_CHANNEL_EXTENDED_DATA: 8}
+"""After the number of the channel: the length, and the type before it (RFC 4254 section 5.2)."""

@@ -3,9 +3,11 @@
 from typing import Any, Final
 
 import yaml
+from sshload_contract.shortened import shortened
 
 _MOST_MERGED_PAIRS: Final = 100_000
 _LONGEST_NUMBER: Final = 400
+_SHOWN_CHARACTERS: Final = 60
 _NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -30,6 +32,15 @@ class BoundedLoader(yaml.SafeLoader):
         if self._merged_pairs > _MOST_MERGED_PAIRS:
             problem = f"the merge keys (<<) copy more than {_MOST_MERGED_PAIRS} pairs: write the mappings out"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's own signature
+        """Return the value of a node. PyYAML trusts that what has a tag (!!bool) is written as the tag says."""
+        try:
+            return super().construct_object(node, deep=deep)
+        except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
+            written = shortened(str(node.value), _SHOWN_CHARACTERS)
+            problem = f"{written!r} is no {node.tag.removeprefix('tag:yaml.org,2002:')}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
         """Return the text of a scalar."""

@@ -5,7 +5,7 @@ from typing import Final
 
 _NO_SPACE: Final = "&#8203;"
 """A zero-width space. It splits what a site would turn into a mention or a link, which it also does in escaped text."""
-_PARTED: Final = re.compile(r"@|#(?=\d)|!(?=\d)|\bGH(?=-\d)|:(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):", re.IGNORECASE)
+_PARTED: Final = re.compile(r"@|#(?=\d)|!(?=\d)|\bGH(?=-\d)|:(?=//)|w(?=ww\.)|(?<=mailto):|(?<=xmpp):", re.IGNORECASE)
 _MARKED: Final = re.compile(r"[\\`*_\[\]{}<>|#&~!]")
 _BEGINS_A_BLOCK: Final = re.compile(r"[-+=/:]|\d+[.)]")
 

@@ -2,7 +2,14 @@
 
 import asyncssh
 import pytest
-from asyncssh.constants import MSG_CHANNEL_CLOSE, MSG_CHANNEL_DATA, MSG_CHANNEL_REQUEST, MSG_IGNORE, MSG_KEXINIT
+from asyncssh.constants import (
+    MSG_CHANNEL_CLOSE,
+    MSG_CHANNEL_DATA,
+    MSG_CHANNEL_EXTENDED_DATA,
+    MSG_CHANNEL_REQUEST,
+    MSG_IGNORE,
+    MSG_KEXINIT,
+)
 from asyncssh.packet import SSHPacket
 from sshload_gateway.ssh import floods as floods_module
 from sshload_gateway.ssh.floods import Floods, Pace
@@ -26,6 +33,15 @@ def test_packets_that_serve_no_command_end_a_connection() -> None:
     floods = Floods(Pace())
     with pytest.raises(asyncssh.ProtocolError, match="serve no command"):
         heard(floods, MSG_IGNORE, 2_001)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(("kind", "before"), [(MSG_CHANNEL_DATA, 4), (MSG_CHANNEL_EXTENDED_DATA, 8)])
+def test_data_without_a_byte_serves_no_command(kind: int, before: int) -> None:
+    floods = Floods(Pace())
+    with pytest.raises(asyncssh.ProtocolError, match="serve no command"):
+        for _ in range(2_001):
+            floods.received(kind, 0, SSHPacket(bytes(before)))
 
 
 @pytest.mark.usefixtures("clock")

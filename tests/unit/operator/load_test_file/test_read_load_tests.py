@@ -50,6 +50,11 @@ def test_other_kinds_and_empty_documents_are_passed_over(tmp_path: Path) -> None
         pytest.param("a: \x07\n", "", "not YAML", id="control character"),
         pytest.param("? [1]\n: 2\n", "", "not YAML", id="a list as key"),
         pytest.param("a: 2026-99-99\n", "", "not YAML", id="a date that is none"),
+        pytest.param("a: !!timestamp soon\n", "", "line 1: 'soon' is no timestamp", id="no date with the tag of one"),
+        pytest.param("a: !!bool maybe\n", "", "line 1: 'maybe' is no bool", id="no truth with the tag of one"),
+        pytest.param("a: !!int ''\n", "", "line 1: '' is no int", id="no number with the tag of one"),
+        pytest.param("a: !!float _\n", "", "line 1: '_' is no float", id="no digit with the tag of a number"),
+        pytest.param("a: !!map [b]\n", "", "line 1: expected a mapping", id="a list with the tag of a mapping"),
         pytest.param(f"a: {'9' * 5_000}\n", "", "not YAML", id="more digits than Python reads"),
         pytest.param(f"a: {'[' * 1_000}\n", "", "not YAML", id="nested without end"),
         pytest.param(
