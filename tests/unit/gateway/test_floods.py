@@ -23,9 +23,9 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def heard(floods: Floods, kind: int, count: int, said: int = 0) -> None:
+def heard(floods: Floods, kind: int, count: int, said: int = 0, before: int = 4) -> None:
     for _ in range(count):
-        floods.received(kind, 0, SSHPacket(bytes(4 + said)))
+        floods.received(kind, 0, SSHPacket(bytes(before + said)))
 
 
 @pytest.mark.usefixtures("clock")
@@ -40,8 +40,7 @@ def test_packets_that_serve_no_command_end_a_connection() -> None:
 def test_data_without_a_byte_serves_no_command(kind: int, before: int) -> None:
     floods = Floods(Pace())
     with pytest.raises(asyncssh.ProtocolError, match="serve no command"):
-        for _ in range(2_001):
-            floods.received(kind, 0, SSHPacket(bytes(before)))
+        heard(floods, kind, 2_001, before=before)
 
 
 @pytest.mark.usefixtures("clock")
