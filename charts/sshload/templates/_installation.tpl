@@ -22,16 +22,16 @@ runPods:
   labels: {{ toJson .Values.runPods.labels }}
   annotations: {{ toJson .Values.runPods.annotations }}
   nodeSelector: {{ toJson .Values.runPods.nodeSelector }}
-  tolerations: {{ toJson .Values.runPods.tolerations }}
-  affinity: {{ toJson .Values.runPods.affinity }}
-  priorityClassName: {{ toJson .Values.runPods.priorityClassName }}
+  tolerations: {{ include "sshload.tolerations" .Values.runPods.tolerations }}
+  affinity: {{ default dict .Values.runPods.affinity | toJson }}
+  priorityClassName: {{ default "" .Values.runPods.priorityClassName | toJson }}
   masterResources: {{ include "sshload.resources" (dict "of" .Values.master.resources "path" "master.resources") | fromYaml | toJson }}
   targetResources: {{ include "sshload.resources" (dict "of" .Values.target.resources "path" "target.resources") | fromYaml | toJson }}
   proxyResources: {{ include "sshload.resources" (dict "of" .Values.proxy.resources "path" "proxy.resources") | fromYaml | toJson }}
   gatewayResources: {{ include "sshload.resources" (dict "of" .Values.gateway.runResources "path" "gateway.runResources") | fromYaml | toJson }}
   networkPolicies: {{ .Values.runNetworkPolicy.enabled }}
   extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
-  metricsFrom: {{ toJson .Values.runNetworkPolicy.metricsFrom }}
+  metricsFrom: {{ default list .Values.runNetworkPolicy.metricsFrom | toJson }}
 paused: {{ .Values.paused }}
 {{- with .Values.notifications.webhook }}
 {{- if .url }}

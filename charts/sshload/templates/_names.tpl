@@ -132,8 +132,8 @@ readOnlyRootFilesystem: true
 
 {{- /* The names of the Secrets for pulling images, those of `global` last, as a JSON list. */ -}}
 {{- define "sshload.pullSecretNames" -}}
-{{- $names := .Values.image.pullSecrets -}}
-{{- range (default dict .Values.global).imagePullSecrets -}}
+{{- $names := list -}}
+{{- range concat .Values.image.pullSecrets (default list (default dict .Values.global).imagePullSecrets) -}}
 {{- if kindIs "map" . -}}
 {{- $names = append $names .name -}}
 {{- else -}}
@@ -157,13 +157,25 @@ The resources .of a container as YAML, which are the value .path. Kubernetes wou
 when it makes the pod.
 */ -}}
 {{- define "sshload.resources" -}}
-{{- range $kind, $request := .of.requests -}}
-{{- $limit := get (default dict $.of.limits) $kind -}}
-{{- if and (not (kindIs "invalid" $request)) (ne (toString $limit) "") (gt (include "sshload.amount" $request | float64) (include "sshload.amount" $limit | float64)) -}}
+{{- $resources := dict -}}
+{{- range $list, $amounts := default dict .of -}}
+{{- $given := dict -}}
+{{- range $kind, $amount := default dict $amounts -}}
+{{- if not (kindIs "invalid" $amount) -}}
+{{- $isFraction := and (kindIs "float64" $amount) (ne (float64 $amount) (float64 (int64 $amount))) -}}
+{{- $_ := set $given $kind (ternary (toString $amount) $amount $isFraction) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (kindIs "invalid" $amounts) -}}{{- $_ := set $resources $list $given -}}{{- end -}}
+{{- end -}}
+{{- $limits := default dict $resources.limits -}}
+{{- range $kind, $request := $resources.requests -}}
+{{- $limit := get $limits $kind -}}
+{{- if and (ne (toString $limit) "") (gt (include "sshload.amount" $request | float64) (include "sshload.amount" $limit | float64)) -}}
 {{- fail (printf "%s.requests.%s is %v, but must not be above the limit %v" $.path $kind $request $limit) -}}
 {{- end -}}
 {{- end -}}
-{{- toYaml .of -}}
+{{- toYaml $resources -}}
 {{- end -}}
 
 {{- /* An amount of a resource as a number. */ -}}
@@ -171,4 +183,17 @@ when it makes the pod.
 {{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
 {{- $text := kindIs "string" . | ternary . (int64 . | toString) -}}
 {{- mulf (regexFind "^[0-9.]+" $text | float64) (default 1.0 (get $units (regexFind "[a-zA-Z]+$" $text))) -}}
+{{- end -}}
+
+{{- /* Tolerations without empty values, which mean the same as none. */ -}}
+{{- define "sshload.tolerations" -}}
+{{- $tolerations := list -}}
+{{- range . -}}
+{{- $stated := dict -}}
+{{- range $name, $value := . -}}
+{{- if ne (toString $value) "" -}}{{- $_ := set $stated $name $value -}}{{- end -}}
+{{- end -}}
+{{- $tolerations = append $tolerations $stated -}}
+{{- end -}}
+{{- toJson $tolerations -}}
 {{- end -}}

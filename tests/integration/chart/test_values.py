@@ -1,5 +1,8 @@
 """The chart is clean, and refuses values that would only fail later."""
 
+import functools
+import operator
+import shutil
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -155,6 +158,18 @@ def test_lint_finds_nothing(arguments: tuple[str | Path, ...]) -> None:
         pytest.param("gateway.persistence.size=0Gi", "/gateway/persistence/size", id="no space"),
         pytest.param("ui.ingress.enabled=true", "/ui/ingress/host", id="an Ingress without a host"),
         pytest.param("ui.ingress.host=https://a", "/ui/ingress/host", id="a URL for a host"),
+        pytest.param(
+            f"{NEEDED},ui.enabled=true,ui.httpRoute.enabled=true",
+            "ui.httpRoute.parentRefs is empty, so no Gateway would serve the pages",
+            id="a route of no Gateway",
+        ),
+        pytest.param("ui.httpRoute.parentRefs[0].port=443", "/ui/httpRoute/parentRefs/0", id="a Gateway without name"),
+        pytest.param("ui.httpRoute.hostnames={https://a}", "/ui/httpRoute/hostnames/0", id="a URL for a route's host"),
+        pytest.param(
+            f"{NEEDED},operator.tolerations[0].key=,operator.tolerations[0].operator=",
+            "/operator/tolerations/0",
+            id="a toleration of nothing",
+        ),
         pytest.param("monitoring.podMonitor.namespace=A", "/monitoring/podMonitor/namespace", id="no namespace"),
         pytest.param("monitoring.podMonitor.scrapeTimeout=5", "/monitoring/podMonitor/scrapeTimeout", id="no time"),
         pytest.param("global.imageRegistry=https://a", "/global/imageRegistry", id="a URL for a registry"),
@@ -194,6 +209,64 @@ def test_a_bad_value_is_refused_by_its_path(setting: str, path: str) -> None:
     done = helm.helm("template", helm.RELEASE, helm.CHART, "--set", setting)
     assert done.returncode != 0
     assert path in done.stderr
+
+
+LEGAL_VALUES = """
+image: {pullSecrets: [one, {name: two}]}
+operator:
+  tolerations: [{operator: Exists}, {key: "", operator: Exists, effect: ""}, {key: a, operator: "", value: ""}]
+  resources: {requests: {cpu: 0.25}, limits: {cpu: null, memory: 1073741824, ephemeral-storage: 1Gi}}
+  affinity:
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        - {topologyKey: kubernetes.io/hostname, labelSelector: {}, matchLabelKeys: [pod-template-hash]}
+  topologySpreadConstraints:
+    - {maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}, matchLabelKeys: [a/b]}
+  dnsConfig: {searches: [svc.cluster.example., ., _a.example]}
+worker: {resources: {requests: {cpu: 1.5}, limits: {cpu: 2.5, nvidia.com/gpu: 1}}}
+master: {resources: null}
+target: {resources: {limits: null}}
+runPods:
+  tolerations: [{key: dedicated, operator: Exists, effect: ""}]
+"""
+
+
+def test_the_chart_takes_each_way_in_which_kubernetes_lets_values_be_written(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(LEGAL_VALUES, encoding="utf-8")
+    read = read_installation(installation("--values", values))
+    assert read.worker_resources["requests"] == {"cpu": "1.5", "memory": "1Gi"}
+    assert resource_amount(read.worker_resources["limits"]["nvidia.com/gpu"]) == 1
+    assert read.run_pods.master_resources == {}
+    assert read.run_pods.target_resources == {"requests": {"cpu": "80m", "memory": "64Mi"}}
+    assert read.run_pods.tolerations == ({"key": "dedicated", "operator": "Exists"},)
+    assert read.image_pull_secrets == ("one", "two")
+    (deployment,) = (one for one in helm.objects("--values", values) if one["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["containers"][0]["resources"]["limits"] == {"memory": 1073741824, "ephemeral-storage": "1Gi"}
+
+
+ADDED = (
+    "global", "extraObjects", "operator.dnsConfig", "operator.extraVolumes", "runPods.affinity", "crds.annotations",
+    "runPods.priorityClassName", "runNetworkPolicy.metricsFrom", "permitted.nodeSelector", "ui.ingress", "ui.httpRoute",
+    "monitoring.serviceMonitor.relabelings", "monitoring.prometheusRule.certificateDays",
+)  # fmt: skip
+"""Values that `helm upgrade --reuse-values` lacks if the release is older than they are."""
+
+
+def test_values_of_a_release_that_knew_fewer_are_enough(tmp_path: Path) -> None:
+    chart = shutil.copytree(helm.CHART, tmp_path / "sshload")
+    defaults = yaml.safe_load((chart / "values.yaml").read_text(encoding="utf-8"))
+    for path in ADDED:
+        *folders, name = path.split(".")
+        del functools.reduce(operator.getitem, folders, defaults)[name]
+    (chart / "values.yaml").write_text(yaml.safe_dump(defaults), encoding="utf-8")
+    everything = helm.ROOT / "tests/golden/chart/alerts/values.yaml"
+    done = helm.helm("template", helm.RELEASE, chart, "--values", helm.NEEDED_VALUES, "--values", everything)
+    assert done.returncode == 0, done.stderr
+    made = (one for one in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if one)
+    (told,) = (one for one in made if one["metadata"]["name"] == "sshload-installation")
+    assert read_installation(told["data"]["installation.yaml"]).run_pods.metrics_from == ()
 
 
 @pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN_CASES])
