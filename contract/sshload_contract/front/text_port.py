@@ -1,7 +1,8 @@
 """A small HTTP port for probes and counts: one request for each connection, answered by one thread.
 
 It works in a thread, or in a greenlet where gevent has patched the process. Whatever comes to it, it holds LIMITS many
-connections, with at most a head and one answer for each, and makes pages for at most a tenth of the time.
+connections, with at most a head and one answer for each, and makes pages for at most a tenth of a CPU's time. Who asks
+before that allows another page waits for it: no answer is older than its request.
 """
 
 import logging
@@ -78,6 +79,7 @@ class TextPort:
                     self._accept()
                 elif key.data in self._deadlines:  # else it was closed for another one of this turn
                     self._go_on(key.data)
+            self._answer_waiting()
             self._close_late()
 
     def _accept(self) -> None:
@@ -102,9 +104,8 @@ class TextPort:
 
     def _go_on(self, connection: "_Connection") -> None:
         try:
-            if not connection.outgoing and self._has_request(connection):
-                self._deadlines[connection] = time.monotonic() + self._limits.answer_s
-                self._selector.modify(connection.socket, selectors.EVENT_WRITE, connection)
+            if not connection.outgoing:
+                self._read(connection)
             while connection.outgoing:
                 sent = connection.socket.send(connection.outgoing[0])
                 connection.outgoing[0] = connection.outgoing[0][sent:]
@@ -117,34 +118,56 @@ class TextPort:
         except OSError:
             self._close(connection)
 
-    def _has_request(self, connection: "_Connection") -> bool:
-        """Read; prepare the answer as soon as the head is whole, or wrong. Raises OSError where the peer is gone."""
+    def _read(self, connection: "_Connection") -> None:
+        """Read; answer as soon as the head is whole, or wrong. Raises OSError where the peer is gone."""
         data = connection.socket.recv(_READ_BYTES)
         if not data:
             raise ConnectionResetError
         try:
             head = connection.reader.feed(data)
         except HeadError as error:
-            connection.outgoing = [memoryview(refusal(error))]
-            return True
-        if head is None:
-            return False
-        answer = self._answer(head)
-        connection.outgoing = [memoryview(_head_of(answer))]
-        if answer.body and head.method != "HEAD":
-            connection.outgoing.append(memoryview(answer.body))  # not copied: all connections share the page
-        return True
+            self._selector.unregister(connection.socket)
+            self._send(connection, refusal(error))
+            return
+        if head is not None:
+            self._selector.unregister(connection.socket)
+            self._answer(connection, head)
 
-    def _answer(self, head: Head) -> Answer:
-        if head.method not in {"GET", "HEAD"}:
-            return Answer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, b"only GET is answered\n")
+    def _answer(self, connection: "_Connection", head: Head) -> None:
+        connection.wants_body = head.method != "HEAD"
         page = self._pages.get(head.path)
-        if page is None:
-            return Answer(HTTPStatus.NOT_FOUND, TEXT, self._missing)
-        return page.get()
+        if head.method not in {"GET", "HEAD"}:
+            self._send_answer(connection, Answer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, b"only GET is answered\n"))
+        elif page is None:
+            self._send_answer(connection, Answer(HTTPStatus.NOT_FOUND, TEXT, self._missing))
+        else:
+            connection.awaits = page
+            page.waiting[connection] = None
+            self._deadlines[connection] = time.monotonic() + self._limits.answer_s
+
+    def _answer_waiting(self) -> None:
+        for page in self._pages.values():
+            if page.waiting and page.until_s <= time.monotonic():
+                answer = page.make()
+                for connection in page.waiting:
+                    connection.awaits = None
+                    self._send_answer(connection, answer)
+                page.waiting.clear()
+
+    def _send_answer(self, connection: "_Connection", answer: Answer) -> None:
+        self._send(connection, _head_of(answer))
+        if answer.body and connection.wants_body:
+            connection.outgoing.append(memoryview(answer.body))  # not copied: all connections share the page
+
+    def _send(self, connection: "_Connection", head: bytes) -> None:
+        self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+        self._deadlines[connection] = time.monotonic() + self._limits.answer_s
+        connection.outgoing = [memoryview(head)]
 
     def _until_next_deadline_s(self) -> float | None:
-        soonest_s = min(self._deadlines.values(), default=None)
+        soonest_s = min(
+            (*self._deadlines.values(), *(page.until_s for page in self._pages.values() if page.waiting)), default=None
+        )
         return None if soonest_s is None else max(0.0, soonest_s - time.monotonic())
 
     def _close_late(self) -> None:
@@ -155,7 +178,10 @@ class TextPort:
     def _close(self, connection: "_Connection") -> None:
         self._admission.remove(connection)
         del self._deadlines[connection]
-        self._selector.unregister(connection.socket)
+        if connection.awaits is None:
+            self._selector.unregister(connection.socket)
+        else:
+            del connection.awaits.waiting[connection]
         connection.socket.close()
 
     def _end(self) -> None:
@@ -171,29 +197,31 @@ class _Connection:
     socket: socket.socket
     reader: HeadReader = field(default_factory=HeadReader)
     outgoing: list[memoryview] = field(default_factory=list)
+    wants_body: bool = True
+    awaits: "_Page | None" = None
+    """The page that it has asked for. Until it is made, the selector does not watch the connection."""
 
 
 class _Page:
-    """Makes a page anew only after ten times as long as that takes, and after a fault only once in FAULT_LASTS_S."""
+    """Is made anew only after ten times the CPU time that it took, and after a fault only once in FAULT_LASTS_S."""
 
     def __init__(self, path: str, make: Callable[[], Answer]) -> None:
         self._path = path
         self._make = make
-        self._made: Answer | None = None
-        self._until_s = 0.0
+        self.waiting: dict[_Connection, None] = {}
+        self.until_s = self._broken_until_s = 0.0
 
-    def get(self) -> Answer:
-        begun_s = time.monotonic()
-        if self._made is None or begun_s >= self._until_s:
-            lasts_s = 0.0
-            try:
-                self._made = self._make()
-            except Exception:  # noqa: BLE001 -- the port outlives each page
-                _LOG.exception("%s could not be made", self._path)
-                self._made, lasts_s = _FAULT, FAULT_LASTS_S
-            ended_s = time.monotonic()
-            self._until_s = ended_s + max(lasts_s, (_SHARE - 1) * (ended_s - begun_s))
-        return self._made
+    def make(self) -> Answer:
+        if time.monotonic() < self._broken_until_s:
+            return _FAULT
+        begun_s = time.thread_time()
+        try:
+            answer = self._make()
+        except Exception:  # noqa: BLE001 -- the port outlives each page
+            _LOG.exception("%s could not be made", self._path)
+            answer, self._broken_until_s = _FAULT, time.monotonic() + FAULT_LASTS_S
+        self.until_s = time.monotonic() + (_SHARE - 1) * (time.thread_time() - begun_s)
+        return answer
 
 
 def _head_of(answer: Answer) -> bytes:

@@ -75,7 +75,7 @@ def test_pages_are_made_for_a_tenth_of_the_time_however_often_they_are_requested
 
     def slow() -> Answer:
         made_s.append(time.monotonic())
-        time.sleep(0.05)
+        compute(0.05)
         return Answer(HTTPStatus.OK, TEXT, b"counts")
 
     with served(stats=slow) as port:
@@ -84,6 +84,26 @@ def test_pages_are_made_for_a_tenth_of_the_time_however_often_they_are_requested
             assert answer(port, "/stats") == (200, b"counts")
     assert made_s
     assert all(later - earlier >= 0.5 for earlier, later in itertools.pairwise(made_s))
+
+
+def compute(cpu_s: float) -> None:
+    until_s = time.thread_time() + cpu_s
+    while time.thread_time() < until_s:
+        pass
+
+
+@pytest.mark.parametrize("work", [compute, time.sleep], ids=["on a CPU", "waiting for one"])
+def test_no_answer_is_older_than_its_request(work: Callable[[float], None]) -> None:
+    logins = 0
+
+    def counts() -> Answer:
+        now = str(logins).encode()
+        work(0.05)
+        return Answer(HTTPStatus.OK, TEXT, now)
+
+    with served(stats=counts) as port:
+        for logins in range(5):
+            assert answer(port, "/stats") == (200, str(logins).encode())
 
 
 @pytest.mark.parametrize("kind", ["silent", "half a head"])
