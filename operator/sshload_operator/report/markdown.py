@@ -170,9 +170,12 @@ def _measured(results: Results) -> Iterator[str]:
         for one in results.steps
     )
     yield from _table("Steps", _STEP_HEAD, steps)
-    yield from (f"- {inert_paragraph(said)}" for said in results.scope)
     errors = ((one.step, one.outcome, one.count, one.first_message or "") for one in results.errors)
     yield from _table("Errors", ("step", "outcome", "count", "what was said first"), errors)
+    if results.scope:
+        yield "## What was measured\n"
+        yield from (f"- {inert_paragraph(said)}" for said in results.scope)
+        yield ""
 
 
 def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

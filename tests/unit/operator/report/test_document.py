@@ -230,6 +230,13 @@ def test_markdown_has_a_table_for_each_program_in_the_path() -> None:
     assert "| memoryPeakBytes | 70000000 |" in tables["Gateway"]
 
 
+def test_markdown_says_in_a_part_of_its_own_what_was_measured() -> None:
+    run = finished_runs.a_test()
+    run.status["results"]["scope"] = ["The target is small", "Others were busy"]
+    text = markdown_text(report_document(run, "0.1.0"))
+    assert "\n\n## What was measured\n\n- The target is small\n- Others were busy\n\n## " in text
+
+
 def test_the_libraries_of_others_are_as_they_were_released() -> None:
     sums = [line.split() for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines()]
     assert {name for _, name in sums} == {path.name for path in VENDOR.glob("*.js")}
