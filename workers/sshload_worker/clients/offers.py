@@ -9,6 +9,7 @@ from typing import Final
 
 from gevent import Timeout, socket
 
+from sshload_worker.clients import group_exchange
 from sshload_worker.login.login import Address, Login
 from sshload_worker.login.wire import WireError, WireReader
 
@@ -60,6 +61,12 @@ def nothing_in_common(login: Login, known: Offer, offered: Offer) -> str:
         common = [name for name in asked if name in offered[setting]]
         if not common:
             server = f"the server offers only {_shown(offered[setting])}"
+            if (
+                setting == "kex_algorithms"
+                and not login.client.kex_algorithms
+                and set(known[setting]) & set(offered[setting])
+            ):
+                server += ", and a group exchange is used only where spec.client.kexAlgorithms names it"
             return f"there is no {kind} in common: {server}; {whose} {_shown(asked)}"
         if setting == "ciphers" and any(word in common[0] for word in _WITH_OWN_MAC):
             return ""
@@ -73,7 +80,10 @@ def _asked(login: Login, setting: str, known: Offer) -> tuple[tuple[str, ...], s
         return from_spec, "spec.client asks for"
     if setting == "host_key_algorithms" and login.host_keys.algorithms:
         return login.host_keys.algorithms_with_certificates, "the keys in known_hosts are for"
-    return known[setting], f"the client library {login.client.library} has"
+    names = known[setting]
+    if setting == "kex_algorithms":
+        names = group_exchange.offered(login.client, names)
+    return names, f"the client library {login.client.library} has"
 
 
 class _Received:
