@@ -34,7 +34,9 @@ def measured_parts(
 
     `asked` are the steps that thresholds name. `totals_said` leaves out what the verdict's sentence has said already.
     """
-    yield Facts((("load", _load(results, totals_said=totals_said)), *_held(results)))
+    load = [("load", _load(results, totals_said=totals_said))] if results.duration_seconds else []
+    if begun := (*load, *_held(results)):
+        yield Facts(begun)
     if results.stages:
         yield _stages(results.stages)
     if results.steps:

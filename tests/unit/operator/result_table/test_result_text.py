@@ -114,6 +114,11 @@ def test_where_content_was_moved_the_last_column_says_how_fast() -> None:
     assert cells(rows[head + 2])[-2:] == ["11.2", "MB/s"]
 
 
+def test_a_run_that_began_no_load_states_no_rates() -> None:
+    none = {"offeredRate": 0.0, "achievedRate": 0.0, "completedRate": 0.0, "durationSeconds": 0.0, "iterations": 0}
+    assert not [line for line in lines({**FINISHED, "results": {**RESULTS, **none}}) if line.startswith("load ")]
+
+
 def test_held_sessions_stand_with_the_totals_and_their_share_of_failures() -> None:
     text = result_text({**FINISHED, "results": {**RESULTS, "hold": {"heldMost": 5000, "heldLeast": 4990}}})
     assert "3 of 12,345 iterations failed\n" in text.replace(" \n", "\n")
