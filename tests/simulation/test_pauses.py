@@ -78,3 +78,11 @@ def test_no_pause_excuses_a_server_that_hangs(pause_s: float) -> None:
         _, _, found = measured(drawn)
         assert own_delay(found).is_small_beside_any_limit
         assert judge_threshold(ONE_IN_A_HUNDRED, drawn.load, found).result.passed is False, begin_s
+
+
+@pytest.mark.parametrize("pause_s", PAUSES_S)
+def test_no_pause_excuses_a_server_of_which_a_fifth_hangs_all_the_time(pause_s: float) -> None:
+    for begin_s in moments():
+        drawn = draw(OnePause(begin_s, pause_s), hung_of_hundred=20)
+        _, _, found = measured(drawn)
+        assert judge_threshold(ONE_IN_A_HUNDRED, drawn.load, found).result.passed is False, begin_s

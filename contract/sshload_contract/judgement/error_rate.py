@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, shortfall, total_step
 from sshload_contract.judgement.own_delay import own_delay
-from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME
+from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME, TIME_LIMITS
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
@@ -107,12 +107,15 @@ def _do_unsure_decide(limit: float, tried: Attempts, sure: int) -> bool:
 def unsure_failures(summary: RunSummary) -> int:
     """Return how many failures in the measured window the generator's own delay may have caused.
 
-    With a large delay these are all that depend on time, or on how many connections came together. With a small one
-    they are those that the workers counted near a pause of theirs.
+    With a small delay these are those that the workers counted near a pause of theirs. With a large one they are all
+    that depend on time, or on how many connections came together. But of a limit of the client it is known how much of
+    it the pauses took, unless the worker was late all the time.
     """
-    if not own_delay(summary).is_small_beside_any_limit:
-        return sum(error.count for error in _measured_errors(summary) if error.outcome in BY_TIME | BY_CROWD)
-    return sum(error.near_pause for error in _measured_errors(summary))
+    delay = own_delay(summary)
+    if delay.is_small_beside_any_limit:
+        return sum(error.near_pause for error in _measured_errors(summary))
+    known = frozenset() if delay.is_lasting else TIME_LIMITS
+    return sum(error.near_pause if error.outcome in known else error.count for error in _delayable_errors(summary))
 
 
 def _sure_failures(load: Load, summary: RunSummary) -> int:
@@ -126,7 +129,7 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     A burst that delays spread over time was not generated: its result is known only if the spread is a small part of
     the duration of an iteration. Delays that separate users may also have prevented most uncertain failures.
     """
-    unsure = unsure_failures(summary)
+    unsure = sum(error.count for error in _delayable_errors(summary))
     if load.begins_together and unsure:
         return False
     if isinstance(load, BurstLoad) and not _is_burst_together(summary):
@@ -153,6 +156,11 @@ def _is_burst_together(summary: RunSummary) -> bool:
 
 def _measured_errors(summary: RunSummary) -> Iterator[ErrorCount]:
     return (error for error in summary.errors if error.window is Window.MEASURED)
+
+
+def _delayable_errors(summary: RunSummary) -> Iterator[ErrorCount]:
+    """Yield those that depend on time, or on how many connections came together."""
+    return (error for error in _measured_errors(summary) if error.outcome in BY_TIME | BY_CROWD)
 
 
 def all_failed(load: Load, summary: RunSummary) -> str:

@@ -13,6 +13,8 @@ from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepSt
 CPU_SHARE_LIMIT = 0.9
 SOUND_BELOW_US = 20_000
 SOUND_SHARE_OF_LIMIT = 0.1
+PROMPT_BELOW_US = 5_000
+"""A median delay up to which a worker is prompt but for its pauses: ten such delays are a pause of 50 ms."""
 
 _COMMON_PERCENTILE = 90.0
 _RARE_PERCENTILE = 99.0
@@ -62,6 +64,11 @@ class OwnDelay:
     def is_small_beside_any_limit(self) -> bool:
         """Whether thresholds can be judged as measured, whatever their limits are."""
         return self.is_small(_COMMON_PERCENTILE, 0)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the worker was late nearly all the time, and not only in pauses."""
+        return self.is_cpu_used_up or self.p50_us > PROMPT_BELOW_US
 
     @property
     def advice(self) -> str:

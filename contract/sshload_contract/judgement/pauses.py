@@ -8,7 +8,7 @@ from bisect import bisect_left
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT
 from sshload_contract.vocabulary import Outcome
 
-_TIME_LIMITS = frozenset(
+TIME_LIMITS = frozenset(
     {
         Outcome.CONNECT_TIMEOUT,
         Outcome.BANNER_TIMEOUT,
@@ -20,7 +20,7 @@ _TIME_LIMITS = frozenset(
 )
 """Outcomes of a limit of the client: the step took at least as long as its limit."""
 
-BY_TIME = _TIME_LIMITS | {Outcome.DISCONNECTED, Outcome.UNFINISHED}
+BY_TIME = TIME_LIMITS | {Outcome.DISCONNECTED, Outcome.UNFINISHED}
 """Outcomes that depend on durations: a timeout of the client, or one of the server for a slow client."""
 
 BY_CROWD = frozenset(
@@ -73,7 +73,7 @@ class Pauses:
         """
         if outcome not in BY_TIME and outcome not in BY_CROWD:
             return False
-        if outcome not in _TIME_LIMITS and now_ns <= self._felt_until_ns:
+        if outcome not in TIME_LIMITS and now_ns <= self._felt_until_ns:
             return True
         if outcome in BY_CROWD:
             return False

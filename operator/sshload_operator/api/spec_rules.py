@@ -6,7 +6,7 @@ from typing import Final
 
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, Library
 from sshload_contract.declared import Rule
-from sshload_contract.load import UsersLoad
+from sshload_contract.load import BurstLoad, UsersLoad
 from sshload_contract.steps import STEPS_OF_MINA_SSHD, ExecStep, ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Timing, measured_step
@@ -30,7 +30,7 @@ from sshload_operator.api.search import (
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
-from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency
+from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThroughput
 
 _MICROSECONDS: Final = 1_000_000
 _STEP_KINDS: Final = ScenarioStep.__args__
@@ -340,6 +340,17 @@ _THRESHOLDS: Final = (
         "latency.within and throughput.within are not for load.capacity: its trials differ from the baseline's; use"
         " capacity.within",
         lambda spec: spec.capacity is None or not _within_other_than_capacity(spec),
+        at=".thresholds",
+    ),
+    Rule(
+        "!has(self.load.burst) || !has(self.thresholds)"
+        " || self.thresholds.all(t, !has(t.throughput) || !has(t.throughput.within))",
+        "throughput.within is not for load.burst: one run does not tell how much the time of a burst varies; use"
+        " throughput.above or latency.below",
+        lambda spec: (
+            not isinstance(spec.load, BurstLoad)
+            or not any(isinstance(one, RelativeThroughput) for one in spec.relative_thresholds)
+        ),
         at=".thresholds",
     ),
     Rule(

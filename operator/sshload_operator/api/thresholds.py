@@ -99,7 +99,7 @@ class _Throughput:
     within: Annotated[
         _Share,
         "By how much the rate may be lower than that of the baseline, such as 10%. In an open model the completed"
-        " rate equals the offered rate as long as the server keeps up.",
+        " rate equals the offered rate as long as the server keeps up. Not with load.burst.",
     ]
 
     def of_kind(self) -> AnyThreshold:

@@ -25,6 +25,13 @@ BAD: dict[str, Bad] = {
     "throughput-within-all-of-it": bad(
         "thresholds.1.throughput.within", "100%", "spec.thresholds[1].throughput.within", base=RELATIVE
     ),
+    "throughput-of-a-burst-within": bad(
+        "load",
+        {"arrivals": None, "burst": {"connections": 5}},
+        "spec.thresholds",
+        "use throughput.above or latency.below",
+        RELATIVE,
+    ),
     "latency-within-zero": bad("thresholds.0.latency.within", "0%", "spec.thresholds[0].latency.within", base=RELATIVE),
     "relative-threshold-on-what-is-not-measured": bad(
         "thresholds.0.latency.step", "uptime.exec", "spec.thresholds", "latency.step", RELATIVE

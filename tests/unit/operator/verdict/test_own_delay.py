@@ -135,17 +135,35 @@ def test_lag_cannot_turn_one_exit_code_into_another() -> None:
     assert outcome(delayed(failed, 400_000)) == (Verdict.FAILED, Reason.ALL_FAILED)
 
 
-def test_time_outs_of_a_lagging_generator_break_nothing_and_count_twice_where_a_promise_is_kept() -> None:
+def near_pauses(found: RunSummary) -> RunSummary:
+    """Return the summary of workers who counted all of their failures near a pause of theirs."""
+    return replace(found, errors=tuple(replace(error, near_pause=error.count) for error in found.errors))
+
+
+def test_time_outs_near_the_pauses_of_a_generator_break_nothing_and_count_twice_where_a_promise_is_kept() -> None:
     late = summary(580, 20, errors=errors(20, Outcome.KEX_TIMEOUT))
     assert outcome(late, ERRORS_BELOW_1_PERCENT) == FAILED
-    assert outcome(delayed(late, 400_000), ERRORS_BELOW_1_PERCENT) == SATURATED
-    assert outcome(delayed(late, 400_000), {"errorRate": {"below": "6%"}}) == SATURATED
-    assert outcome(delayed(late, 400_000), {"errorRate": {"below": "9%"}}) == PASSED
+    paused = delayed(near_pauses(late), 400_000)
+    assert outcome(paused, ERRORS_BELOW_1_PERCENT) == SATURATED
+    assert outcome(paused, {"errorRate": {"below": "6%"}}) == SATURATED
+    assert outcome(paused, {"errorRate": {"below": "9%"}}) == PASSED
     both = replace(late, errors=(*errors(12), *errors(8, Outcome.STEP_TIMEOUT)))
-    assert outcome(delayed(both, 400_000), ERRORS_BELOW_1_PERCENT) == FAILED
+    assert outcome(delayed(near_pauses(both), 400_000), ERRORS_BELOW_1_PERCENT) == FAILED
     none_left = summary(0, 600, errors=errors(600, Outcome.CONNECT_TIMEOUT))
     assert outcome(none_left) == (Verdict.FAILED, Reason.ALL_FAILED)
-    assert outcome(delayed(none_left, 400_000)) == SATURATED
+    assert outcome(delayed(near_pauses(none_left), 400_000)) == SATURATED
+
+
+def test_time_outs_far_from_each_pause_are_the_servers_unless_the_generator_was_late_all_the_time() -> None:
+    late = summary(580, 20, errors=errors(20, Outcome.STEP_TIMEOUT))
+    assert outcome(delayed(late, 400_000), ERRORS_BELOW_1_PERCENT) == FAILED
+    none_left = summary(0, 600, errors=errors(600, Outcome.STEP_TIMEOUT))
+    assert outcome(delayed(none_left, 400_000)) == (Verdict.FAILED, Reason.ALL_FAILED)
+    for always in ({"loop_lag_p50_us": 5_001}, {"cpu_share": 0.95}):
+        lagging = delayed(late, 400_000)
+        lagging = replace(lagging, generator=replace(lagging.generator, **always))
+        assert outcome(lagging, ERRORS_BELOW_1_PERCENT) == SATURATED
+    assert outcome(delayed(late, 400_000), {"errorRate": {"below": "6%"}}) == SATURATED
 
 
 def test_refusals_of_connections_that_the_delay_may_have_brought_together_are_not_surely_the_servers() -> None:
