@@ -6,7 +6,7 @@ The phases, condition types and reasons of a test are spelled here, once; those 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sshload_contract.vocabulary import Invalidity
 
@@ -153,6 +153,14 @@ DEPLOYED: Final = frozenset({Role.TARGET, Role.PROXY, Role.GATEWAY})
 """The roles whose pods a Deployment makes, which makes them again; those of the others are of Jobs."""
 
 
+class Amount(NamedTuple):
+    """How much of a resource a container has, in its `requests` or its `limits`."""
+
+    of: str
+    name: str
+    value: str
+
+
 @dataclass(frozen=True, slots=True)
 class PodFacts:
     """What matters of one pod. `run_id` is its label's; strings are empty and numbers None where there is nothing.
@@ -164,6 +172,7 @@ class PodFacts:
     of an injected container that it waits for. `blocked_message` says why the scheduler has not placed it,
     `termination_message` what the container left behind.
     `disruption` is the reason and message of its condition DisruptionTarget: an eviction, a preemption, a lost node.
+    `resources` are those that its container has, as the kubelet tells them: empty before it does, and before 1.33.
     """
 
     name: str
@@ -181,6 +190,7 @@ class PodFacts:
     termination_message: str
     disruption: str = ""
     run: int = 0
+    resources: tuple[Amount, ...] = ()
 
     @property
     def waits_to_be_made(self) -> bool:

@@ -1,9 +1,12 @@
 """What the installation gave the pods of a run, which a plan says too."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from sshload_contract.declared import Text
+
+AS_STATED: Final = "as the spec says"
+"""What stands for the resources of a role that the spec states, where the cluster set others besides."""
 
 _Resources = Annotated[str | None, Text(1_000)]
 
@@ -12,7 +15,7 @@ _Resources = Annotated[str | None, Text(1_000)]
 class InstalledResources:
     """Resources that the installation gave the pods of the run, by role, of the roles whose resources the spec omits.
 
-    A test on pods with other ones is no baseline.
+    What a LimitRange set besides follows, from Kubernetes 1.33 on. A test on pods with other ones is no baseline.
     """
 
     worker: Annotated[_Resources, "Those of the worker pods: requests cpu 1, memory 1Gi; limits memory 1Gi."] = None

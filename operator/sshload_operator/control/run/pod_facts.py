@@ -5,13 +5,16 @@ may keep the pod from starting, which is reported, but how they end says nothing
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
 
 from sshload_contract.shortened import shortened
 
 from sshload_operator.manifests.labels import membership_of_pod
-from sshload_operator.state import DEPLOYED, WAITS_TO_BE_MADE, PodFacts, Role
+from sshload_operator.state import DEPLOYED, WAITS_TO_BE_MADE, Amount, PodFacts, Role
 
+_MOST_AMOUNTS: Final = 32
 _DISRUPTION_LIMIT_CHARACTERS = 300
 _ORDINARY_ENDS = ("Completed", "Error", "")
 _RUNNING = "Running"
@@ -43,12 +46,25 @@ def pod_facts(pod: Mapping[str, Any]) -> PodFacts | None:
         termination_message=last_words,
         disruption=_disruption(status),
         run=membership.run,
+        resources=_resources(own),
     )
 
 
 def _own_container(status: Mapping[str, Any], role: Role) -> Mapping[str, Any]:
     """Return the status of the container that the operator asked for, empty where there is none yet."""
     return next((found for found in status.get("containerStatuses") or () if found.get("name") == role), {})
+
+
+def _resources(own: Mapping[str, Any]) -> tuple[Amount, ...]:
+    """Return what the container has in fact, with what a LimitRange gave it. The pods of a role share one copy."""
+    told = own.get("resources") or {}
+    amounts = (Amount(of, *item) for of in ("requests", "limits") for item in sorted((told.get(of) or {}).items()))
+    return _shared(tuple(islice(amounts, _MOST_AMOUNTS)))
+
+
+@lru_cache(maxsize=256)
+def _shared(amounts: tuple[Amount, ...]) -> tuple[Amount, ...]:
+    return amounts
 
 
 def _phase(status: Mapping[str, Any], own: Mapping[str, Any], role: Role) -> str:

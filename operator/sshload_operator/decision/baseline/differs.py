@@ -12,7 +12,7 @@ from sshload_contract.load import ReplayLoad
 from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.status.installed import InstalledResources
+from sshload_operator.api.status.installed import AS_STATED, InstalledResources
 from sshload_operator.api.target import ExternalTarget, GatewayTarget
 
 
@@ -29,14 +29,17 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
 def installed_difference(ours: InstalledResources | None, theirs: InstalledResources | None) -> str:
     """Return in words how the resources that the installation gave the pods of two runs differ, empty if they do not.
 
-    Only roles whose resources both specs leave to the installation are compared. A status of an earlier release does
-    not have them.
+    Only roles whose resources both specs leave to the installation are compared, or both state where the cluster set
+    others besides: a spec that states them may do so for their effect on the server. A status of an earlier release
+    does not have them.
     """
     if ours is None or theirs is None:
         return ""
     of_roles = (("master", ours.master, theirs.master), ("target", ours.target, theirs.target))
     for role, our, their in (*of_roles, ("worker", ours.worker, theirs.worker)):
-        if our is not None and their is not None and our != their:
+        if our is None or their is None or our.startswith(AS_STATED) != their.startswith(AS_STATED):
+            continue
+        if our != their:
             return f"the installation's resources of {role} pods are {our} here and {their} there"
     return ""
 

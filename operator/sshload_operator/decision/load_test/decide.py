@@ -33,6 +33,7 @@ from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.decision.turns import next_look_at_queue_s
 from sshload_operator.manifests import Part, child_name, results_config_map
+from sshload_operator.planning.admitted import as_admitted
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.plan import Plan, TestIdentity, as_begun, run_id
 from sshload_operator.planning.preflight import preflight
@@ -115,6 +116,7 @@ class TestSubject(Subject[TestDecision]):
             raise plan
         resumed = is_resumed(plan.spec_hash, self.test.generation, past)
         plan = as_begun(plan, past) if resumed and past.start_time is not None else plan
+        plan = as_admitted(plan, self.observed.pods)
         return Situation(plan, self.remembered, self.observed, resumed, self.now)
 
     def keep(self) -> TestDecision | None:

@@ -11,7 +11,7 @@ from plans import EXTERNAL, quickstart
 from runs import snapshot
 from sshload_operator.api.load_test import parse
 from sshload_operator.decision.baseline.differs import comparable_hash
-from sshload_operator.state import ObservedBaseline
+from sshload_operator.state import Amount, ObservedBaseline
 
 OF_SCHEDULE = asked(baseline=LAST_PASSED)
 ELSEWHERE = {**EXTERNAL, "host": "other.example.com"}
@@ -186,6 +186,54 @@ def test_a_run_is_held_against_its_baseline_by_the_resources_that_it_was_begun_w
     passes.run(*PODS, snapshot=snapshot(), after_s=1)
     passes.run(*PODS, summary=slower(1.0), after_s=30)
     assert passes.said() == ("Passed", "ThresholdsMet")
+
+
+ASKED = (Amount("requests", "cpu", "80m"), Amount("requests", "memory", "65536Ki"))
+OF_TARGET = {"requests": {"cpu": "80m", "memory": "64Mi"}}
+
+
+def told(*besides: Amount, spec: Any = None, baseline: Any = None) -> Passes:
+    """Return the end of a run whose target's container has what was asked for, and these besides."""
+    spec = asked() if spec is None else spec
+    given = replace(ALLOWING, run_pods=replace(ALLOWING.run_pods, target_resources=OF_TARGET))
+    passes = Passes(spec=spec, beside=baseline, installation=given)
+    target, *others = PODS
+    passes.run()
+    passes.run(replace(target, resources=(*ASKED, *besides)), *others, snapshot=snapshot(), after_s=1)
+    passes.run(target, *others, summary=slower(1.0), after_s=30)
+    return passes
+
+
+def as_before(passes: Passes) -> ObservedBaseline:
+    metadata = {"namespace": "load-tests", "name": "before", "uid": "uid-of-before", "generation": 1}
+    early = {"startTime": "2026-11-21T11:00:00Z", "completionTime": "2026-11-21T11:01:00Z"}
+    return seen({"metadata": metadata, "spec": passes.spec, "status": {**passes.status, **early}})
+
+
+def test_what_a_limit_range_sets_besides_is_told_and_compared() -> None:
+    free, limited = told(spec=quickstart()), told(Amount("limits", "cpu", "500m"), spec=quickstart())
+    assert free.status["installed"]["target"] == "requests cpu 80m, memory 64Mi"
+    assert limited.status["installed"]["target"] == "requests cpu 80m, memory 64Mi; the cluster sets limits cpu 500m"
+    assert told(Amount("limits", "cpu", "500m"), baseline=as_before(limited)).said() == ("Passed", "ThresholdsMet")
+    passes = told(Amount("limits", "cpu", "500m"), baseline=as_before(free))
+    assert passes.said() == ("Inconclusive", "BaselineDiffers")
+    assert "memory 64Mi; the cluster sets limits cpu 500m here and requests cpu 80m" in passes.status["message"]
+
+
+def test_what_a_limit_range_sets_besides_a_specs_own_resources_is_compared_with_the_same() -> None:
+    own = {"target": {"managed": {"resources": OF_TARGET}}}
+    narrow = told(Amount("limits", "cpu", "500m"), spec=quickstart(**own))
+    assert narrow.status["installed"]["target"] == "as the spec says; the cluster sets limits cpu 500m"
+    wide = told(Amount("limits", "cpu", "2"), spec=asked(**own), baseline=as_before(narrow))
+    assert wide.said() == ("Inconclusive", "BaselineDiffers")
+    left = told(Amount("limits", "cpu", "500m"), baseline=as_before(narrow))
+    assert left.said() == ("Passed", "ThresholdsMet")
+
+
+def test_a_request_that_kubernetes_takes_from_a_limit_is_asked_for() -> None:
+    own = {"target": {"managed": {"resources": {"limits": {"cpu": "1000m", "memory": "64Mi"}}}}}
+    of_limits = (Amount("requests", "cpu", "1"), Amount("limits", "cpu", "1"), Amount("limits", "memory", "64Mi"))
+    assert "target" not in told(*of_limits, spec=quickstart(**own)).status["installed"]
 
 
 def test_external_servers_are_compared_by_user_address_and_port() -> None:

@@ -38,6 +38,13 @@ def test_a_pod_that_was_just_made_says_nothing_but_what_it_is() -> None:
     assert (facts.phase, facts.ready, facts.deleting, facts.restarts, facts.exit_code) == ("", False, False, 0, None)
 
 
+def test_a_container_has_the_resources_that_the_kubelet_tells() -> None:
+    told = {"requests": {"memory": "1Gi", "cpu": "1"}, "limits": {"cpu": "2"}}
+    facts = pod_facts(pod(container(resources=told)))
+    assert facts is not None
+    assert facts.resources == (("requests", "cpu", "1"), ("requests", "memory", "1Gi"), ("limits", "cpu", "2"))
+
+
 @pytest.mark.parametrize(
     "labels",
     [
