@@ -1,5 +1,7 @@
 """What a connection may receive: output pays off packets, and what serves no command is bounded."""
 
+import time
+
 import asyncssh
 import pytest
 from asyncssh.constants import (
@@ -11,7 +13,6 @@ from asyncssh.constants import (
     MSG_KEXINIT,
 )
 from asyncssh.packet import SSHPacket
-from sshload_gateway.ssh import floods as floods_module
 from sshload_gateway.ssh.floods import Floods, Pace
 
 
@@ -19,7 +20,7 @@ from sshload_gateway.ssh.floods import Floods, Pace
 def _clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the time, which stands still until a test changes it."""
     now = [1_000.0]
-    monkeypatch.setattr(floods_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
 
 
@@ -33,6 +34,23 @@ def test_packets_that_serve_no_command_end_a_connection() -> None:
     floods = Floods(Pace())
     with pytest.raises(asyncssh.ProtocolError, match="serve no command"):
         heard(floods, MSG_IGNORE, 2_001)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(("kind", "at_most"), [(MSG_IGNORE, 4_001), (MSG_KEXINIT, 21)])
+def test_whatever_came_before_pays_off_a_limited_number_of_packets(kind: int, at_most: int) -> None:
+    floods = Floods(Pace())
+    heard(floods, MSG_CHANNEL_DATA, 10_000, said=32_768)
+    with pytest.raises(asyncssh.ProtocolError):
+        heard(floods, kind, at_most)
+
+
+@pytest.mark.usefixtures("clock")
+def test_whatever_came_before_keeps_a_server_that_sends_by_the_byte_fast_for_a_limited_time() -> None:
+    floods = Floods(Pace())
+    heard(floods, MSG_CHANNEL_DATA, 10_000, said=32_768)
+    heard(floods, MSG_CHANNEL_DATA, 520, said=1)
+    assert floods.wait_s(32) > 0
 
 
 @pytest.mark.usefixtures("clock")
@@ -75,6 +93,16 @@ def test_key_exchanges_without_output_end_a_connection() -> None:
     floods = Floods(Pace())
     with pytest.raises(asyncssh.ProtocolError, match="again and again"):
         heard(floods, MSG_KEXINIT, 11)
+
+
+@pytest.mark.usefixtures("clock")
+def test_output_by_the_byte_pays_off_no_key_exchange() -> None:
+    floods = Floods(Pace())
+    for _ in range(10):
+        heard(floods, MSG_KEXINIT, 1)
+        heard(floods, MSG_CHANNEL_DATA, 1, said=1)
+    with pytest.raises(asyncssh.ProtocolError, match="again and again"):
+        heard(floods, MSG_KEXINIT, 1)
 
 
 def test_key_exchanges_by_time_or_by_output_do_not(clock: list[float]) -> None:

@@ -2,7 +2,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from sshload_gateway.ssh.turns import ReadInTurns
+import pytest
+from sshload_gateway.ssh.floods import Floods, Pace
+from sshload_gateway.ssh.turns import ReadInTurns, read_in_turns
 
 _MUCH = 100_000
 _OF_A_TURN = 8_192
@@ -22,6 +24,16 @@ class _Transport(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return self.is_closed
+
+
+class _Connection(asyncio.Protocol):
+    """What is used of asyncssh's connections."""
+
+    _transport: asyncio.Transport | None = None
+    _recv_seq = 0
+
+    def data_received(self, data: bytes) -> None:
+        pass
 
 
 class _Heard(asyncio.Protocol):
@@ -107,6 +119,61 @@ def test_a_part_is_the_smaller_the_more_packets_the_ones_before_it_had() -> None
         assert max(map(len, heard.parts[5:])) // 32 <= 64
 
     _play(claim)
+
+
+def test_parts_have_a_least_size_and_grow_again_once_there_are_few_packets() -> None:
+    async def claim(_: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        reader = ReadInTurns(heard, transport, lambda: 1_000 * min(len(heard.parts), 20))
+        reader.data_received(bytes(_MUCH))
+        await _until(lambda: not transport.is_paused or len(heard.parts) > _MUCH)
+        sizes = [len(part) for part in heard.parts[:-1]]
+        assert sizes[10:20] == [512] * 10
+        assert max(sizes[20:]) == _OF_A_TURN
+
+    _play(claim)
+
+
+def test_packets_are_counted_from_0_again_after_a_key_exchange() -> None:
+    async def claim(_: ReadInTurns, transport: _Transport, heard: _Heard) -> None:
+        taken: list[int] = []
+
+        def pause_s(packets: int) -> float:
+            taken.append(packets)
+            return 0.0
+
+        numbers = iter((100, 107, 107, 3))
+        reader = ReadInTurns(heard, transport, lambda: next(numbers), pause_s)
+        reader.data_received(b"before")
+        reader.data_received(b"after")
+        assert taken == [7, 3]
+
+    _play(claim)
+
+
+@pytest.mark.parametrize(("unsent_bytes", "is_aborted"), [(16 * 1024 * 1024, False), (16 * 1024 * 1024 + 1, True)])
+def test_a_connection_is_closed_on_which_too_much_waits_that_nobody_reads(
+    unsent_bytes: int,
+    is_aborted: bool,  # noqa: FBT001 - of a table
+) -> None:
+    class Unread(_Transport):
+        def get_write_buffer_size(self) -> int:
+            return unsent_bytes
+
+        def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+            self.protocol = protocol
+
+        def abort(self) -> None:
+            self.is_closed = True
+
+    async def play() -> None:
+        transport, connection = Unread(), _Connection()
+        connection._transport = transport
+        read_in_turns(connection, Floods(Pace()))  # type: ignore[arg-type]  # what it uses of one
+        assert isinstance(transport.protocol, asyncio.Protocol)
+        transport.protocol.data_received(b"a packet that is answered")
+        assert transport.is_closed is is_aborted
+
+    asyncio.run(play())
 
 
 def test_nothing_is_read_as_long_as_a_pause_lasts() -> None:
