@@ -20,8 +20,13 @@ TIME_LIMITS = frozenset(
 )
 """Outcomes of a limit of the client: the step took at least as long as its limit."""
 
-BY_TIME = TIME_LIMITS | {Outcome.DISCONNECTED, Outcome.UNFINISHED}
-"""Outcomes that depend on durations: a timeout of the client, or one of the server for a slow client."""
+BY_TIME = TIME_LIMITS | {
+    Outcome.DISCONNECTED,
+    Outcome.UNFINISHED,
+    Outcome.GATEWAY_TIMEOUT,
+    Outcome.COMMAND_TIMEOUT,
+}
+"""Outcomes that depend on durations: a timeout of the client, one of the server for a slow client, or of a gateway."""
 
 BY_CROWD = frozenset(
     {
@@ -33,6 +38,7 @@ BY_CROWD = frozenset(
         Outcome.CHANNEL_REFUSED,
         Outcome.RATE_LIMITED,
         Outcome.GATEWAY_BUSY,
+        Outcome.PROXY_ERROR,
     }
 )
 """Refusals that depend on how many connections or requests arrive at once."""

@@ -7,9 +7,21 @@ from sshload_contract.vocabulary import Outcome
 _NS_PER_MS = 1_000_000
 LIMIT_MS = 1_000
 SERVERS_OWN = (Outcome.EXIT_CODE, Outcome.AUTH_REJECTED, Outcome.OUTPUT_MISMATCH, Outcome.REFUSED)
-BY_LIMIT = (Outcome.CONNECT_TIMEOUT, Outcome.TLS_TIMEOUT, Outcome.AUTH_TIMEOUT, Outcome.STEP_TIMEOUT)
-BY_ANOTHER_CLOCK = (Outcome.DISCONNECTED, Outcome.UNFINISHED)
-BY_CROWD = (Outcome.THROTTLED, Outcome.CONNECT_FAILED, Outcome.RATE_LIMITED)
+BY_ANOTHER_CLOCK = (Outcome.DISCONNECTED, Outcome.UNFINISHED, Outcome.GATEWAY_TIMEOUT, Outcome.COMMAND_TIMEOUT)
+BY_LIMIT = tuple(
+    outcome for outcome in Outcome if outcome.value.endswith("Timeout") and outcome not in BY_ANOTHER_CLOCK
+)
+BY_CROWD = (
+    Outcome.CONNECT_FAILED,
+    Outcome.THROTTLED,
+    Outcome.PENALISED,
+    Outcome.DROPPED_UNKNOWN,
+    Outcome.RESET_BEFORE_BANNER,
+    Outcome.CHANNEL_REFUSED,
+    Outcome.RATE_LIMITED,
+    Outcome.GATEWAY_BUSY,
+    Outcome.PROXY_ERROR,
+)
 
 
 def is_doubted(outcome: Outcome, *pauses_ms: tuple[int, int], begin_ms: int = 0, now_ms: int = LIMIT_MS) -> bool:
@@ -47,6 +59,11 @@ def test_what_depends_on_another_clock_or_on_a_crowd_is_doubted_for_ten_times_th
     assert not is_doubted(outcome, (400, 500), begin_ms=1_500, now_ms=1_501)
 
 
+@pytest.mark.parametrize("outcome", BY_CROWD)
+def test_a_refusal_of_a_crowd_is_not_doubted_later_however_long_it_took(outcome: Outcome) -> None:
+    assert not is_doubted(outcome, (-1_100, -1_000))
+
+
 def test_the_longest_pause_is_not_forgotten_for_a_shorter_one_after_it() -> None:
     assert is_doubted(Outcome.THROTTLED, (0, 5_000), (6_000, 6_030), now_ms=54_000)
 
@@ -57,4 +74,5 @@ def test_pauses_without_end_take_no_more_memory_and_the_latest_are_known() -> No
         pauses.add(number * 100 * _NS_PER_MS, (number * 100 + 50) * _NS_PER_MS)
     now_ns = 50_000 * 100 * _NS_PER_MS
     assert pauses.may_have_caused(Outcome.STEP_TIMEOUT, now_ns - 1_000 * _NS_PER_MS, now_ns)
-    assert len(pauses._ends_ns) < 10_000
+    assert not pauses.may_have_caused(Outcome.STEP_TIMEOUT, 2 * now_ns - 1_000 * _NS_PER_MS, 2 * now_ns)
+    assert len(pauses._ends_ns) < len(pauses._sums_ns) < 10_000
