@@ -72,6 +72,14 @@ def test_the_caps_hold_and_all_room_comes_back_whatever_happens() -> None:
         assert [port.admit(name, letter) for name, letter in (("x1", "a"), ("x2", "a"), ("x3", "a"))] == [None] * 3
 
 
+def test_nothing_is_kept_of_addresses_that_are_gone() -> None:
+    port = admission()
+    for number in range(100):
+        port.admit("one", f"2001:db8::{number:x}")
+        port.remove("one")
+    assert not port._counts
+
+
 def test_an_address_of_ipv4_is_the_same_whatever_the_socket() -> None:
     assert address_of(("::ffff:192.0.2.7", 1, 0, 0)) == address_of(("192.0.2.7", 1)) == "192.0.2.7"
     assert address_of(("2001:db8::7", 1, 0, 0)) == "2001:db8::7"

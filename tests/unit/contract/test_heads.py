@@ -37,6 +37,7 @@ def test_a_head_may_have_a_token_of_8_kb_and_no_more_than_its_limit() -> None:
     head = b"GET / HTTP/1.1\r\nAuthorization: Bearer " + b"x" * 8_000 + b"\r\n"
     assert status_of(head + b"\r\n") is None
     assert status_of(head + b"Other: " + b"y" * HEAD_BYTES) is HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+    assert status_of(head + b"Other: " + b"y" * HEAD_BYTES + b"\r\n\r\n") is HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
     assert status_of(b"x" * (HEAD_BYTES + 1)) is HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 

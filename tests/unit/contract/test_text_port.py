@@ -58,6 +58,14 @@ def test_each_path_has_its_page() -> None:
         assert answer(port, "/healthz", "POST")[0] == 405
 
 
+def test_only_the_head_of_a_page_answers_head() -> None:
+    with served(healthz=text(b"ok\n")) as port, socket.create_connection(("127.0.0.1", port)) as asking:
+        asking.sendall(b"HEAD /healthz HTTP/1.1\r\n\r\n")
+        got = b"".join(iter(lambda: asking.recv(4_096), b""))
+    assert b"Content-Length: 3\r\n" in got
+    assert got.endswith(b"\r\n\r\n")
+
+
 def test_a_page_that_cannot_be_made_is_an_answer_and_one_message_and_the_port_lives_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

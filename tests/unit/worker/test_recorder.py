@@ -267,6 +267,30 @@ def test_an_iteration_counts_as_completed_in_the_stage_in_which_it_ends(
     assert report.counts[Window.MEASURED].completed == bool(ended_in)
 
 
+def test_what_ends_in_the_warm_up_of_a_load_with_stages_counts_in_none_of_them() -> None:
+    recorder = Recorder("run", 0)
+    recorder.rated = RatedTime(10, 20, 20, 40, (30, 40))
+    recorder.started(Window.WARM_UP, 0)
+    recorder.ended(Window.WARM_UP, Outcome.OK, 19)
+    report = recorder.take_report(HEALTHY, final=False)
+    assert {one: counts.completed for one, counts in report.counts.items()} == {Window.WARM_UP: 1, Window.MEASURED: 0}
+    assert report.stages == ()
+
+
+def test_successes_counted_together_count_by_their_own_ends_in_whatever_order_they_come() -> None:
+    recorder = Recorder("run", 0)
+    recorder.rated = RatedTime(10, 20, 20, 40)
+    recorder.succeeded("read", (15, 25, 16))
+    assert ended(recorder) == {("read", Window.WARM_UP): 2, ("read", Window.MEASURED): 1}
+
+
+def test_a_single_burst_counts_whenever_it_ends() -> None:
+    recorder = Recorder("run", 0)
+    recorder.rated = RatedTime.of(BurstLoad(3, 1, 0.0), warm_up_s=0.0, start_ns=10)
+    recorder.succeeded("read", (10, 99 * 10**9))
+    assert ended(recorder) == {("read", Window.MEASURED): 2}
+
+
 def test_what_ends_after_the_load_was_ended_early_counts_for_no_rate_even_if_it_was_not_counted_yet() -> None:
     recorder = Recorder("run", 0)
     recorder.rated = RatedTime(10, 20, 20, 40)

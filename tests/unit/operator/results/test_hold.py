@@ -7,8 +7,10 @@ import pytest
 from crd_schema import problems, status_schema
 from plans import plan, quickstart
 from runs import held_step, load, summary, target_stats
+from sshload_contract.judgement.error_rate import Attempts, held_sessions
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Timing, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
+from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_contract.wire.target import TargetStats
 from statuses import results_json
@@ -51,6 +53,15 @@ def test_a_hold_tells_how_many_sessions_were_held_and_counts_the_lost_ones_as_er
     assert (results["hold"]["heldMost"], results["hold"]["heldLeast"]) == (398, 390)
     assert results["errorPercent"] == 1.0
     assert (results["iterations"], results["failures"]) == (600, 0)
+
+
+def test_of_the_sessions_of_a_hold_that_was_stopped_only_those_count_that_were_lost_before() -> None:
+    errors = (
+        ErrorCount("held.keepAlive", Outcome.DISCONNECTED, Window.MEASURED, 8, "gone"),
+        ErrorCount("login", Outcome.AUTH_REJECTED, Window.MEASURED, 5, "no"),
+    )
+    found = held_summary(errors=errors, end=RunEnd.STOPPED)
+    assert held_sessions(HOLD.spec.load, found) == Attempts(failed=8, ended=8)
 
 
 def test_a_hold_that_ended_before_its_ramp_did_tells_nothing_of_it() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
+from sshload_contract.judgement.error_rate import Attempts
 from sshload_contract.thresholds import Terms
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Verdict, Window
 from sshload_contract.wire.report import ErrorCount
@@ -225,6 +226,24 @@ def test_failures_near_a_pause_of_a_generator_that_is_sound_otherwise_do_not_bre
     judgement = judged(NEAR_A_PAUSE, ERRORS_BELOW_1_OF_2000)
     assert outcome(judgement) == (Verdict.INVALID, Reason.GENERATOR_SATURATED)
     assert "may have caused 5 of these failures" in judgement.message
+
+
+def test_failures_near_a_pause_that_decide_whether_a_promise_is_kept_are_told() -> None:
+    late = (ErrorCount("exec", Outcome.STEP_TIMEOUT, Window.MEASURED, 10, "late", 10),)
+    judgement = judged(summary(990, 10, errors=late), ERRORS_BELOW_1_PERCENT)
+    assert outcome(judgement) == (Verdict.INVALID, Reason.GENERATOR_SATURATED)
+    assert "may have caused 10 of these failures" in judgement.message
+
+
+def test_failures_of_the_warm_up_near_a_pause_excuse_none_of_the_measured_ones() -> None:
+    late = ErrorCount("exec", Outcome.STEP_TIMEOUT, Window.WARM_UP, 100, "late", 100)
+    code = ErrorCount("exec", Outcome.EXIT_CODE, Window.MEASURED, 5, "code 1")
+    found = replace(NEAR_A_PAUSE, errors=(late, code))
+    assert outcome(judged(found, ERRORS_BELOW_1_OF_2000)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+
+
+def test_a_share_of_failures_at_its_limit_is_not_below_it() -> None:
+    assert [Attempts(ended=1_000, failed=failed).is_below(0.01) for failed in (9, 10)] == [True, False]
 
 
 def test_failures_far_from_its_pauses_break_it_whatever_else_is_near_one() -> None:
