@@ -263,6 +263,13 @@ class _Loader(yaml.SafeLoader):
             problem = "merge keys (<<) are not supported: write the mapping out"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's own signature
+        try:
+            return super().construct_object(node, deep)
+        except (ArithmeticError, AttributeError, LookupError, ValueError):  # PyYAML's own, of dates, numbers and tags
+            problem = "a value is not what its tag or its form says: write a text in quotation marks"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
         value = super().construct_scalar(node)
         if node.tag in _NUMBERS and len(value) > _LONGEST_NUMBER:
@@ -278,8 +285,8 @@ def read_config(text: str) -> Config:
     except yaml.MarkedYAMLError as error:  # its words show the line, which may have a password
         where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError(f"is not YAML{where}: {error.problem or error.context or 'it cannot be read'}") from None
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError of dates and numbers that are none
-        raise ConfigError("is not YAML, or has an invalid date or number, or is nested too deeply") from None
+    except (yaml.YAMLError, RecursionError):
+        raise ConfigError("is not YAML, or is nested too deeply") from None
     try:
         return Config.model_validate(document)
     except ValidationError as error:

@@ -68,10 +68,28 @@ def test_a_value_that_cannot_be_meant_is_refused(section: str, value: object, wh
     assert "canary" not in problem
 
 
-@pytest.mark.parametrize("text", ["", "[]", "1", "a: [", "? {}", "\0"])
+@pytest.mark.parametrize("text", ["", "[]", "1", "a: [", "? {}", "\0", "a: " + "[" * 1_000])
 def test_what_is_no_configuration_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         read_config(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("2026-99-99", "not what its tag"),
+        (f"1{':1' * 198}.0", "not what its tag"),
+        ("!!bool canary", "not what its tag"),
+        ("!!timestamp canary", "not what its tag"),
+        (f"1{':59' * 400}", "more than 400 characters"),
+        (f"1{':59' * 400}.0", "more than 400 characters"),
+        ("{<<: {b: canary}}", "merge keys"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_named_with_its_line_and_not_shown(value: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=f"is not YAML in line 2: .*{why}") as refused:
+        read_config(f"b: 1\na: {value}\n")
+    assert "canary" not in str(refused.value)
 
 
 def test_a_url_with_a_password_is_read_from_its_file(tmp_path: Path) -> None:

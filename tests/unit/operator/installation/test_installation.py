@@ -144,6 +144,7 @@ def test_what_is_permitted_by_default_is_images_locustfiles_and_forwards() -> No
         pytest.param(SMALL + "externalTargets: [lab]", r"externalTargets\[0\]: must be an object", id="no-object"),
         pytest.param(SMALL + "workerResources: {limits: {cpu: many}}", "workerResources.limits", id="resources"),
         pytest.param("[", "is not YAML", id="no-yaml"),
+        pytest.param("dns: !!bool x", "is not YAML", id="no-value"),
         pytest.param("", "must be an object, not null", id="nothing"),
     ],
 )

@@ -120,6 +120,7 @@ def test_a_yaml_merge_is_no_key_that_stands_twice(tmp_path: Path) -> None:
             id="a chain of merges",
         ),
         pytest.param(f"  long: 1{':59' * 400_000}", id="a number in base 60"),
+        pytest.param(f"  long: 1{':59' * 400_000}.0", id="a number in base 60 with a fraction"),
     ],
 )
 def test_a_short_text_that_takes_long_to_read_is_refused(tmp_path: Path, spec: str) -> None:
