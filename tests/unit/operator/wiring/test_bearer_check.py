@@ -168,6 +168,43 @@ def test_a_good_token_is_let_in_while_a_hundred_strangers_try_wrong_ones(address
     assert asyncio.run(ask()) == [Review.ALLOWED] * 30
 
 
+def test_who_was_let_in_before_is_asked_about_beside_those_of_the_same_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_WAITING", 1)
+
+    async def ask() -> Review:
+        played = Played()
+        check = played.check()
+        await check.review(TOKEN, "get", "/metrics", "192.0.2.1")
+        played.answers = asyncio.Event()
+        wrong = asyncio.create_task(check.review("wrong", "get", "/metrics", "192.0.2.1"))
+        await asyncio.sleep(0)
+        right = asyncio.create_task(check.review(TOKEN, "get", "/metrics/2", "192.0.2.1"))
+        await asyncio.sleep(0)
+        played.answers.set()
+        await wrong
+        return await right
+
+    assert asyncio.run(ask()) is Review.ALLOWED
+
+
+def test_only_so_many_users_are_remembered() -> None:
+    played = Played(users={str(number): {"username": "anna"} for number in range(REMEMBERED + 1)})
+    check = played.check()
+    standings(played, *played.users, check=check)
+    assert [check.user(token) for token in ("0", "1", str(REMEMBERED))] == ["", "anna", "anna"]
+
+
+def test_the_api_server_is_asked_once_for_all_requests_of_a_token_that_come_together() -> None:
+    played = Played()
+
+    async def ask() -> list[Review]:
+        check = played.check()
+        return await asyncio.gather(*(check.review(TOKEN, "get", "/metrics") for _ in range(10)))
+
+    assert asyncio.run(ask()) == [Review.ALLOWED] * 10
+    assert played.asked == ["user", "anna get /metrics"]
+
+
 @dataclass
 class Slow(Played):
     """An API server that takes its time."""

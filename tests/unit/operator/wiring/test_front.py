@@ -5,13 +5,16 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
+from aiohttp import web
 from free_ports import free_port
 from socket_floods import unchecked_tls
 from sshload_contract.front.admission import Limits
 from sshload_contract.front.heads import HEAD_BYTES, MOST_FIELDS
+from sshload_operator.control.front import Front
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.server import Guard, MetricsServer
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
+from sshload_operator.control.turns import Turns
 
 WITHIN_S = 300.0
 SHORT = Limits(connections=16, per_address=16, head_s=0.5, answer_s=0.5)
@@ -122,6 +125,113 @@ def test_a_request_that_is_too_much_is_refused(head: bytes, status: int) -> None
         assert (await reader.readline()).split()[1] == str(status).encode()
 
     served(talk, LONG)
+
+
+def fronted(
+    talk: Callable[[Front, Connect], Awaitable[None]],
+    limits: Limits,
+    handler: Callable[[web.Request, Front], Awaitable[web.StreamResponse]] | None = None,
+    *,
+    by_tls: bool = False,
+) -> None:
+    """Talk with a front before an application that answers a GET by the handler."""
+
+    async def serve() -> None:
+        port = free_port()
+        front = Front(port, limits)
+
+        async def page(request: web.Request) -> web.StreamResponse:
+            assert handler is not None
+            return await handler(request, front)
+
+        app = web.Application()
+        app.add_routes([web.get("/metrics", page)])
+        await front.start(app, await ServingCertificate(None).context() if by_tls else None)
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                await talk(front, lambda: asyncio.open_connection("127.0.0.1", port))
+        finally:
+            await front.stop()
+
+    asyncio.run(serve())
+
+
+def test_nobody_goes_for_a_newcomer_who_is_being_served() -> None:
+    is_served, may_end = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: web.Request, front: Front) -> web.StreamResponse:
+        with front.serving(request.transport):
+            is_served.set()
+            await may_end.wait()
+            return web.Response(text="answer")
+
+    async def talk(_: Front, connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(GET)
+        await is_served.wait()
+        waiting = [await connect() for _ in range(LONG.per_address)]
+        assert await rest(waiting[0][0]) == b""
+        may_end.set()
+        assert b"answer" in await rest(reader)
+
+    fronted(talk, LONG, handler)
+
+
+def test_who_has_been_served_and_does_not_take_the_answer_goes_for_a_newcomer() -> None:
+    async def handler(request: web.Request, front: Front) -> web.StreamResponse:
+        with front.serving(request.transport):
+            return web.Response(body=b"x" * (LARGE if "large" in request.query else 10))
+
+    async def talk(_: Front, connect: Connect) -> None:
+        taking = [await connect() for _ in range(LONG.per_address)]
+        for reader, writer in taking:
+            writer.write(GET.replace(b" HTTP", b"?large HTTP"))
+            await reader.readuntil(b"200 OK")
+        reader, writer = await connect()
+        writer.write(GET)
+        assert b"200 OK" in await rest(reader)
+
+    fronted(talk, LONG, handler)
+
+
+def test_who_sends_on_and_on_behind_a_request_is_closed_though_it_is_being_served() -> None:
+    async def handler(request: web.Request, front: Front) -> web.StreamResponse:
+        with front.serving(request.transport, 2 * WITHIN_S):
+            await asyncio.sleep(2 * WITHIN_S)
+            return web.Response()
+
+    async def talk(_: Front, connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(GET + bytes(100_000))
+        assert await rest(reader) == b""
+
+    fronted(talk, LONG, handler)
+
+
+def test_nothing_is_kept_of_handshakes_that_failed() -> None:
+    async def talk(front: Front, connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(GET)  # no TLS
+        await rest(reader)
+        while front._connections:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.01)
+
+    fronted(talk, LONG, by_tls=True)
+
+
+def test_an_address_that_has_shaken_hands_rests_and_no_other_one() -> None:
+    async def talk(front: Front, connect: Connect) -> None:
+        front.handshakes = Turns(1, rest_s=2 * WITHIN_S)
+        _, first = await connect()
+        await first.start_tls(unchecked_tls())
+        _, again = await connect()
+        resting = asyncio.create_task(again.start_tls(unchecked_tls()))
+        _, other = await asyncio.open_connection(*first.get_extra_info("peername"), local_addr=("127.0.0.2", 0))
+        await other.start_tls(unchecked_tls())
+        assert not resting.done()
+        resting.cancel()
+
+    fronted(talk, LONG, by_tls=True)
 
 
 def test_a_newcomer_takes_the_place_of_who_has_waited_longest() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from sshload_operator.control import turns as module
 from sshload_operator.control.turns import Turns
 
@@ -38,6 +39,17 @@ def test_a_party_that_rests_keeps_nobody_else() -> None:
         waiting.cancel()
         await asyncio.wait([waiting])
         assert turns.waiting("many") == 0
+
+    asyncio.run(play())
+
+
+def test_a_party_that_waits_is_not_forgotten_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LINES_KEPT", 0)
+
+    async def play() -> None:
+        turns = Turns(2)
+        async with turns.turn("many"), turns.turn("one"):
+            assert turns.waiting("many") == 1
 
     asyncio.run(play())
 
