@@ -4,6 +4,7 @@ The kinds that a gateway can do have `gateway_timings` too: those that are taken
 """
 
 import re
+import warnings
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, TypeAlias
@@ -58,7 +59,8 @@ def _fault_of_expression(expression: str) -> str:
     if _POSSESSIVE.search(bare) or any(int(n or 0) > _REPEAT_MOST for pair in _REPEAT.findall(bare) for n in pair):
         return f"must have no *+, ++, ?+ or }}+, and repeat nothing more than {_REPEAT_MOST} times"
     try:
-        re.compile(expression)
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of sets that RE2 reads alike: [a&&b]
+            re.compile(expression)
     except re.error as error:
         return f"must be a regular expression: {error}"
     return ""

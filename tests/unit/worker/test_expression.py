@@ -4,6 +4,8 @@ from random import Random
 from time import thread_time
 
 import pytest
+from sshload_contract.steps import ExecStep
+from sshload_operator.api.shapes.reading import read
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.scenario.steps.expression import Expression
 
@@ -54,3 +56,10 @@ def test_an_expression_is_found_as_a_person_reads_it(expression: str, output: by
 def test_what_re2_does_not_take_is_a_fault_of_the_test(expression: str) -> None:
     with pytest.raises(GeneratorFaultError, match="expectStdout"):
         Expression(expression)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("expression", ["[a&&b]", "[a||b]", "[a~~b]", "[+--]"])
+def test_sets_that_only_a_later_python_may_read_in_another_way_are_taken_without_a_warning(expression: str) -> None:
+    assert read(ExecStep, {"command": "true", "expectStdout": expression}).expect_stdout == expression
+    Expression(expression)
