@@ -1,8 +1,11 @@
 import base64
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sshload_gateway.store.credentials import NewCredential
 from sshload_gateway.store.sealing import Seal, Sealed, SealError, read_seal
 
 ABOUT = ("ada", "one")
@@ -17,6 +20,24 @@ def test_a_sealed_text_opens_for_whom_it_was_sealed_only() -> None:
     for other in (("eve", "one"), ("ada", "two"), ("adao", "ne")):
         with pytest.raises(SealError):
             seal.open(sealed, other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"owner": "eve"},
+        {"name": "two"},
+        {"host": "198.51.100.7"},
+        {"port": 23},
+        {"user": "root"},
+        {"host_keys": ("ssh-ed25519 BBBB",)},
+        {"public_key": "ssh-ed25519 DDDD"},
+    ],
+)
+def test_a_key_is_sealed_for_all_that_decides_where_it_is_used(other: dict[str, Any]) -> None:
+    one = NewCredential("ada", "one", "192.0.2.7", 22, "app", ("ssh-ed25519 AAAA",), "ssh-ed25519 CCCC", b"key")
+    assert replace(one, **other).use != one.use
+    assert replace(one, private_key=b"another").use == one.use
 
 
 def test_the_same_text_is_never_sealed_alike() -> None:

@@ -136,6 +136,20 @@ def test_of_two_workers_first_messages_one_is_chosen_whatever_comes_first() -> N
         assert merged(order).errors == {("banner", failed, Window.MEASURED): Failures(2, 0, "because")}
 
 
+def test_failures_are_added_with_those_near_a_pause() -> None:
+    assert Failures(1, 1, "why").and_those(Failures(3, 2, "because")) == Failures(4, 3, "because")
+
+
+def test_what_trials_moved_is_added_and_the_busiest_worker_tells_how_many_cores_it_used() -> None:
+    whole, trial = Totals(), Totals()
+    trial.moved["read", Window.MEASURED] = 5
+    whole.absorb(trial)
+    whole.absorb(trial)
+    assert whole.moved == {("read", Window.MEASURED): 10}
+    used = [replace(HEALTHY, cpu_cores=cores) for cores in (0.5, None, 1.5)]
+    assert worst_health(used).cpu_cores == 1.5
+
+
 def test_an_iteration_is_late_only_beyond_the_limit() -> None:
     recorder = Recorder("run", 0)
     recorder.started(Window.MEASURED, LATE_AFTER_NS)

@@ -129,6 +129,21 @@ def test_a_rate_is_of_what_ended_and_moved_in_the_window_and_a_count_of_what_was
     assert (found.count, found.rate, found.bytes_per_second) == (2, 0.1, 800_000.0)
 
 
+def test_a_step_moved_nothing_in_the_window_if_it_moved_all_before_and_one_that_never_did_is_no_step() -> None:
+    recorder = Recorder("test-run", 0)
+    recorder.rated = RatedTime(0, 10, 10, 20)
+    StepClock(recorder, Due(0, Window.MEASURED)).succeeded("sftpRead", 0, 15)
+    recorder.moved("sftpRead", 2, 8, 1_000)
+    recorder.moved("sftpWrite", 5, 15, 0)
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, final=True))
+    found = run_summary(config(arrivals(1, 10), 10.0), totals, course(20.0)).steps
+    assert {(one.step, one.window, one.bytes_per_second) for one in found} == {
+        ("sftpRead", Window.WARM_UP, 100.0),
+        ("sftpRead", Window.MEASURED, 0.0),
+    }
+
+
 def test_a_step_of_which_all_were_due_in_the_warm_up_has_a_rate_in_the_window_in_which_they_ended() -> None:
     recorder = Recorder("test-run", 0)
     recorder.rated = RatedTime(0, 10, 10, 20)

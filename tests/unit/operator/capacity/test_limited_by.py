@@ -221,6 +221,11 @@ def test_an_external_server_that_says_why_it_drops_is_quoted_with_what_to_change
     assert "Raise MaxStartups" in shortage.remedy
 
 
+def test_an_external_server_that_says_why_it_drops_a_few_is_not_quoted() -> None:
+    dropped = failed(121, errors=True, failed_by={Outcome.THROTTLED: 1, Outcome.STEP_TIMEOUT: 21})
+    assert limit_of(at_upper(dropped), target={"external": EXTERNAL}).short_of == ()
+
+
 def test_an_external_server_that_does_not_say_by_which_rule_it_drops_is_quoted_with_both() -> None:
     dropped = failed(121, errors=True, failed_by={Outcome.DROPPED_UNKNOWN: 21})
     limit = limit_of(at_upper(dropped), target={"external": EXTERNAL})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
-from runs import load, steps, summary
+from runs import load, steps, summary, target_stats
 from searches import failed, passed, search_plan, searched
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import ErrorCount
@@ -44,6 +44,12 @@ def test_dropped_connections_count_for_the_rate_and_not_for_how_many_are_at_once
     one = only(quickstart(), of(600, 100))
     assert one.arrivals == Even(20.0)
     assert one.drop_share == pytest.approx(1 / 6)
+
+
+def test_the_cpu_time_of_sshloads_own_process_is_that_of_no_login() -> None:
+    before, after = target_stats(0, cpu_s=1.0, own_cpu_s=1.0), target_stats(600, cpu_s=13.0, own_cpu_s=7.0)
+    found = of(600, target_before=before, target_after=after)
+    assert only(quickstart(load={"arrivals": ARRIVALS}), found).cpu_allows_per_s == pytest.approx(100)
 
 
 def test_poisson_arrivals_are_memoryless() -> None:

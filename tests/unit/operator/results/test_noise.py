@@ -87,6 +87,16 @@ def test_a_rate_that_drifts_is_less_certain_than_its_count_says() -> None:
     assert half_width(run(drifting)) > 5 * half_width(run([20] * 35))
 
 
+def test_the_last_second_of_the_window_has_a_say() -> None:
+    assert half_width(run([20] * 34 + [200])) > half_width(run([20] * 35))
+
+
+def test_the_probes_of_a_hold_are_as_certain_as_their_number() -> None:
+    hold = plan(quickstart(load={"hold": {"sessions": 4, "rampUp": "15s", "duration": "15s", "probeRate": 20}}))
+    bounds = rate_bounds(hold, summary(100, load=load(100, completed_rate=100 / 15)))
+    assert bounds.high == pytest.approx(100 / 15 * exp(1.96 / sqrt(100)), rel=0.001)
+
+
 def test_the_warm_up_has_no_say() -> None:
     assert half_width(run([500] * 5 + [20] * 30)) == half_width(run([20] * 35))
 

@@ -7,7 +7,8 @@ import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import generator, load, summary, target_stats
 from sshload_contract.steal import MachineCpu
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import InPath, Verdict
+from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Negotiated, NegotiatedCount
 from sshload_operator.decision.load_test.results import results_status
 
@@ -32,12 +33,14 @@ def scope(
     return list(results_status(plan(spec), found, Verdict.PASSED).scope)
 
 
-def on_machine(used_s: float, *, cpus: int = 2) -> list[str]:
+def on_machine(used_s: float, *, cpus: int = 2, stolen_s: float = 0.0, proxy_s: float = 0.0) -> list[str]:
     """Return what is said of a run of 100 s on a machine whose CPUs were used so long, 30 s of it by the run itself."""
     idle_s = cpus * 100.0 - used_s
     before = target_stats(0, cpu_s=0.0, machine_cpu=MachineCpu(1_000.0, 0.0, 400.0, cpus))
-    after = target_stats(700, cpu_s=20.0, machine_cpu=MachineCpu(1_000.0 + cpus * 100, 0.0, 400.0 + idle_s, cpus))
+    after = target_stats(700, cpu_s=20.0, machine_cpu=MachineCpu(1_000.0 + cpus * 100, stolen_s, 400.0 + idle_s, cpus))
+    proxy = ProgramUse(ProgramStats(1, 0.0, 0.0, 0), ProgramStats(1, proxy_s, 0.0, 0))
     found = summary(600, target_before=before, target_after=after, generator=generator(cpu_s=10.0))
+    found = replace(found, in_path={InPath.PROXY: proxy})
     return [told for told in results_status(plan(MANAGED), found, Verdict.PASSED).scope if "Others" in told]
 
 
@@ -54,6 +57,11 @@ def test_a_machine_that_others_keep_busy_is_told_first() -> None:
 @pytest.mark.parametrize("used_s", [30.0, 79.0])
 def test_a_machine_that_is_the_runs_own_or_nearly_so_needs_no_word(used_s: float) -> None:
     assert on_machine(used_s) == []
+
+
+def test_what_was_stolen_and_what_is_in_the_path_used_is_not_others_use() -> None:
+    assert on_machine(90.0)
+    assert on_machine(90.0, stolen_s=20.0) == on_machine(90.0, proxy_s=20.0) == []
 
 
 def test_a_managed_target_is_told_as_what_it_is() -> None:

@@ -204,6 +204,18 @@ def test_a_generator_that_stood_still_for_more_than_a_tenth_of_the_window_has_no
         assert outcome(delayed(summary(), delay_us), ERRORS_BELOW_1_PERCENT) == expected
 
 
+def test_a_pause_that_had_arrivals_dropped_may_have_cost_many_times_its_length() -> None:
+    paused = replace(summary(), generator=generator(loop_lag_max_us=500_000))
+    assert outcome(paused, {"throughput": {"above": 21}}) == FAILED
+    dropped = replace(paused, load=load(600, dropped=1))
+    assert judged(dropped, {"throughput": {"above": 21}}).thresholds[0].passed is None
+
+
+def test_a_throughput_that_only_the_delay_of_a_sound_generator_may_have_cost_is_one_of_noise() -> None:
+    sound = replace(summary(), generator=generator(loop_lag_max_us=15_000))
+    assert outcome(sound, {"throughput": {"above": 20.005}})[0] is Verdict.INCONCLUSIVE
+
+
 def test_a_throughput_is_judged_but_for_what_the_delay_moved_across_the_end() -> None:
     lagging = delayed(summary(), 400_000)
     assert outcome(lagging, THROUGHPUT_ABOVE_19) == PASSED
