@@ -380,6 +380,19 @@ def test_a_label_that_is_given_twice_stands_once() -> None:
     assert found["ServiceMonitor"]["metadata"]["labels"]["team"] == "all"
 
 
+def empty_lists(found: Any, path: str) -> list[str]:
+    if isinstance(found, dict):
+        return [each for name, value in found.items() for each in empty_lists(value, f"{path}.{name}")]
+    if isinstance(found, list):
+        return [each for value in found for each in empty_lists(value, path)] if found else [path]
+    return []
+
+
+@pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN_CASES])
+def test_no_object_states_an_empty_list_which_the_api_server_would_drop_and_argo_cd_show_for_ever(values: Path) -> None:
+    assert [each for one in helm.objects("--values", values) for each in empty_lists(one, one["kind"])] == []
+
+
 def test_the_pod_of_helm_test_may_speak_to_the_api_server_where_policies_deny_the_rest() -> None:
     operator, tester, policy = release_pods()
     (component,) = policy["spec"]["podSelector"]["matchExpressions"]
