@@ -69,10 +69,10 @@ def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str,
     found = f"over {repeats} rounds, {'. '.join(sentences)}"
     lost = [run for run in ended if run.problem]
     if lost:
-        text = f"{len(lost)} of {len(ended)} tests gave no figures ({lost[0].test}: {lost[0].problem}). {found}"
+        text = f"{len(lost)} of {len(ended)} tests gave no figures ({lost[0].test}: {lost[0].problem}); {found}"
         return Ending(ComparisonVerdict.INCONCLUSIVE, ComparisonReason.TESTS_NOT_MEASURED, text)
     if repeats < FEWEST_ROUNDS:
-        text = f"an interval needs {FEWEST_ROUNDS} rounds, and spec.repeats is {repeats}. {found}"
+        text = f"an interval needs {FEWEST_ROUNDS} rounds, and spec.repeats is {repeats}; {found}"
         return Ending(ComparisonVerdict.INCONCLUSIVE, ComparisonReason.TOO_FEW_ROUNDS, text)
     return Ending(ComparisonVerdict.CONCLUSIVE, ComparisonReason.COMPARED, found)
 

@@ -171,7 +171,7 @@ def test_two_rounds_show_ratios_and_say_how_many_it_takes() -> None:
     world = started(repeats=2)
     play(world)
     assert said(world) == ("Inconclusive", "TooFewRounds")
-    assert "an interval needs 3 rounds, and spec.repeats is 2" in world.status["message"]
+    assert "an interval needs 3 rounds, and spec.repeats is 2; over 2 rounds, " in world.status["message"]
     found = figure(world, "b", "total", "p50Ms")
     assert (found["ratio"], found["difference"]) == (1.0, "unknown")
     assert "low" not in found
