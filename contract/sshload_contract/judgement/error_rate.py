@@ -89,10 +89,11 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
         return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=tried.is_below(threshold.below))
     if not is_sound and _is_surely_below(threshold.below, tried, load, summary):
         return Judged(ThresholdResult(words, observed, passed=True))
+    unsure = tried.failed - sure
+    caused = f"caused {unsure} of these failures, or prevented others" if unsure else "prevented failures"
     doubt = (
-        f"{words} cannot be judged: it was {observed}, and the generator's own delays may have caused"
-        f" {tried.failed - sure} of these failures, or prevented others (timeouts, and refusals of connections that"
-        f" came together)"
+        f"{words} cannot be judged: it was {observed}, and the generator's own delays may have {caused} (timeouts, and"
+        f" refusals of connections that came together)"
     )
     return Judged(ThresholdResult(words, observed, None), doubt=doubt)
 

@@ -176,7 +176,9 @@ def test_refusals_of_connections_that_the_delay_may_have_brought_together_are_no
 
 def test_a_burst_that_was_spread_proves_no_error_rate_and_its_latency_only_below_half_of_the_limit() -> None:
     assert outcome(delayed(summary(), 11_000), ERRORS_BELOW_1_PERCENT, load=BURST) == PASSED
-    assert outcome(delayed(summary(), 40_000), ERRORS_BELOW_1_PERCENT, load=BURST) == SATURATED
+    spread = judged(delayed(summary(), 40_000), ERRORS_BELOW_1_PERCENT, load=BURST)
+    assert (spread.verdict, spread.reason) == SATURATED
+    assert "the generator's own delays may have prevented failures (timeouts, and" in spread.message
     assert outcome(delayed(summary(), 240_000), latency("1200ms"), load=BURST) == PASSED
     assert outcome(delayed(summary(), 260_000), latency("1200ms"), load=BURST) == SATURATED
 
