@@ -1,7 +1,10 @@
-"""The table of servers that are not OpenSSH: how each step ends there, by every library."""
+"""The table of servers that are not OpenSSH: how each step ends there, by every library.
+
+`PYTHONPATH=tests/support:scripts python tests/support/other_server_table.py` prints docs/reference/other-servers.md.
+"""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -121,12 +124,12 @@ class Ending:
 
 @dataclass(frozen=True)
 class Other:
-    """A server, and what ends otherwise there: for every library, or for those that are named."""
+    """A server, what ends otherwise there, for every library or for those that are named, and what is not played."""
 
     start: Start
     ends: Mapping[str, Ending] = field(default_factory=dict)
     by_library: Mapping[tuple[str, Library], Ending] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def outcome(self, name: str, doing: Doing, kind: Kind) -> Outcome:
         """Return how an iteration of `doing` ends by this kind of client."""
@@ -148,20 +151,76 @@ _COMMANDS = (
 )
 _EXISTS = Ending(Outcome.SFTP_OTHER, "MINA SSHD answers with status 11, of version 6 of the protocol")
 _SHELL_CODE = Ending(Outcome.EXIT_CODE, "MINA SSHD runs a program of Java's, which has exit codes only")
-_FORWARDS = ("forward", "forward to a port at which nobody listens")
+_NEW_VERSION = Ending(Outcome.SFTP_OTHER, "MINA SSHD asks for version 6 of the protocol, whose status this is, 11")
+_WITHOUT_TERMINAL = Ending(Outcome.OUTPUT_MISMATCH, "`ssh` prints why it has no terminal as output")
+_DISCONNECTS = "it refuses the channel and ends the connection: `channelRefused` or `disconnected`, what is read first"
+_KEEPS_OPEN = (
+    "it answers the close of a channel (RFC 4254 section 5.3) only once the program has ended, and hangs up no terminal"
+    " before that, so that the step ends in `stepTimeout` in its `close`, but by `openssh`, which waits for no answer"
+)
 
 OTHERS: dict[str, Other] = {
     "ProFTPD (mod_sftp)": Other(
         run.proftpd,
         dict.fromkeys(_COMMANDS, _NO_COMMANDS),
-        {("a shell", Library.OPENSSH): Ending(Outcome.OUTPUT_MISMATCH, "ssh prints why it has no terminal as output")},
-        left_out=_FORWARDS,  # it ends the connection, sometimes before the refusal is read
+        {
+            ("a shell", Library.OPENSSH): _WITHOUT_TERMINAL,
+            ("sftpMkdir of a directory that is there", Library.MINA_SSHD): _NEW_VERSION,
+        },
+        {"forward": _DISCONNECTS, "forward to a port at which nobody listens": _DISCONNECTS},
     ),
-    # It closes the channel of a terminal only when its program has ended.
-    "Dropbear": Other(run.dropbear, left_out=("a shell", "a command on a terminal")),
+    "Dropbear": Other(run.dropbear, left_out={"a shell": _KEEPS_OPEN, "a command on a terminal": _KEEPS_OPEN}),
     "Go (x/crypto/ssh, pkg/sftp)": Other(run.go_server),
     "Apache MINA SSHD": Other(
         run.mina_server,
         {"sftpMkdir of a directory that is there": _EXISTS, "a command that a signal kills": _SHELL_CODE},
     ),
 }
+
+_HEAD = """# Servers that are not OpenSSH
+
+The outcome of each step at other servers. `tests/integration/worker/test_other_servers.py` plays every cell with every
+client library that has the step.
+This page is made from the table of that test.
+
+"Expected" is the outcome at a server that has all that the step needs. [Faulty servers](faulty-servers.md) has servers
+that break the protocol.
+"""
+_FOOT = """## Not played
+
+- TinySSH, which serves one channel per connection and has no cipher in common with paramiko.
+- The server of asyncssh, in which a program of its user answers each step.
+"""
+
+
+def page() -> str:
+    """Return the page of the reference."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield _HEAD
+    for name, other in OTHERS.items():
+        yield f"## {name}\n"
+        yield "| what is done | expected | otherwise |"
+        yield "|---|---|---|"
+        for title, doing in doings(Place(Path("/"), 0, 0)).items():
+            yield f"| {title} | `{doing.outcome}` | {_otherwise(title, other)} |"
+        yield ""
+    yield _FOOT
+
+
+def _otherwise(title: str, other: Other) -> str:
+    if title in other.left_out:
+        return f"not played: {other.left_out[title]}"
+    told = [_told(other.ends[title])] if title in other.ends else []
+    told += [f"`{library}`: {_told(end)}" for (named, library), end in other.by_library.items() if named == title]
+    return "; ".join(told)
+
+
+def _told(ending: Ending) -> str:
+    return f"`{ending.outcome}`, because {ending.why}"
+
+
+if __name__ == "__main__":
+    print(page(), end="")  # noqa: T201 - for whoever writes the page again

@@ -10,19 +10,18 @@ from client_kinds import Kind, every_kind
 from free_ports import free_port
 from gevent.server import StreamServer
 from git_repository import git_repository
+from guide import ROOT
 from one_iteration import run_once
-from other_server_table import OTHERS, Place, doings
+from other_server_table import OTHERS, Place, doings, page
 from other_servers import OtherServer
 from run_configs import arrivals, run_config, scenario
 from ssh_server import Keys
 from sshload_contract.client import Auth
-from sshload_contract.load import HoldLoad
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.clients.libraries import prepare_library
 
 STEP_S = 60.0
-HOLD = HoldLoad(sessions=2, ramp_up_s=0.1, duration_s=1.5, keep_alive_s=0.4, probe_rate=0.0)
 
 
 @pytest.fixture(scope="module", params=OTHERS)
@@ -85,3 +84,10 @@ def test_each_step_ends_at_another_server_as_the_table_says(
             if done.outcome is not OTHERS[name].outcome(title, doing, kind):
                 wrong[title] = (done.outcome, done.message)
     assert wrong == {}
+
+
+def test_the_page_of_the_reference_is_this_table() -> None:
+    written = (ROOT / "docs/reference/other-servers.md").read_text(encoding="utf-8")
+    assert written == page(), (
+        "write it again: PYTHONPATH=tests/support:scripts .venv/bin/python tests/support/other_server_table.py"
+    )

@@ -8,7 +8,7 @@ from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.interface import Course
 from sshload_worker.clients.mina.conversation import Conversation, Request
 
-_READ_BYTES = 262_144
+_READ_BYTES = 261_120  # MINA SSHD takes no answer of more than 256 KiB, of which the content is a part
 _WRITE_BYTES = 32_768
 
 

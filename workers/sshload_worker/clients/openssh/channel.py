@@ -123,6 +123,7 @@ class ClientSession:
         self._process: Process | None = None
         self._statuses_before = 0
         self._accepted_before: int | None = None
+        self._forwards = False
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
@@ -131,6 +132,7 @@ class ClientSession:
 
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
         """Open a forward."""
+        self._forwards = True
         self._run(["-W", forward_to(host, port), SERVER], pipes)
 
     def end(self, pipes: Pipes) -> CommandEnd:
@@ -146,6 +148,9 @@ class ClientSession:
                 raise StepFailure(Outcome.CHANNEL_REFUSED, refusal)
             if self._master.was_killed():
                 return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL, stderr=stderr)
+            if self._forwards:
+                said = stderr.decode("utf-8", "replace").strip()
+                raise StepFailure(Outcome.CHANNEL_REFUSED, said or "ssh did not open the forward, and did not say why")
             if self._master.exit_statuses() == self._statuses_before:
                 return CommandEnd(exit_code=None, signal="", stderr=stderr)
         self.check_accepted()
