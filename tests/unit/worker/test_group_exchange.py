@@ -46,6 +46,11 @@ def test_the_largest_group_takes_no_more_cpu_time_than_a_call_may() -> None:
     assert thread_time() - begin_s < MOST_CPU_S
 
 
+@pytest.mark.parametrize(("value", "is_one"), [(0, False), (1, False), (2, True), (21, True), (22, False), (23, False)])
+def test_what_everybody_can_guess_is_no_secret(value: int, is_one: bool) -> None:  # noqa: FBT001 - of a table
+    assert is_secret(value, 23) is is_one
+
+
 def test_none_is_offered_that_no_test_names() -> None:
     preferred = ("curve25519-sha256", "diffie-hellman-group-exchange-sha256", "diffie-hellman-group-exchange-sha1")
     assert offered(client(), preferred) == ("curve25519-sha256",)
