@@ -1,7 +1,7 @@
 """The kept inputs of each fuzz target, replayed without a fuzzer, and inputs that attack the time of its parser."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from time import thread_time
@@ -30,6 +30,9 @@ def replay(target: str) -> int:
 MOST_CPU_S = 0.5
 """What a target may take for one attack: 50 ms of a parser, and its oracle, on a machine five times as slow."""
 
+_MOST_GROWTH = 3.0
+"""What takes longer, on a slow machine, may take twice as long for an attack of twice the length, not four times."""
+
 _ATTACK_BYTES = 65_536
 _REPEATED = (
     b" ", b"\n", b"a", b"\xff", b"9", b"9.", b"0x", b"-", b"_", b"[", b"{", b'{"a":', b'"', b"\\", b"/", b"*", b"?",
@@ -38,13 +41,13 @@ _REPEATED = (
 """What makes parsers slow in long rows: blanks, digits, brackets, escapes, separators, units, anchors."""
 
 
-def _attacks(seed: bytes) -> Iterator[bytes]:
+def _attacks(seed: bytes, length: int) -> Iterator[bytes]:
     """Yield long rows by themselves, and behind, within and in place of parts of an honest input."""
     word = re.search(rb"[A-Za-z]{3,}", seed)
     number = re.search(rb"[0-9]+", seed)
-    yield seed * (_ATTACK_BYTES // max(len(seed), 1))
+    yield seed * (length // max(len(seed), 1))
     for unit in _REPEATED:
-        row = unit * (_ATTACK_BYTES // len(unit))
+        row = unit * (length // len(unit))
         yield seed + row
         if word:
             yield seed[: word.end()] + row + seed[word.end() :]
@@ -56,10 +59,20 @@ def attack(target: str) -> dict[bytes, float]:
     """Return each attack on a target that took too much CPU time, by its beginning, with the seconds."""
     check = import_module(f"fuzz_targets.{target}").check
     kept = sorted((path.read_bytes() for path in (FUZZ / "corpus" / target).iterdir()), key=len)
+    seed = kept[len(kept) // 2]
     slow = {}
-    for said in _attacks(kept[len(kept) // 2]):
-        begin_s = thread_time()
-        check(said)
-        if (took_s := thread_time() - begin_s) > MOST_CPU_S:
+    for said, half in zip(_attacks(seed, _ATTACK_BYTES), _attacks(seed, _ATTACK_BYTES // 2), strict=True):
+        took_s = _cpu_s(check, said)
+        if took_s > MOST_CPU_S and _least_cpu_s(check, said) > _MOST_GROWTH * _least_cpu_s(check, half):
             slow[said[:80]] = took_s
     return slow
+
+
+def _least_cpu_s(check: Callable[[bytes], object], said: bytes) -> float:
+    return min(_cpu_s(check, said) for _ in range(3))
+
+
+def _cpu_s(check: Callable[[bytes], object], said: bytes) -> float:
+    begin_s = thread_time()
+    check(said)
+    return thread_time() - begin_s
