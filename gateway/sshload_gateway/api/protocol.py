@@ -32,6 +32,7 @@ class _Awaited(Enum):
     HEAD = auto()
     BODY = auto()
     ANSWER = auto()  # of the gateway
+    ANSWER_AHEAD = auto()  # likewise, by a client that has sent more before it
     TAKING = auto()  # of the answer, by the client
     NEXT = auto()  # request; uvicorn limits the time for it
 
@@ -75,10 +76,8 @@ class HttpProtocol(H11Protocol):
         """Take in a part of a request."""
         super().data_received(data)
         self._look()
-        if self.flow.read_paused:
-            self.admission.wait(self)
-            if len(self.conn.trailing_data[0]) > HEAD_BYTES:
-                self.abort()
+        if self._awaited is _Awaited.ANSWER_AHEAD and len(self.conn.trailing_data[0]) > HEAD_BYTES:
+            self.abort()
 
     def pause_writing(self) -> None:
         """Hear that the client has yet to take what was sent."""
@@ -104,7 +103,7 @@ class HttpProtocol(H11Protocol):
         if awaited is self._awaited or self.transport.is_closing():
             return
         self._awaited = awaited
-        if awaited is _Awaited.ANSWER and self.keeps and not self.flow.read_paused:
+        if awaited is _Awaited.ANSWER and self.keeps:
             self.admission.keep(self)
         else:
             self.admission.wait(self)
@@ -116,7 +115,9 @@ class HttpProtocol(H11Protocol):
         if not self._is_taken:
             return _Awaited.TAKING
         if self.cycle is not None and not self.cycle.response_complete:
-            return _Awaited.BODY if self.cycle.more_body else _Awaited.ANSWER
+            if self.cycle.more_body:
+                return _Awaited.BODY
+            return _Awaited.ANSWER_AHEAD if self.conn.trailing_data[0] else _Awaited.ANSWER
         return _Awaited.HEAD if self.timeout_keep_alive_task is None else _Awaited.NEXT
 
     def _end_after(self, left_s: float | None) -> None:

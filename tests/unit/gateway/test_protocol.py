@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 
 import pytest
@@ -13,18 +13,30 @@ from sshload_contract.front.admission import Limits
 from sshload_contract.front.heads import HEAD_BYTES
 from sshload_gateway.api.protocol import limited
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 WITHIN_S = 300.0
+PATIENCE_S = 60.0
+TRIES = 300
+LARGE_BYTES = 32 * 1_024 * 1_024  # more than the sockets' buffers take
 SHORT = Limits(connections=8, per_address=4, head_s=1.0, answer_s=1.0)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
+async def _parts() -> AsyncIterator[bytes]:
+    yield bytes(LARGE_BYTES)
+    await asyncio.sleep(WITHIN_S)
+
+
 async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
     body = await Request(scope, receive).body()
-    answer: Response = PlainTextResponse(body or b"none")
+    answer: Response = PlainTextResponse(bytes(LARGE_BYTES) if scope["path"] == "/large" else body or b"none")
+    if scope["path"] == "/held":
+        await asyncio.sleep(WITHIN_S)
+    if scope["path"] == "/parts":
+        answer = StreamingResponse(_parts())
     if scope["path"] == "/slow":
         await asyncio.sleep(2.0)  # longer than what a client may take
     await answer(scope, receive, send)
@@ -60,11 +72,37 @@ def served(
     asyncio.run(serve())
 
 
+def get(path: bytes) -> bytes:
+    """Return a request for a path."""
+    return GET.replace(b"/", path, 1)
+
+
 async def is_closed(reader: asyncio.StreamReader) -> bool:
-    """Wait until the server has closed a connection; return False if it answers."""
+    """Wait until the server has closed a connection; return False if it answers, or does neither."""
     with contextlib.suppress(ConnectionError):
-        return not await reader.read(1)
+        async with asyncio.timeout(PATIENCE_S):
+            return not await reader.read(1)
     return True
+
+
+async def is_answered(connect: Callable[[], Awaitable[Stream]]) -> bool:
+    """Tell whether a newcomer is answered, and leave."""
+    reader, writer = await connect()
+    writer.write(GET)
+    with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        await reader.readuntil(b"none")
+        writer.close()
+        return True
+    return False
+
+
+async def comes_to_be_answered(connect: Callable[[], Awaitable[Stream]], *, answered: bool) -> bool:
+    """Let newcomers ask until one is answered, or until one is not; return whether it came to that."""
+    for _ in range(TRIES):
+        if await is_answered(connect) is answered:
+            return True
+        await asyncio.sleep(0.01)
+    return False
 
 
 @pytest.mark.parametrize(
@@ -100,8 +138,20 @@ def test_a_second_head_has_as_long_as_the_first_one_and_a_pause_between_them_is_
 def test_an_answer_may_take_longer_than_a_client() -> None:
     async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
         reader, writer = await connect()
-        writer.write(GET.replace(b"/", b"/slow", 1))
+        writer.write(get(b"/slow"))
         assert (await reader.readuntil(b"none")).startswith(b"HTTP/1.1 200")
+
+    served(talk)
+
+
+def test_an_answer_that_is_not_taken_in_time_is_cut_off() -> None:
+    async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
+        reader, writer = await connect()
+        writer.write(get(b"/large"))
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(3 * SHORT.answer_s)
+        with contextlib.suppress(ConnectionError):
+            assert len(await reader.read()) < LARGE_BYTES
 
     served(talk)
 
@@ -122,7 +172,7 @@ def test_a_newcomer_takes_the_place_of_who_has_waited_longest_at_its_address() -
 
     async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
         held = [await connect() for _ in range(4)]
-        held[0][1].write(GET.replace(b"/", b"/slow", 1))
+        held[0][1].write(get(b"/slow"))
         newcomer, writer = await connect()
         writer.write(GET)
         assert (await newcomer.readuntil(b"none")).startswith(b"HTTP/1.1 200")
@@ -144,7 +194,7 @@ def test_who_has_all_connections_answered_slowly_shuts_nobody_out(more: bytes, k
     async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
         held = [await connect() for _ in range(4)]
         for _, writer in held:
-            writer.write(GET.replace(b"/", b"/slow", 1) + more)
+            writer.write(get(b"/slow") + more)
         await asyncio.sleep(0.1)
         newcomer, writer = await connect()
         writer.write(GET)
@@ -156,7 +206,46 @@ def test_who_has_all_connections_answered_slowly_shuts_nobody_out(more: bytes, k
 def test_requests_without_end_before_the_first_answer_end_the_connection() -> None:
     async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
         reader, writer = await connect()
-        writer.write(GET.replace(b"/", b"/slow", 1) + GET * 2_000)
+        writer.write(get(b"/slow") + GET * 2_000)
         assert await is_closed(reader)
 
     served(talk)
+
+
+LIMITS = Limits(connections=8, per_address=4)
+HELD = get(b"/held")
+
+
+def test_who_leaves_before_the_answer_leaves_room() -> None:
+    async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
+        held = [await connect() for _ in range(LIMITS.per_address)]
+        for _, writer in held:
+            writer.write(HELD)
+        assert await comes_to_be_answered(connect, answered=False)
+        for _, writer in held:
+            writer.close()
+        assert await comes_to_be_answered(connect, answered=True)
+
+    served(talk, LIMITS)
+
+
+def test_a_request_that_was_sent_ahead_keeps_its_place_once_it_is_the_last() -> None:
+    async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
+        held = [await connect() for _ in range(LIMITS.per_address)]
+        for reader, writer in held:
+            writer.write(GET + HELD)
+            await reader.readuntil(b"none")
+        assert await comes_to_be_answered(connect, answered=False)
+
+    served(talk, LIMITS)
+
+
+def test_who_sends_ahead_keeps_no_place_by_taking_a_part_of_the_answer() -> None:
+    async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
+        reader, writer = await connect()
+        writer.write(get(b"/parts") + GET)
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(LARGE_BYTES)
+        assert await comes_to_be_answered(connect, answered=True)
+
+    served(talk, Limits(connections=8, per_address=1))
