@@ -67,6 +67,11 @@ class Passes:
         """Return the object's metadata."""
         return TestIdentity("load-tests", "quickstart", UID, self.generation)
 
+    def subject(self, observed: Observed) -> TestSubject:
+        """Return the test as a pass sees it that has observed this."""
+        past = remembered(TestStatus, self.status)
+        return TestSubject(self.identity(), self.plan, past, observed, self.now, self.deleting)
+
     def edit(self, **changes: Any) -> None:
         """Change top-level fields of the spec, as `kubectl apply` does."""
         self.spec = {**self.spec, **changes}
@@ -105,8 +110,7 @@ class Passes:
             rejected_kind=self.rejected_kind,
             orphans=self.orphans,
         )
-        past = remembered(TestStatus, self.status)
-        decision = decide(TestSubject(self.identity(), self.plan, past, observed, self.now, self.deleting))
+        decision = decide(self.subject(observed))
         if decision.status is not None:
             self.status = decision.status
         return decision

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from client_kinds import Kind, every_kind
@@ -13,15 +14,17 @@ from git_repository import git_repository
 from guide import ROOT
 from one_iteration import run_once
 from other_server_table import OTHERS, Place, doings, page
-from other_servers import OtherServer
+from other_servers import OtherServer, go_server
 from run_configs import arrivals, run_config, scenario
 from ssh_server import Keys
 from sshload_contract.client import Auth
-from sshload_contract.steps import ScenarioStep
+from sshload_contract.steps import ExecStep, ScenarioStep
+from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.clients.libraries import prepare_library
 
 STEP_S = 60.0
+USERS = ("load@10.0.0.1", "load%host.example", "load+x", "jörg", "CORP\\load", "root@asset@bastion:22")
 
 
 @pytest.fixture(scope="module", params=OTHERS)
@@ -91,3 +94,16 @@ def test_the_page_of_the_reference_is_this_table() -> None:
     assert written == page(), (
         "write it again: PYTHONPATH=tests/support:scripts .venv/bin/python tests/support/other_server_table.py"
     )
+
+
+@every_kind
+def test_a_server_hears_the_names_that_bastions_take_as_they_are_given(tmp_path: Path, keys: Keys, kind: Kind) -> None:
+    wrong = {}
+    with closing(go_server(tmp_path, keys)) as started:
+        server = next(started)
+        for user in USERS:
+            step = ExecStep("", 'printf %s "$SSH_USER" | od -An -tx1 | tr -d " \\n"', 0, f"^{user.encode().hex()}$")
+            done = run_once(config_for(server, keys, kind, step, user=user))
+            if done.outcome is not Outcome.OK:
+                wrong[user] = (done.outcome, done.message)
+    assert wrong == {}

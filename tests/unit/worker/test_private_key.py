@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
 from generated_keys import write_key
+from sshload_worker.login import private_key
 from sshload_worker.login.private_key import PrivateKey, read_private_key
 from sshload_worker.outcomes import GeneratorFaultError
 
@@ -229,12 +230,13 @@ def test_a_key_whose_private_part_ends_early_is_damaged(tmp_path: Path) -> None:
     assert "is damaged" in refusal(lines[0] + b"\n" + cut + b"\n" + lines[-2])
 
 
-def test_a_key_whose_decryption_would_take_minutes_is_refused_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [501, 2**32 - 1])
+def test_a_key_whose_decryption_would_take_long_is_refused_at_once(tmp_path: Path, rounds: int) -> None:
     key = make_key(tmp_path, passphrase=PASSPHRASE).read_bytes()
     lines = key.split(b"\n")
     packed = b64decode(b"".join(lines[1:-2]))
     at = packed.index(b"bcrypt") + len(b"bcrypt") + 4 + 4 + 16  # the options: a salt of 16 bytes, and the rounds
-    changed = packed[:at] + (2**32 - 1).to_bytes(4, "big") + packed[at + 4 :]
+    changed = packed[:at] + rounds.to_bytes(4, "big") + packed[at + 4 :]
     begin_s = thread_time()
     with pytest.raises(GeneratorFaultError, match="rounds of bcrypt"):
         read_private_key(b"\n".join([lines[0], b64encode(changed), lines[-2]]), PASSPHRASE, ROLE)
@@ -276,12 +278,28 @@ def test_a_key_in_pkcs8_that_takes_too_much_work_is_refused_at_once(text: bytes,
     assert thread_time() - begin_s < MOST_CPU_S
 
 
-def test_an_rsa_key_whose_signatures_would_occupy_the_worker_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("modulus_bytes", "told"),
+    [
+        pytest.param(1_024, "is damaged", id="8,192 bits"),
+        pytest.param(1_025, "more than 8,192 bits", id="8,200 bits"),
+        pytest.param(2_048, "more than 8,192 bits", id="16,384 bits"),
+    ],
+)
+def test_an_rsa_key_whose_signatures_would_occupy_the_worker_is_refused(modulus_bytes: int, told: str) -> None:
     """Its numbers are none that make a key: to find those takes minutes."""
-    strings = [b"ssh-rsa", b"\1\0\1", b"\0" + b"\xff" * 2_048]
+    strings = [b"ssh-rsa", b"\1\0\1", b"\0" + b"\xff" * modulus_bytes]
     public = b"".join(len(one).to_bytes(4, "big") + one for one in strings)
     head = b"".join(len(one).to_bytes(4, "big") + one for one in (b"none", b"none", b""))
     container = b"openssh-key-v1\0" + head + (1).to_bytes(4, "big") + len(public).to_bytes(4, "big") + public
     text = b"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----\n" % b64encode(container)
-    with pytest.raises(GeneratorFaultError, match="8,192 bits"):
-        read_private_key(text, "", ROLE)
+    assert told in refusal(text)
+
+
+@pytest.mark.parametrize(("kind", "form"), [KINDS[4], KINDS[6], KINDS[8]])
+@pytest.mark.parametrize("passphrase", [pytest.param("", id="plain"), pytest.param(PASSPHRASE, id="encrypted")])
+def test_so_is_one_in_every_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: list[str], form: str, passphrase: str
+) -> None:
+    monkeypatch.setattr(private_key, "_MOST_RSA_BYTES", 256)
+    assert "signatures would take" in refusal(make_key(tmp_path, kind, form, passphrase).read_bytes(), passphrase)

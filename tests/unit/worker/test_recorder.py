@@ -80,6 +80,18 @@ def test_a_failure_near_a_pause_of_the_worker_is_counted_as_one_that_the_pause_m
     assert (error.count, error.near_pause) == (2, 1)
 
 
+def test_a_step_that_began_after_a_pause_failed_by_itself_however_long_ago_its_iteration_was_due() -> None:
+    recorder, now_ns = Recorder("run", 0), monotonic_ns()
+    recorder.pauses.add(now_ns - 100_000_000_000, now_ns - 10_000_000_000)
+    for begin_ns in (now_ns, now_ns - 110_000_000_000):
+        clock = StepClock(recorder, Due(now_ns - 110_000_000_000, Window.MEASURED))
+        clock.begin()
+        clock.record("exec", begin_ns, Outcome.STEP_TIMEOUT)
+        clock.total(Outcome.STEP_TIMEOUT, "late")
+    (error,) = recorder.take_report(HEALTHY, final=True).errors
+    assert (error.step, error.count, error.near_pause) == ("exec", 2, 1)
+
+
 def test_the_listener_hears_of_the_steps_it_asked_for_under_every_name_and_outcome() -> None:
     heard = Notes()
     recorder = Recorder("run", 0, heard, (Timing.LOGIN, Timing.TOTAL))

@@ -1,5 +1,6 @@
 """A comparison from its start to its end: order, names, what each status says, and how it ends."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from crd_schema import problems, status_schema
 from plans import quickstart
 from sim_comparison import SimComparison, comparison_spec, measured
 from sshload_operator.decision.comparison.decide import REFUSED_PASS_S
-from sshload_operator.decision.owner import Cause, Obstacle
+from sshload_operator.decision.owner import Cause, Obstacle, OwnerDecision
 
 SCHEMA = status_schema("sshloadtestcomparisons")
 ERROR = {"verdict": "Error", "reason": "ImageUnavailable", "message": "no such image"}
@@ -452,3 +453,19 @@ def test_a_search_that_found_no_capacity_gives_no_figure_and_says_so() -> None:
     play(world, {"cmp-1-b": above})
     assert said(world) == ("Inconclusive", "TestsNotMeasured")
     assert "Inconclusive, without a comparable figure: raise max" in world.status["message"]
+
+
+def test_an_owner_that_is_being_deleted_only_writes_its_status_and_deletes_each_test_once() -> None:
+    world = started("a", "b")
+    (stays,) = world.observed()
+    goes = replace(stays, name="goes", deleting=True)
+    subject = replace(world.subject(), tests=(stays, goes), deleting=True)
+    asked = OwnerDecision(
+        status={"phase": "Running"},
+        requeue_after_s=5.0,
+        look_for_pods=frozenset({"cmp-1-a"}),
+        abort=(stays,),
+        create={"kind": "SSHLoadTest"},
+        discard=(goes,),
+    )
+    assert subject.leave(asked) == OwnerDecision(status={"phase": "Running"}, delete=(stays,))

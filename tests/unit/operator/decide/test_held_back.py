@@ -8,8 +8,9 @@ from passes import Passes
 from plans import INSTALLATION, QUICKSTART
 from runs import pod, snapshot
 from sshload_operator.planning.plan import Limits
-from sshload_operator.state import Role
+from sshload_operator.state import Observed, Role
 
+NOTHING = Observed((), None, "")
 READY = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
 
 
@@ -101,3 +102,30 @@ def test_a_priority_class_of_the_cluster_is_refused(where: dict[str, Any]) -> No
     assert not passes.run().start
     assert (passes.status["verdict"], passes.status["reason"]) == ("Error", "LimitExceeded")
     assert "for the cluster's own pods" in passes.status["message"]
+
+
+@pytest.mark.parametrize(
+    ("passes", "asks"),
+    [
+        pytest.param(Passes(), True, id="ready"),
+        pytest.param(Passes(deleting=True), False, id="being deleted"),
+        pytest.param(Passes({**QUICKSTART, "suspend": True}), False, id="suspended"),
+        pytest.param(Passes({**QUICKSTART, "abort": True}), False, id="aborted"),
+        pytest.param(Passes({**QUICKSTART, "target": {}}), False, id="illegible"),
+        pytest.param(Passes(installation=replace(INSTALLATION, paused=True)), False, id="paused"),
+        pytest.param(Passes(installation=replace(INSTALLATION, limits=Limits(rate=10))), False, id="beyond a limit"),
+    ],
+)
+def test_only_a_test_that_could_begin_asks_for_a_place_in_the_queue(passes: Passes, asks: bool) -> None:  # noqa: FBT001
+    assert passes.subject(NOTHING).may_begin is asks
+
+
+def test_a_test_whose_run_is_under_way_or_over_asks_for_no_place_until_it_is_edited() -> None:
+    passes = Passes()
+    passes.run()
+    assert not passes.subject(NOTHING).may_begin
+    passes.edit(abort=True)
+    passes.run(after_s=1)
+    assert not passes.subject(NOTHING).may_begin
+    passes.edit(abort=False)
+    assert passes.subject(NOTHING).may_begin

@@ -29,6 +29,7 @@ def test_the_masters_job_of_an_earlier_test_is_known_by_the_uid_that_its_run_is_
         pytest.param({"name": f"other-{PLAN.run_id}-master"}, id="it has another name"),
         pytest.param({"labels": {**LEFT["labels"], "sshload.dev/run-id": "0123456789"}}, id="it claims another run"),
         pytest.param({"labels": {**LEFT["labels"], "sshload.dev/run": "7"}}, id="it claims another number"),
+        pytest.param({"labels": {**LEFT["labels"], "sshload.dev/role": "worker"}}, id="it claims another role"),
         pytest.param({"labels": {}}, id="it has no labels"),
     ],
 )

@@ -139,6 +139,13 @@ def test_failures_leave_the_rate_of_evenly_spaced_arrivals_the_chance_of_their_o
     assert rate_bounds(OPEN, even(failed=60)) == RateBounds(17.422, 18.451)
 
 
+def test_failures_that_end_as_evenly_as_they_begin_are_no_change_of_the_number_in_flight() -> None:
+    found = even(failed=60)
+    failures = [1, 2, 3] * 11 + [1, 2]
+    points = (replace(one, succeeded=20 - bad, failed=bad) for one, bad in zip(found.series, failures, strict=True))
+    assert rate_bounds(OPEN, replace(found, series=tuple(points))) == rate_bounds(OPEN, found)
+
+
 @pytest.mark.parametrize(
     ("spec", "found"),
     [

@@ -12,8 +12,8 @@ from sshload_operator.control.live.objects import Key, Live, LiveObjects, Next, 
 from until import until
 
 
-def body(version: int, generation: int = 1, name: str = "one") -> dict[str, Any]:
-    metadata = {"namespace": "a", "name": name, "uid": "u", "generation": generation}
+def body(version: int, generation: int = 1, name: str = "one", uid: str = "u", **more: Any) -> dict[str, Any]:
+    metadata = {"namespace": "a", "name": name, "uid": uid, "generation": generation, **more}
     return {"metadata": {**metadata, "resourceVersion": str(version)}}
 
 
@@ -372,3 +372,52 @@ def test_an_object_that_waits_keeps_its_newest_body() -> None:
         return str(found.body["metadata"]["resourceVersion"])
 
     assert asyncio.run(play()) == "4"
+
+
+def test_the_late_deletion_of_a_former_object_of_the_name_does_nothing_to_the_one_that_is_worked_on() -> None:
+    async def play() -> list[bool]:
+        passes = Blocked()
+        live = LiveObjects(passes, lambda: None)
+        live.object_changed("ADDED", body(5))
+        await until(lambda: bool(passes.had_body))
+        found = live.find(("a", "one"))
+        live.object_changed("DELETED", body(6, uid="former"))
+        assert found is not None
+        assert found.task is not None
+        kept = [live.find(("a", "one")) is found, not found.task.cancelling()]
+        live.object_changed("DELETED", body(7))
+        kept += [live.find(("a", "one")) is None, bool(found.task.cancelling())]
+        await live.stop()
+        return kept
+
+    assert asyncio.run(play()) == [True] * 4
+
+
+def test_the_late_deletion_of_a_former_object_of_the_name_leaves_a_parked_one_parked() -> None:
+    edited = body(7, generation=2)
+    assert parked_over(Parking(), ("DELETED", body(6, uid="former")), ("MODIFIED", edited)) == [["told 3", "told 7"]]
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "is_kept"),
+    [
+        pytest.param(["foreground"], True, id="its children go first"),
+        pytest.param(["example.com/hold"], True, id="somebody's"),
+        pytest.param([], True, id="none"),
+        pytest.param(["example.com/hold", "orphan"], False, id="its children stay"),
+    ],
+)
+def test_an_object_that_is_being_deleted_is_worked_on_unless_its_children_stay(
+    finalizers: list[str],
+    is_kept: bool,  # noqa: FBT001
+) -> None:
+    async def play() -> bool:
+        live = LiveObjects(Waits(), lambda: None)
+        live.object_changed("ADDED", body(3))
+        deleted = body(4, generation=2, deletionTimestamp="2026-11-28T00:00:00Z", finalizers=finalizers)
+        live.object_changed("MODIFIED", deleted)
+        found = live.find(("a", "one")) is not None
+        await live.stop()
+        return found
+
+    assert asyncio.run(play()) is is_kept

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,17 +45,18 @@ def master_job(plan: Plan) -> dict[str, Any]:
     return {"metadata": {**metadata, "labels": role_labels(plan, Role.MASTER)}}
 
 
-def seen(
+def seen(  # noqa: PLR0913 - each is something else that is served
     plan: Plan,
     observations: Observations,
     *lists: list[dict[str, Any]],
     phase: str = "StartingWorkers",
     elapsed_s: float = 1.0,
     log: str | None = None,
+    deployed: Sequence[Mapping[str, str]] = (),
 ) -> tuple[Observed, list[str]]:
     """Observe a run, of which the master says that the load goes on; return what is seen and what was listed.
 
-    `lists` are the pods that the API server lists, the first time and later.
+    `lists` are the pods that the API server lists, the first time and later, `deployed` the conditions of Deployments.
     """
     pods = iter(lists)
     asked: list[str] = []
@@ -64,6 +65,8 @@ def seen(
     async def answer(request: web.Request) -> web.Response:
         if request.path.endswith("/log"):
             return web.Response(text=f"{said}\n")
+        if "/deployments/" in request.path:
+            return web.json_response({"metadata": {}, "status": {"conditions": list(deployed)}})
         asked.append(request.path.rpartition("/")[2])
         items = next(pods) if request.path.endswith("/pods") else [master_job(plan)]
         return web.json_response({"items": items, "metadata": {}})
@@ -218,3 +221,29 @@ def test_a_log_that_only_claims_a_summary_is_read_whole_once() -> None:
     seen, asked = of_printed(claimed, None, [*claimed, *["a warning"] * 300], ["a warning"], ["a warning"])
     assert all(found.log is not None and found.log.summary is None for found in seen)
     assert asked == [10, len(SUMMARY) + 10, SUMMARY_LINES_LIMIT + 10, 10, 10]
+
+
+SAID = "pods are forbidden: exceeded quota"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "reason", "rejected"),
+    [
+        ("ReplicaFailure", "True", "FailedCreate", ("Pod", SAID)),
+        ("ReplicaFailure", "False", "FailedCreate", ("Pod", "")),
+        ("ReplicaFailure", "Unknown", "FailedCreate", ("Pod", "")),
+        ("Progressing", "False", "ReplicaSetCreateError", ("ReplicaSet", SAID)),
+        ("Progressing", "True", "ReplicaSetCreateError", ("Pod", "")),
+        ("Progressing", "False", "ProgressDeadlineExceeded", ("Pod", "")),
+        ("Available", "False", "MinimumReplicasUnavailable", ("Pod", "")),
+    ],
+)
+def test_a_deployment_says_what_was_refused_by_conditions_that_hold_now(
+    kind: str, status: str, reason: str, rejected: tuple[str, str]
+) -> None:
+    asked = plan(quickstart())
+    observations = Observations()
+    condition = {"type": kind, "status": status, "reason": reason, "message": SAID}
+    listed = [pod(asked, Role.MASTER, "Running", 5)]
+    observed, _ = seen(asked, observations, listed, listed, elapsed_s=60.0, deployed=[condition])
+    assert (observed.rejected_kind, observed.rejected_message) == rejected

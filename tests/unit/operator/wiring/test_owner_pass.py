@@ -19,6 +19,7 @@ from sshload_operator.decision.comparison.facts import ObservedTest, observed_te
 from sshload_operator.decision.comparison.plan import COMPARISON_LABEL
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.owner import Obstacle, OwnedTest, OwnerDecision, OwnerSubject
+from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 from sshload_operator.state import Announcement
 
 METADATA = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
@@ -134,6 +135,15 @@ def test_a_test_that_has_the_name_and_is_about_to_go_is_waited_for(there: Mappin
     assert (status["phase"], "verdict" in status) == ("Running", False)
 
 
-def test_a_test_of_another_owner_that_has_the_name_ends_the_comparison() -> None:
-    status = status_of_a_pass({"metadata": {"name": "c-1-a", "ownerReferences": [OTHER]}})
+@pytest.mark.parametrize(
+    "marks",
+    [
+        pytest.param({"ownerReferences": [OTHER]}, id="another owner's"),
+        pytest.param({"labels": {COMPARISON_LABEL: "other"}}, id="left by another owner"),
+        pytest.param({"labels": {SCHEDULE_LABEL: "c"}}, id="left by a schedule"),
+        pytest.param({}, id="nobody's"),
+    ],
+)
+def test_a_test_of_somebody_else_that_has_the_name_ends_the_comparison(marks: Mapping[str, Any]) -> None:
+    status = status_of_a_pass({"metadata": {"name": "c-1-a", **marks}})
     assert (status["phase"], status["verdict"], status["reason"]) == ("Finished", "Error", "NameTaken")
