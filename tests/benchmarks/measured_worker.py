@@ -51,7 +51,8 @@ def measure_load(path: Path, iterations: list[tuple[int, int, int]]) -> None:
     run = Generator.run
 
     def run_measured(self: Any) -> None:
-        marks = [gevent.spawn(Mark, at_ns) for at_ns in (self._warm_up_end_ns, self._end_ns)]
+        warm_up_end_ns = self._start_ns + int(self._config.warm_up_s * _NS_PER_S)
+        marks = [gevent.spawn(Mark, at_ns) for at_ns in (warm_up_end_ns, self._end_ns)]
         run(self)
         begin, end = (mark.get() for mark in marks)
         figures = {

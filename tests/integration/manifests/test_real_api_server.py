@@ -18,7 +18,7 @@ from sshload_operator.state import Manifest
 SPECS = sorted((helm.ROOT / "tests/golden/manifests").glob("*/spec.yaml"))
 VALUES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
-OWN_KINDS_ELSEWHERE = ("PodMonitor", "PrometheusRule", "ServiceMonitor")
+OWN_KINDS_ELSEWHERE = ("HTTPRoute", "PodMonitor", "PrometheusRule", "ServiceMonitor")
 
 
 @pytest.fixture

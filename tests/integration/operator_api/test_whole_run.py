@@ -52,6 +52,7 @@ def test_nothing_is_left_on_objects_that_would_block_their_deletion(
         len(objects) - 2
     )
     kept = [set(found["metadata"].get("annotations", {})) for found in objects if found["kind"] != "Pod"]
-    assert set().union(*kept) <= {"kubectl.kubernetes.io/last-applied-configuration", "sshload.dev/proof-sha256"}
+    own = {"sshload.dev/proof-sha256", "sshload.dev/test-uid"}
+    assert set().union(*kept) <= {"kubectl.kubernetes.io/last-applied-configuration", *own}
     cluster.delete("sshloadtest", "clean")
     assert not cluster.exists("sshloadtest", "clean")
