@@ -79,10 +79,13 @@ def get(path: bytes) -> bytes:
 
 async def is_closed(reader: asyncio.StreamReader) -> bool:
     """Wait until the server has closed a connection; return False if it answers, or does neither."""
-    with contextlib.suppress(ConnectionError):
+    try:
         async with asyncio.timeout(PATIENCE_S):
             return not await reader.read(1)
-    return True
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
 
 
 async def is_answered(connect: Callable[[], Awaitable[Stream]]) -> bool:
