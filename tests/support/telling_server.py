@@ -72,6 +72,7 @@ async def _serve(authorized: str, host_keys: list[str]) -> None:
     SSHConnection.send_newkeys = tell  # type: ignore[method-assign, assignment]
     acceptor = await asyncssh.listen(
         "127.0.0.1",
+        0,
         server_host_keys=host_keys,
         authorized_client_keys=authorized,
         process_factory=answer,

@@ -190,8 +190,8 @@ def test_a_session_can_be_kept_by_a_user(start_sshd: Callable[[str], SshServer],
         pytest.param(
             'self.execute("true", expect_stdout="(")',
             Outcome.GENERATOR_FAULT,
-            "command",
-            "unterminated",
+            "",
+            "of RE2: missing ): (",
             id="a regular expression that is none",
         ),
     ],
@@ -284,9 +284,9 @@ def totals_of(config: RunConfig) -> Totals:
 def assert_fails_with(totals: Totals, outcome: Outcome, step: str, message: str) -> None:
     counts = totals.window(Window.MEASURED)
     assert (counts.started, counts.failed) == (ONE_BURST.connections, ONE_BURST.connections)
-    (((failed_step, failed_by, window), (times, first_message)),) = totals.errors.items()
-    assert (failed_by, window, times) == (outcome, Window.MEASURED, ONE_BURST.connections)
-    assert message in first_message
+    (((failed_step, failed_by, window), failures),) = totals.errors.items()
+    assert (failed_by, window, failures.count) == (outcome, Window.MEASURED, ONE_BURST.connections)
+    assert message in failures.message
     assert failed_step == step or not step
 
 

@@ -150,11 +150,11 @@ def test_what_is_not_rsyncs_answer_is_told(
 
 def test_a_transfer_that_is_cut_off_is_told(start_sshd: Callable[[str], SshServer], tree: Path, tmp_path: Path) -> None:
     script = tmp_path / "cut"
-    script.write_text('#!/bin/sh\ntimeout -s KILL 1 sh -c "$SSH_ORIGINAL_COMMAND" | head -c 1000000\n')
+    script.write_text('#!/bin/sh\ntimeout -s KILL 20 sh -c "$SSH_ORIGINAL_COMMAND" | dd bs=50000 count=20\n')
     script.chmod(0o755)
     done = one_pass(start_sshd(f"ForceCommand {script}"), download(f"{tree}/"))
     assert done.outcome is Outcome.OUTPUT_MISMATCH, done
-    assert 500_000 < done.moved["rsync"] < 1_100_000
+    assert 100_000 < done.moved["rsync"] < 1_100_000
 
 
 @pytest.mark.parametrize("command", ["sleep 60", "cat /dev/zero", "yes"])

@@ -31,7 +31,8 @@ class Expression:
         try:
             self._compiled = re2.compile(text, options)
         except re2.error as error:
-            raise GeneratorFaultError(f"expectStdout must be a regular expression of RE2: {error}") from None
+            reason = error.args[0].decode("utf-8", "replace") if error.args else ""  # RE2's own words are bytes
+            raise GeneratorFaultError(f"expectStdout must be a regular expression of RE2: {reason}") from None
         if self._compiled.programsize > EXPRESSION_MOST_INSTRUCTIONS:
             raise GeneratorFaultError("expectStdout is too large a regular expression: repeat less")
         self.limit_bytes = min(_LIMIT_BYTES, _MOST_WORK // self._compiled.programsize)
