@@ -1,7 +1,20 @@
-"""Texts that are longer than there is room for."""
+"""Texts of others for a message: without control characters, and no longer than there is room."""
+
+from collections.abc import Sequence
 
 _ELLIPSIS = "…"
 _LEFT_OPEN = " \t\r\n,;:("
+
+
+def printable(text: str) -> str:
+    """Return the text with "?" in place of what is not printable, such as line ends and control characters."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def listed(names: Sequence[str], most: int, most_characters: int) -> str:
+    """Return the first names, each printable and bounded, and how many more there are."""
+    shown = ", ".join(printable(name[:most_characters]) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def shortened(text: str, limit_characters: int) -> str:

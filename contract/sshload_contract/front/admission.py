@@ -60,7 +60,7 @@ class Admission(Generic[_Connection]):
         self._waiting.pop(connection, None)
 
     def wait(self, connection: _Connection) -> None:
-        """Close it for others again, last of all: it only waits for its peer."""
+        """Close it for others again: it only waits for its peer. After `keep` it is the last to go."""
         if connection in self._addresses:
             self._waiting[connection] = None
 

@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from sshload_contract.shortened import printable
+
 from sshload_gateway.bounded import joined
 
 _ANSWER_S: Final = 10.0
@@ -104,4 +106,4 @@ def _unavailable(error: Exception) -> ClusterUnavailableError:
 
 def _one_line(message: object) -> str:
     text = " ".join(str(message).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:_LONGEST_REASON]
+    return printable(text)[:_LONGEST_REASON]

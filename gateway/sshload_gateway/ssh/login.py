@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import asyncssh
 from sshload_contract.addresses import Address
+from sshload_contract.shortened import printable
 
 from sshload_gateway.ssh.destinations import Destinations
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
@@ -217,4 +218,4 @@ def _refuse_small_packets(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClie
 def _one_line(error: BaseException) -> str:
     """Return what an error says, printable and bounded: the server may have written it."""
     text = " ".join(str(error).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:_LONGEST_REASON]
+    return printable(text)[:_LONGEST_REASON]

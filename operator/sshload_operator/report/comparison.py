@@ -24,8 +24,8 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(e[-+]?[0-9]{1,2})?")
 _MORE_IS_BETTER: Final = (COMPLETED_RATE, CAPACITY)
 _EFFECTS: Final = {Difference.NONE: "none", Difference.FASTER: "better", Difference.SLOWER: "worse"}
 _OF_ROUNDS: Final = frozenset(
-    {CAPACITY, COMPLETED_RATE, "errorPercent", "cpuPerLoginMs", "cpuPerIterationMs", "memoryPeakBytes"}
-    | {"memoryPerSessionBytes"}
+    {CAPACITY, COMPLETED_RATE, "errorPercent", "cpuPerLoginMs", "cpuPerIterationMs"}
+    | {"memoryPeakBytes", "memoryPerSessionBytes"}
     | {"generatorCpuPerIterationMs", "generatorMemoryPeakBytes"}
     | {"proxyCpuPerLoginMs", "proxyCpuPerIterationMs", "proxyMemoryPeakBytes"}
     | {"gatewayCpuPerIterationMs", "gatewayMemoryPeakBytes"}

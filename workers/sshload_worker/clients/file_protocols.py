@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from posixpath import basename
 from typing import NoReturn
 
-from sshload_contract.shortened import shortened
+from sshload_contract.shortened import printable, shortened
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.interface import Channel, CommandEnd, RemoteFile
@@ -175,7 +175,7 @@ def _end(channel: Channel) -> None:
 
 
 def _not_from_scp(line: str) -> str:
-    shown = shortened("".join(c if c.isprintable() else "?" for c in line), _SHOWN_CHARACTERS)
+    shown = shortened(printable(line), _SHOWN_CHARACTERS)
     return f'the server sent "{shown}" before what its scp says: the user\'s start-up files (such as .bashrc) print it'
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gevent import Timeout, socket
+from sshload_contract.shortened import listed
 
 from sshload_worker.clients import group_exchange
 from sshload_worker.login.login import Address, Login
@@ -144,7 +145,4 @@ def _names(listed: bytes) -> tuple[str, ...]:
 
 
 def _shown(names: tuple[str, ...]) -> str:
-    """Return names for a message, bounded and printable, because a server may have sent them."""
-    shown = ["".join(c if c.isprintable() else "?" for c in name[:_NAME_CHARACTERS]) for name in names[:_MOST_NAMES]]
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return (", ".join(shown) or "none") + more
+    return listed(names, _MOST_NAMES, _NAME_CHARACTERS) or "none"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sshload_contract.client import BY_KEY, Auth
+from sshload_contract.shortened import listed
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
@@ -19,7 +20,7 @@ def rejection(auth: Auth, offered: Sequence[str], *, accepted: bool = False) -> 
     it accepted the credentials, and asks for another method besides.
     """
     method = method_of(auth)
-    named = _shown(offered)
+    named = listed([name for name in offered if name], _MOST_METHODS, _METHOD_CHARACTERS)
     if accepted:
         said = f"the server accepted {method} and asks for a second method, {named}, but a login here has only one"
     elif not named:
@@ -34,10 +35,3 @@ def rejection(auth: Auth, offered: Sequence[str], *, accepted: bool = False) -> 
 def method_of(auth: Auth) -> str:
     """Return the name of the method in the protocol."""
     return _PUBLICKEY if auth in BY_KEY else str(auth)
-
-
-def _shown(offered: Sequence[str]) -> str:
-    """Return names that the server sent, bounded and printable."""
-    names = ["".join(c if c.isprintable() else "?" for c in name[:_METHOD_CHARACTERS]) for name in offered if name]
-    more = f" and {len(names) - _MOST_METHODS} more" if len(names) > _MOST_METHODS else ""
-    return ", ".join(names[:_MOST_METHODS]) + more

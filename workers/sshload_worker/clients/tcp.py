@@ -1,7 +1,6 @@
 """A connection before SSH begins: Descriptor, a non-blocking TCP socket, and the server's banner.
 
 A Descriptor has persistent gevent watchers, and is closed only when nothing refers to it any more. The banner is read
-from sshload_contract.error_text import reason_of
 from the socket itself, because libssh2 hides the reason of a refusal. The version line is only peeked at, so that
 libssh2 still receives it. Lines before it, which RFC 4253 section 4.2 allows, are removed, as libssh2 would skip them.
 The RFC does not limit their number, OpenSSH does.

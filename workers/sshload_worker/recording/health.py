@@ -26,9 +26,9 @@ from sshload_contract.wire.report import PORTS_SHARE_LIMIT, Health
 from sshload_worker.recording.histogram import LatencyHistogram
 
 _PROBE_INTERVAL_S = 0.01
-_PROBE_INTERVAL_NS = 10_000_000
 _CPU_INTERVAL_S = 1.0
 _NS_PER_S = 1_000_000_000
+_PROBE_INTERVAL_NS = int(_PROBE_INTERVAL_S * _NS_PER_S)
 _NS_PER_US = 1_000
 _US_PER_S = 1_000_000
 _BYTES_PER_KB = 1_024
@@ -128,9 +128,8 @@ class HealthMonitor:
         now_ns = monotonic_ns()
         lag_us = max(now_ns - self._probe_due_ns, 0) // _NS_PER_US
         if lag_us > SOUND_BELOW_US:
-            self.pauses.add(
-                self._probe_due_ns - _PROBE_INTERVAL_NS, now_ns
-            )  # it began at any time since the last probe
+            # It began at any time since the last probe.
+            self.pauses.add(self._probe_due_ns - _PROBE_INTERVAL_NS, now_ns)
         self._lag_max_us = max(self._lag_max_us, lag_us)
         # The probes that could not run during a long lag would have waited too, each for one interval less.
         for missed_us in range(lag_us, -1, -int(_PROBE_INTERVAL_S * _US_PER_S)):

@@ -99,7 +99,7 @@ class HeldSessions:
             return
         self._missing_replies += 1
         held.requested_ns = monotonic_ns()
-        held.deadline = Deadline(self._timeouts.step_s, Timing.KEEP_ALIVE, partial(self._on_deadline, number, held))
+        held.deadline = Deadline(self._timeouts.step_s, Timing.KEEP_ALIVE, partial(self._on_lost, number, held))
         held.resting.request_keep_alive(partial(self._keep_alive_ended, held, Outcome.OK))
 
     def await_replies(self, timeout_s: float) -> None:
@@ -152,9 +152,6 @@ class HeldSessions:
         if held.awaits_reply:
             self._keep_alive_ended(held, failure.outcome)
         self._lose(number, failure)
-
-    def _on_deadline(self, number: int, held: _Held, failure: StepFailure) -> None:
-        self._on_lost(number, held, failure)
 
     def _keep_alive_ended(self, held: _Held, outcome: Outcome) -> None:
         """Count the session's keep-alive request as ended now."""

@@ -101,7 +101,7 @@ class BearerCheck:
         if not token:
             return Review.UNAUTHENTICATED
         key = (self._hash(token), verb, path)
-        known = self._allowed.recall(key) or self._refused.recall(key)
+        known = self._recalled(key)
         if known is not None:
             return known
         party = key[0] if key[0] in self._users else address
@@ -109,13 +109,16 @@ class BearerCheck:
             return Review.UNDECIDED
         return await self._asked(party, key, token)
 
+    def _recalled(self, key: _Key) -> Review | None:
+        return self._allowed.recall(key) or self._refused.recall(key)
+
     def _hash(self, token: str) -> bytes:
         return blake2b(token.encode(), key=self._salt).digest()
 
     async def _asked(self, party: bytes | str, key: _Key, token: str) -> Review:
         try:
             async with asyncio.timeout(_ANSWERED_WITHIN_S), self._turns.turn(party):
-                known = self._allowed.recall(key) or self._refused.recall(key)  # an earlier request of this party asked
+                known = self._recalled(key)  # an earlier request of this party asked
                 review = await self._review(key, token) if known is None else known
         except ApiError as error:
             self._report(error)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from sshload_contract.shortened import shortened
+from sshload_contract.shortened import printable, shortened
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.gateway.exchange import Answer
@@ -132,8 +132,7 @@ def _problem(answer: Answer) -> StepFailure:
 
 
 def _printable(text: str) -> str:
-    shown = "".join(one if one.isprintable() else "?" for one in shortened(text, MESSAGE_LIMIT_CHARACTERS))
-    return shown.encode("utf-8", "replace").decode()
+    return printable(shortened(text, MESSAGE_LIMIT_CHARACTERS)).encode("utf-8", "replace").decode()
 
 
 def _end(said: Mapping[str, Any], outcome: str) -> tuple[int | None, str]:

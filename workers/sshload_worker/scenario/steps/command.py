@@ -5,7 +5,7 @@ from functools import cache, partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from sshload_contract.shortened import shortened
+from sshload_contract.shortened import printable, shortened
 from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
@@ -53,7 +53,7 @@ def run_command(step: ExecStep, run: StepRun) -> None:
 def _unlike_expected(output: bytes) -> str:
     """Return that an output does not match, and how it begins: text of start-up files comes first."""
     begin = " ".join(output[: 4 * _SHOWN_CHARACTERS].decode("utf-8", "replace").split())
-    shown = shortened("".join(c if c.isprintable() else "?" for c in begin), _SHOWN_CHARACTERS)
+    shown = shortened(printable(begin), _SHOWN_CHARACTERS)
     how = f'begins with "{shown}" (which the user\'s start-up files may have printed)' if shown else "is empty"
     return f"the output does not match expectStdout: it {how}"
 
