@@ -12,7 +12,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.s
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help generate demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz mina-sshd bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search case-study \
+.PHONY: help generate demo test test-all test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz mina-sshd bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search case-study \
         images sbom docs cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -24,8 +24,11 @@ demo: ## a cluster, the operator, a load test of a real sshd, and its verdict
 test: venv ## all layers below, from lint to e2e, with one table at the end
 	@$(PYTHON) scripts/run_tests.py $(ALL_LAYERS)
 
+test-all: venv ## the same with every row of each table and many more examples
+	@SSHLOAD_TESTS=all $(PYTHON) scripts/run_tests.py $(ALL_LAYERS)
+
 test-quick: venv ## lint, unit, simulation and golden, to run before each commit
-	@$(PYTHON) scripts/run_tests.py $(QUICK_LAYERS)
+	@SSHLOAD_TESTS=quick $(PYTHON) scripts/run_tests.py $(QUICK_LAYERS)
 
 lint: venv ## ruff, mypy, import-linter, shellcheck, actionlint
 	@$(PYTHON) scripts/run_tests.py lint

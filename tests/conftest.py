@@ -9,6 +9,7 @@ garbage, and a search through it takes a tenth of a second.
 
 import gc
 
+from circles import draws
 from hypothesis import HealthCheck, settings
 
 gc.disable()
@@ -20,7 +21,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "same",
+    deadline=None,
+    derandomize=True,
+    max_examples=draws(50, 200),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile(
     "search", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )

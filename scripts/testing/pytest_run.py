@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from testing.circles import CIRCLE
 from testing.layers import ROOT, Suite
 from testing.machine import CpuShares, cpu_times
 
@@ -64,7 +65,11 @@ def run_suite(suite: Suite, environment: Mapping[str, str], give_up: float) -> I
     """Run the tests of the lanes, then those that run alone. `give_up` is on the monotonic clock."""
     lanes = list(_run_all(suite, environment, give_up))
     found = [test.name for lane in lanes for test in lane.tests]
-    empty = [folder for folder in suite.folders if not any(_module(folder) in name for name in found)]
+    empty = [
+        folder
+        for folder in suite.folders
+        if not any(_module(folder) in name for name in found) and not _is_of_a_larger_circle(folder)
+    ]
     if empty and not any(lane.problems for lane in lanes):
         problems = tuple(f"{_shown(folder)}: no tests" for folder in empty)
         nothing = cpu_times().share_since(cpu_times())
@@ -91,9 +96,16 @@ def _files_of_tests_alone(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("test_*.py")) if f"mark.{_ALONE}" in path.read_text(encoding="utf-8")]
 
 
+def _is_of_a_larger_circle(folder: Path) -> bool:
+    """Return whether there are tests in a folder that this circle leaves out, so that it may have none to run."""
+    marks = [f"mark.{word}" for word in CIRCLE.marks.split() if word not in {"and", "not"}]
+    texts = (path.read_text(encoding="utf-8") for path in folder.rglob("test_*.py"))
+    return any(mark in text for text in texts for mark in marks)
+
+
 def _options(lanes: int, mark: str) -> list[str]:
     """Return pytest's options."""
-    chosen = ["-m", mark or f"not {_ALONE}"]
+    chosen = ["-m", " and ".join(filter(None, (mark or f"not {_ALONE}", CIRCLE.marks)))]
     distributed = ["-n", str(lanes), "--dist", "loadgroup", "--max-worker-restart", "0"]
     return [*distributed, *chosen] if lanes > 1 else chosen
 

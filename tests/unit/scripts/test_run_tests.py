@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import run_tests
+from testing.circles import VARIABLE, Circle
 from testing.layers import CORES, FIXED_WORK_S
 from testing.machine import CACHE, CpuShares
 from testing.preparation import Preparation
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 
 # Each of two dozen processes would import these libraries, which none of these projects needs.
 OPTIONS = "--import-mode=importlib -p no:hypothesispytest -p no:anyio -p no:schemathesis -p no:locust"
-MARKS = "\n  alone"
+MARKS = "\n  alone\n  full\n  slow"
 PASSES = "def test_it(): pass\n"
 FAILS = "def test_it(): assert False, 'the reason'\n"
 SKIPS = "import pytest\n\ndef test_it(): pytest.skip('sshd is missing')\n"
@@ -60,6 +61,18 @@ def test_it():
     statuses = iter([lagged, lagged, {"verdict": "Passed"}])
     assert rerun_while_lagging(lambda: next(statuses), dict) == {"verdict": "Passed"}
 """
+OF_EACH_CIRCLE = """
+import pytest
+
+def test_quick(): pass
+
+@pytest.mark.slow
+def test_usual(): pass
+
+@pytest.mark.full
+def test_of_all(): pass
+"""
+ONLY_FULL = "import pytest\n\n@pytest.mark.full\ndef test_it(): pass\n"
 GOOD = {"one": PASSES, "meet": LANES_MEET, "alone": ALONE_AND_NOT, "reruns": RERUNS}
 BAD = {"fails": FAILS, "skips": SKIPS, "breaks": BREAKS, "empty": "", "one": PASSES}
 
@@ -78,10 +91,10 @@ class Ended:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mapping[str, str]], Ended]:
-    """Run the simulation layer of a project whose folders there hold one test file each."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ended]:
+    """Run the simulation layer of a project whose folders there hold one test file each, in a circle."""
 
-    def run_layer(folders: Mapping[str, str]) -> Ended:
+    def run_layer(folders: Mapping[str, str], circle: Circle = Circle.USUAL) -> Ended:
         project = tmp_path_factory.mktemp("project")
         shutil.copytree(ROOT / "scripts", project / "scripts")
         (project / ".venv").symlink_to(sys.prefix)
@@ -94,20 +107,28 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mapping[str, str]
             folder.mkdir(parents=True)
             (folder / "test_a.py").write_text(text)
         command = [sys.executable, project / "scripts/run_tests.py", "simulation"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=project)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+            cwd=project,
+            env={**os.environ, VARIABLE: circle.value},
+        )
         return Ended(done.returncode, "suite " + done.stdout.split("\nsuite ")[-1])
 
     return run_layer
 
 
 @pytest.fixture(scope="module")
-def good(run: Callable[[Mapping[str, str]], Ended]) -> Ended:
+def good(run: Callable[..., Ended]) -> Ended:
     """A run in which everything passes."""
     return run(GOOD)
 
 
 @pytest.fixture(scope="module")
-def bad(run: Callable[[Mapping[str, str]], Ended]) -> Ended:
+def bad(run: Callable[..., Ended]) -> Ended:
     """A run in which one test passes."""
     return run(BAD)
 
@@ -193,15 +214,24 @@ def test_one_failing_folder_does_not_hide_the_others(bad: Ended) -> None:
     assert bad.last_line == "1 passed, 4 failed", bad.closing
 
 
-def test_a_process_that_ends_early_with_exit_code_0_fails(run: Callable[[Mapping[str, str]], Ended]) -> None:
+def test_a_process_that_ends_early_with_exit_code_0_fails(run: Callable[..., Ended]) -> None:
     """Its tests did not pass, whatever it says."""
     ended = run({"one": KILLS})
     assert ended.code == 1
     assert "crashed" in ended.closing.split("slowest tests")[1]
 
 
-def test_a_layer_without_tests_fails(run: Callable[[Mapping[str, str]], Ended]) -> None:
+def test_a_layer_without_tests_fails(run: Callable[..., Ended]) -> None:
     """An empty layer would otherwise look like a passing one."""
     ended = run({"one": ""})
     assert (ended.code, ended.last_line) == (1, "0 passed, 1 failed")
     assert "no tests" in ended.closing
+
+
+@pytest.mark.parametrize(("circle", "passed"), [(Circle.QUICK, 1), (Circle.USUAL, 2), (Circle.ALL, 4)], ids=str)
+def test_each_circle_of_tests_has_those_of_the_one_before_it(
+    run: Callable[..., Ended], circle: Circle, passed: int
+) -> None:
+    """A folder all of whose tests are of a larger circle is no folder without tests."""
+    ended = run({"one": OF_EACH_CIRCLE, "two": ONLY_FULL}, circle)
+    assert (ended.code, ended.last_line) == (0, f"{passed} passed, 0 failed"), ended.closing
