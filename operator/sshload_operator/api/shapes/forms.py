@@ -232,9 +232,9 @@ def _read_size(form: Size, value: Any) -> int:
 
 
 def _size_schema(form: Size) -> Schema:
-    bounds = [f"quantity(self).compareTo(quantity('{form.most}')) <= 0"]
+    bounds = [f"size.compareTo(quantity('{form.most}')) <= 0"]
     if size_bytes(form.least):
-        bounds.insert(0, f"quantity(self).compareTo(quantity('{form.least}')) >= 0")
+        bounds.insert(0, f"size.compareTo(quantity('{form.least}')) >= 0")
     return {
         "x-kubernetes-int-or-string": True,
         "maxLength": _SIZE_CHARACTERS,
@@ -243,7 +243,8 @@ def _size_schema(form: Size) -> Schema:
         "maximum": size_bytes(form.most),
         "x-kubernetes-validations": [
             {
-                "rule": f"type(self) != string || ({' && '.join(bounds)})",
+                # The API server takes each reading of a size for one of megabytes, and has a limit for those of a CRD.
+                "rule": f"type(self) != string || [quantity(self)].all(size, {' && '.join(bounds)})",
                 "message": f"must be a size from {form.least} to {form.most}, such as {form.example}",
             }
         ],

@@ -127,6 +127,14 @@ def test_no_rule_of_a_field_that_is_a_number_or_a_text_looks_for_a_pattern_in_th
 
 
 @of_every_kind
+def test_no_rule_reads_a_size_twice(fields: Fields) -> None:
+    """The API server of Kubernetes 1.31 counts each reading as one of megabytes, and refuses a CRD with too many."""
+    rules = [rule["rule"] for schema in fields.values() for rule in schema.get("x-kubernetes-validations", ())]
+    assert any("quantity(self)" in rule for rule in rules)
+    assert [rule for rule in rules if rule.count("quantity(self)") > 1] == []
+
+
+@of_every_kind
 def test_no_field_takes_what_it_does_not_know(fields: Fields) -> None:
     """Else a tenant puts there what fills the operator's memory, or is nested too deep to be read."""
     free = {path for path, schema in fields.items() if schema.get("x-kubernetes-preserve-unknown-fields")}
