@@ -6,9 +6,12 @@ import subprocess
 import sys
 
 import gevent
+import pytest
 from free_ports import free_port
 from locust.rpc.protocol import Message
-from locust.rpc.zmqrpc import Server
+from locust.rpc.zmqrpc import BaseSocket, Client, Server
+from plans import TOKEN
+from sshload_worker.coordination.messages import encrypt_lines
 
 _SPEAKER = """
 from gevent import monkey
@@ -54,13 +57,14 @@ line = Server("127.0.0.1", int(sys.argv[1]))
 print("listens", flush=True)
 sys.stdin.read()
 """
-# The greeting of ZMTP 3.1 by whoever begins, and the head of a command of 1 GiB.
+# The greeting of ZMTP 3.1 by whoever begins, and the head of a command.
 _GREETING = b"\xff" + bytes(7) + b"\x01\x7f\x03\x01" + b"CURVE".ljust(20, b"\0") + bytes(32)
 _MIB = 1 << 20
-_HUGE = b"\x06" + (1 << 30).to_bytes(8, "big")
 
 
-def test_a_stranger_cannot_make_the_master_collect_a_message_without_end() -> None:
+@pytest.mark.parametrize("size", [pytest.param(31 * _MIB, id="31 MiB"), pytest.param(1 << 30, id="1 GiB")])
+def test_a_stranger_cannot_make_the_master_collect_a_large_message(size: int) -> None:
+    """Not of the size of a report either: some tens of these, each from a connection of its own, would be too much."""
     port = free_port()
     command = [sys.executable, "-c", _LISTENER, str(port)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as master:
@@ -68,10 +72,27 @@ def test_a_stranger_cannot_make_the_master_collect_a_message_without_end() -> No
         assert master.stdout.readline() == "listens\n"
         with socket.create_connection(("127.0.0.1", port)) as stranger:
             stranger.settimeout(60)
-            stranger.sendall(_GREETING + _HUGE)
+            stranger.sendall(_GREETING + b"\x06" + size.to_bytes(8, "big"))
             sent = 0
             with contextlib.suppress(OSError):
-                while sent < 64 * _MIB:
+                while sent < size - _MIB:
                     sent += stranger.send(bytes(_MIB))
         master.terminate()
-    assert sent < 32 * _MIB  # what the sockets of both ends hold is less
+    assert sent < 16 * _MIB  # what the sockets of both ends hold is less
+
+
+@pytest.mark.parametrize("size", [0, 100, 32_000, 65_536, 5 * _MIB])
+def test_a_message_of_a_worker_arrives_whole_however_large_it_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BaseSocket, "__init__", BaseSocket.__init__)  # as it is now, afterwards too
+    encrypt_lines(TOKEN)
+    port = free_port()
+    master, worker = Server("127.0.0.1", port), Client("127.0.0.1", port, "worker-0")
+    try:
+        worker.send(Message("report", {"report": "x" * size}, "worker-0"))
+        with gevent.Timeout(60):
+            sender, message = master.recv_from_client()
+    finally:
+        worker.close(linger=0)
+        master.close(linger=0)
+    assert isinstance(message, Message)
+    assert (sender, message.type, message.data) == ("worker-0", "report", {"report": "x" * size})

@@ -25,8 +25,11 @@ _PLAIN_SOCKET: Any = zmqrpc.BaseSocket.__init__
 LOST_AFTER_S = 10.0
 """How long a worker or the master may be silent. When three runs shared half a core, one waited 5.6 s for a CPU."""
 
-LARGEST_MESSAGE_BYTES = 32 * 1_024 * 1_024
-"""Of one message to the master: several times the largest report."""
+_FRAME_BYTES = 32_768
+"""Of one frame of a message to the master."""
+
+_LARGEST_FRAME_BYTES = 65_536
+"""That the master takes: with what encryption adds."""
 
 _HANDSHAKE_WITHIN_MS = 10_000
 _TOKEN = re.compile(r"[0-9a-f]{64}")
@@ -108,13 +111,38 @@ def encrypt_lines(token: str) -> None:
         if kind == zmq.ROUTER:
             line.socket.curve_server = True
             line.socket.curve_secretkey, line.socket.curve_publickey = secret, public
-            # Of strangers, too: by default ZeroMQ collects a message of any size before it knows who sends it.
-            line.socket.maxmsgsize, line.socket.handshake_ivl = LARGEST_MESSAGE_BYTES, _HANDSHAKE_WITHIN_MS
+            # Of strangers, too: by default ZeroMQ collects a frame of any size before it knows who sends it.
+            line.socket.maxmsgsize, line.socket.handshake_ivl = _LARGEST_FRAME_BYTES, _HANDSHAKE_WITHIN_MS
         else:
             line.socket.curve_serverkey = public
             line.socket.curve_publickey, line.socket.curve_secretkey = zmq.curve_keypair()
+        line.socket = _InFrames(line.socket)
 
     setattr(zmqrpc.BaseSocket, "__init__", encrypted_socket)  # noqa: B010 - mypy refuses the plain assignment
+
+
+class _InFrames:
+    """A socket of Locust's whose messages to the master are sent in small frames.
+
+    The master can then refuse all larger ones, so that a connection of a stranger costs it little.
+    """
+
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the socket has."""
+        return getattr(self._plain, name)
+
+    def send(self, data: bytes, flags: int = 0) -> None:
+        """Send a message as a worker."""
+        frames = [data[begin : begin + _FRAME_BYTES] for begin in range(0, len(data), _FRAME_BYTES)]
+        self._plain.send_multipart(frames, flags)
+
+    def recv_multipart(self) -> list[bytes]:
+        """Return who sent a message to the master, and the message."""
+        sender, *frames = self._plain.recv_multipart()
+        return [sender, b"".join(frames)]
 
 
 def flush_and_close(line: Any, linger_ms: int) -> None:

@@ -19,6 +19,9 @@ from sshload_worker.coordination.processes import PortBoard
 if TYPE_CHECKING:
     from sshload_worker.coordination.worker import Worker
 
+_FILES_OF_MASTER = 2_048
+"""Room for the most workers that a run may have, and a bound of the connections of strangers: ZeroMQ has none."""
+
 
 def run_master(config: RunConfig, token: str, options: argparse.Namespace) -> int:
     """Run the master; return the exit code."""
@@ -26,6 +29,8 @@ def run_master(config: RunConfig, token: str, options: argparse.Namespace) -> in
     from sshload_worker.coordination.master import Master  # noqa: PLC0415
 
     _set_up_process(token)
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(_FILES_OF_MASTER, most_files), most_files))
     master = Master(config, token)
     gevent.signal_handler(signal.SIGTERM, master.stop, "told to terminate")
     gevent.signal_handler(signal.SIGINT, master.stop, "interrupted")
