@@ -222,6 +222,10 @@ class Verdict(StrEnum):
     ABORTED = "Aborted"
 
 
+MEASURED_VERDICTS = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
+"""Those of runs whose figures are true: a threshold that was broken, or had too few samples, changes none of them."""
+
+
 @cache
 def measured_step(scenario_step: str, step: Timing) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` if the step has no name."""

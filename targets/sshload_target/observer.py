@@ -3,12 +3,15 @@
 import time
 from pathlib import Path
 
-from sshload_contract.steal import MachineCpu, machine_cpu
+from sshload_contract.steal import machine_cpu
 from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
 
 from sshload_target.sshd.listen_queue import ListenQueue
 from sshload_target.sshd.log import SshdLog
+from sshload_target.sshd.network import read_proc_file
 from sshload_target.usage.resources import Resources
+
+_STAT = Path("/proc/stat")
 
 
 class Observer:
@@ -45,7 +48,7 @@ class Observer:
             cpu_s=usage.cpu_s,
             cpu_throttled_s=usage.cpu_throttled_s,
             cpu_limit_cores=limits.cpu_cores,
-            machine_cpu=_machine_cpu(),
+            machine_cpu=machine_cpu(read_proc_file(_STAT)),
             memory_bytes=usage.memory_bytes,
             memory_is_upper_bound=usage.memory_is_upper_bound,
             memory_peak_bytes=usage.memory_peak_bytes,
@@ -57,10 +60,3 @@ class Observer:
             listen_overflows=self._queue.overflows(),
             own_cpu_s=own_cpu_s,
         )
-
-
-def _machine_cpu() -> MachineCpu | None:
-    try:
-        return machine_cpu(Path("/proc/stat").read_text(encoding="utf-8"))
-    except OSError:
-        return None

@@ -60,9 +60,12 @@ class Admission(Generic[_Connection]):
         self._waiting.pop(connection, None)
 
     def wait(self, connection: _Connection) -> None:
-        """Close it for others again: it only waits for its peer. After `keep` it is the last to go."""
+        """Close it for others again: it only waits for its peer. After `keep` it is the last to go.
+
+        One that waits already keeps its place: a peer cannot stay by sending piece by piece.
+        """
         if connection in self._addresses:
-            self._waiting[connection] = None
+            self._waiting.setdefault(connection)
 
     def remove(self, connection: _Connection) -> None:
         """Forget it: it is closed."""

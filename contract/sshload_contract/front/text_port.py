@@ -16,12 +16,12 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from sshload_contract.front.admission import ACCEPTED_AT_ONCE, Admission, Limits, address_of, listen
+from sshload_contract.front.cpu_share import CpuShare
 from sshload_contract.front.heads import Head, HeadError, HeadReader, refusal
 
 _LOG = logging.getLogger(__name__)
 LIMITS: Final = Limits(connections=64, per_address=32)
 _READ_BYTES: Final = 4_096
-_SHARE: Final = 10
 _NO_SOCKETS_PAUSE_S: Final = 0.05
 TEXT: Final = "text/plain; charset=utf-8"
 FAULT_LASTS_S: Final = 10.0
@@ -147,7 +147,7 @@ class TextPort:
 
     def _answer_waiting(self) -> None:
         for page in self._pages.values():
-            if page.waiting and page.until_s <= time.monotonic():
+            if page.waiting and page.share.free_at_s <= time.monotonic():
                 answer = page.make()
                 for connection in page.waiting:
                     connection.awaits = None
@@ -166,7 +166,8 @@ class TextPort:
 
     def _until_next_deadline_s(self) -> float | None:
         soonest_s = min(
-            (*self._deadlines.values(), *(page.until_s for page in self._pages.values() if page.waiting)), default=None
+            (*self._deadlines.values(), *(page.share.free_at_s for page in self._pages.values() if page.waiting)),
+            default=None,
         )
         return None if soonest_s is None else max(0.0, soonest_s - time.monotonic())
 
@@ -203,25 +204,25 @@ class _Connection:
 
 
 class _Page:
-    """Is made anew only after ten times the CPU time that it took, and after a fault only once in FAULT_LASTS_S."""
+    """Is made with its share of a CPU, and after a fault only once in FAULT_LASTS_S."""
 
     def __init__(self, path: str, make: Callable[[], Answer]) -> None:
         self._path = path
         self._make = make
         self.waiting: dict[_Connection, None] = {}
-        self.until_s = self._broken_until_s = 0.0
+        self.share = CpuShare()
+        self._broken_until_s = 0.0
 
     def make(self) -> Answer:
         if time.monotonic() < self._broken_until_s:
             return _FAULT
-        begun_s = time.thread_time()
         try:
-            answer = self._make()
+            with self.share.used():
+                return self._make()
         except Exception:  # noqa: BLE001 -- the port outlives each page
             _LOG.exception("%s could not be made", self._path)
-            answer, self._broken_until_s = _FAULT, time.monotonic() + FAULT_LASTS_S
-        self.until_s = time.monotonic() + (_SHARE - 1) * (time.thread_time() - begun_s)
-        return answer
+            self._broken_until_s = time.monotonic() + FAULT_LASTS_S
+            return _FAULT
 
 
 def _head_of(answer: Answer) -> bytes:

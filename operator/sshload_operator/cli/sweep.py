@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.comparison.spec import NOT_IN_TESTS
 from sshload_operator.api.comparison.sweep import Sweep, sweep_of, value_text
@@ -21,7 +21,6 @@ from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
 from sshload_operator.control.run.keys import KeysError
-from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.local.run import LocalResult, Stop, stop_signals
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.report.sweep import saved_sweep_text
@@ -64,7 +63,7 @@ def command(file: Path, swept: Sweep, output: str, save: Path | None, **options:
         _print(swept, done, output, save)
     if lost is not None:
         return failed_on(file, lost)
-    unmeasured = (one.result.status.verdict for one in done if one.result.status.verdict not in MEASURED)
+    unmeasured = (one.result.status.verdict for one in done if one.result.status.verdict not in MEASURED_VERDICTS)
     return exit_code(next(unmeasured, Verdict.PASSED if len(done) == len(swept.values) else Verdict.ABORTED))
 
 

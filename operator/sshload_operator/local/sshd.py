@@ -2,16 +2,16 @@
 
 import os
 import pwd
-import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from sshload_operator.decision.server_software import openssh_version
+
 SSHD_PATH = Path("/usr/sbin/sshd")
 _SHADOW_PATH = Path("/etc/shadow")
-_OPENSSH = re.compile(r"OpenSSH_(\d+)\.(\d+)")
 _SSHD_TIMEOUT_S = 10.0
 # Directives that say what an sshd too old to know them does anyway: (name, value, first version that knows it).
 _NEEDLESS_BEFORE = (("persourcepenalties", "no", (9, 8)),)
@@ -38,10 +38,12 @@ def installed_sshd() -> LocalSshd:
     asked = subprocess.run(  # noqa: S603 - a fixed path without arguments from outside
         [SSHD_PATH, "-V"], capture_output=True, text=True, check=False, timeout=_SSHD_TIMEOUT_S
     )
-    found = _OPENSSH.search(asked.stderr + asked.stdout)  # before 9.2 it answers with its usage, which names it too
-    if found is None:
+    said = asked.stderr + asked.stdout  # before 9.2 it answers with its usage, which names it too
+    version = openssh_version(said)
+    if version is None:
         raise LocalRunError(f"{SSHD_PATH} does not tell its version: sshload needs OpenSSH's sshd")
-    return LocalSshd(name=found.string[found.start() :].split(",")[0], version=(int(found[1]), int(found[2])))
+    name = said[said.index("OpenSSH_") :].split(",")[0]
+    return LocalSshd(name, version)
 
 
 def without_unknown_directives(config: str, version: tuple[int, int]) -> tuple[str, tuple[str, ...]]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from math import isclose
 from typing import Any, Final
 
+from sshload_contract.vocabulary import MEASURED_VERDICTS
+
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import timestamp_text
@@ -11,7 +13,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
 from sshload_operator.decision.baseline.differs import difference, installed_difference
-from sshload_operator.decision.comparison.figures import MEASURED, place
+from sshload_operator.decision.comparison.figures import place
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import over_time
 from sshload_operator.report.saved_run import SavedRun
@@ -86,7 +88,7 @@ def _apart(here: _Bounds, there: _Bounds) -> bool | None:
 def _figures(status: TestStatus) -> Iterator[tuple[str, _Bounds]]:
     """Yield the figures of a run that was measured, each with its interval if that is known."""
     capacity, results = status.capacity, status.results
-    if status.verdict not in MEASURED:
+    if status.verdict not in MEASURED_VERDICTS:
         return
     if capacity is not None:
         yield "capacity", (capacity.found, capacity.lower_bound, capacity.upper_bound)

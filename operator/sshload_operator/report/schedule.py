@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import MOST_POINTS, ScheduleCondition, ScheduleStatus, TrendPoint
 from sshload_operator.api.status.thresholds import BASELINE_UNIT, ThresholdStatus
-from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.report.document import spec_text, time_text, within_limit
 from sshload_operator.report.saved_run import KeptObject
 
@@ -63,7 +62,7 @@ def _passed(verdict: Verdict) -> bool | None:
 
 
 def _run(point: TrendPoint, status: TestStatus | None) -> dict[str, Any]:
-    is_measured = point.verdict in MEASURED
+    is_measured = point.verdict in MEASURED_VERDICTS
     results = status.results if status is not None and is_measured else None
     total = None if results is None else results.step("total")
     found = {percentile: None if total is None else total.percentile(percentile) for percentile in _PERCENTILES}

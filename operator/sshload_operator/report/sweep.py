@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.load_test import check_size
 from sshload_operator.api.names import check_name
@@ -13,7 +13,6 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
-from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.report.document import spec_text, verdict_of, within_limit
 from sshload_operator.report.saved_run import KeptObject, ReportError, kept_object
 
@@ -87,7 +86,7 @@ def sweep_document(sweep: SavedSweep, release: str) -> dict[str, Any]:
 
 def _report_point(value: _Scalar, test: KeptObject) -> dict[str, Any]:
     status = read_fitting(TestStatus, test.status)
-    results = status.results if status.verdict in MEASURED else None
+    results = status.results if status.verdict in MEASURED_VERDICTS else None
     return {
         "value": value,
         "test": test.name,
@@ -121,7 +120,7 @@ def _message(sweep: SavedSweep, points: Sequence[Mapping[str, Any]]) -> str:
 def _lacks(sweep: SavedSweep, points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if len(points) < sweep.planned:
         yield f"{sweep.planned - len(points)} of {sweep.planned} values were not run"
-    lost = ", ".join(str(one["value"]) for one in points if one["verdict"]["word"] not in MEASURED)
+    lost = ", ".join(str(one["value"]) for one in points if one["verdict"]["word"] not in MEASURED_VERDICTS)
     if lost:
         yield f"the runs at {lost} were not measured, and have no figures"
     yield "the spec is that of the first value"

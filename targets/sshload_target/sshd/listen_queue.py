@@ -11,6 +11,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from sshload_target.sshd.network import read_proc_file
+
 _NETSTAT = Path("/proc/net/netstat")
 
 _NETLINK_SOCK_DIAG = 4
@@ -50,10 +52,7 @@ class ListenQueue:
 
 
 def _namespace_overflows(netstat: Path = _NETSTAT) -> int | None:
-    try:
-        lines = netstat.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
+    lines = read_proc_file(netstat).splitlines()
     for names, values in zip(lines[::2], lines[1::2], strict=True):
         counters = dict(zip(names.split(), values.split(), strict=True))
         if "ListenOverflows" in counters:

@@ -23,7 +23,7 @@ def open_peers(local_port: int, proc_net: Path = _PROC_NET) -> set[Peer]:
     """Return the peers whose connections to `local_port` are open, or closed by the peer alone."""
     peers: set[Peer] = set()
     for table in ("tcp", "tcp6"):
-        peers |= _peers_in(_read_proc_file(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
+        peers |= _peers_in(read_proc_file(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
     return peers
 
 
@@ -33,7 +33,7 @@ def is_listening(local_port: int, proc_net: Path = _PROC_NET) -> bool:
     rows = (
         line.split(maxsplit=4)
         for table in ("tcp", "tcp6")
-        for line in _read_proc_file(proc_net / table).splitlines()[1:]
+        for line in read_proc_file(proc_net / table).splitlines()[1:]
     )
     return any(local.endswith(local_end) and state == _LISTEN for _, local, _, state, *_ in rows)
 
@@ -59,7 +59,7 @@ def _address(digits: str) -> str:
     return str(address.ipv4_mapped or address)
 
 
-def _read_proc_file(file: Path) -> str:
+def read_proc_file(file: Path) -> str:
     """Return the text of a file of /proc, "" if the kernel has no such file or denies reading it."""
     try:
         return file.read_text(encoding="utf-8")

@@ -48,6 +48,14 @@ def test_who_was_served_waits_last_in_line() -> None:
     assert port.admit("a3", "a") == "a2"
 
 
+def test_who_waits_already_keeps_the_place_however_often_it_is_said_to_wait() -> None:
+    port = admission()
+    for name in ("a1", "a2"):
+        port.admit(name, "a")
+    port.wait("a1")
+    assert port.admit("a3", "a") == "a1"
+
+
 def test_the_caps_hold_and_all_room_comes_back_whatever_happens() -> None:
     for seed in range(50):
         drawn, port = random.Random(seed), admission(6, 3)  # noqa: S311 - nothing secret

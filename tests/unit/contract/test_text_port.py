@@ -13,6 +13,7 @@ import pytest
 from socket_floods import PLAIN, TIMEOUT_S, closed, flood
 from sshload_contract.front.admission import Limits
 from sshload_contract.front.text_port import LIMITS, TEXT, Answer, TextPort
+from sshload_target.sshd.network import open_peers
 
 LARGE = b"x" * 10_000_000  # more than the sockets of both ends hold
 
@@ -41,12 +42,11 @@ def answer(port: int, path: str, method: str = "GET") -> tuple[int, bytes]:
         connection.close()
 
 
-def all_closed(connections: list[socket.socket]) -> bool:
-    """Wait until the server has closed all of them."""
+def wait_until(is_so: Callable[[], bool]) -> None:
     until_s = time.monotonic() + 30.0
-    while closed(connections) < len(connections) and time.monotonic() < until_s:
+    while not is_so():
+        assert time.monotonic() < until_s
         time.sleep(0.05)
-    return closed(connections) == len(connections)
 
 
 def test_each_path_has_its_page() -> None:
@@ -119,7 +119,7 @@ def test_who_sends_no_whole_head_in_time_is_closed(kind: str) -> None:
     with served(Limits(64, 64, head_s=0.3), healthz=text(b"ok\n")) as port, ExitStack() as held:
         connections = [held.enter_context(one) for one in flood("127.0.0.1", port, kind, 20)]
         assert len(connections) == 20
-        assert all_closed(connections)
+        wait_until(lambda: closed(connections) == 20)
 
 
 def test_a_head_that_comes_byte_by_byte_has_no_longer() -> None:
@@ -136,7 +136,7 @@ def test_a_head_that_comes_byte_by_byte_has_no_longer() -> None:
 def test_who_does_not_take_the_answer_in_time_is_closed() -> None:
     with served(Limits(64, 64, answer_s=0.3), metrics=text(LARGE)) as port, ExitStack() as held:
         connections = [held.enter_context(one) for one in flood("127.0.0.1", port, "one request", 10)]
-        time.sleep(1.0)  # the server's limit, and more; who reads before it gets all
+        wait_until(lambda: not open_peers(port))
         received = [_all(connection) for connection in connections]
     assert all(len(content) < len(LARGE) for content in received)
 
@@ -167,7 +167,5 @@ def test_no_more_connections_are_open_than_there_may_be() -> None:
         connections = flood("127.0.0.1", port, "half a head", 40, sources=("127.0.0.1", "127.0.0.2", "127.0.0.3"))
         for connection in connections:
             held.enter_context(connection)
-        until_s = time.monotonic() + 30.0
-        while closed(connections) < 32 and time.monotonic() < until_s:
-            time.sleep(0.05)
+        wait_until(lambda: closed(connections) >= 32)
         assert closed(connections) == 32

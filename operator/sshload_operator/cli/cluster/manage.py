@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
+from sshload_contract.vocabulary import MEASURED_VERDICTS
 
 from sshload_operator.api.kinds import COMPARISON, KINDS, SCHEDULE, TEST, Kind
 from sshload_operator.api.shapes.reading import read_fitting
@@ -21,7 +22,6 @@ from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.page import Grid, Page
 from sshload_operator.cli.view.text import ABSENT, milliseconds
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Phase
 
 _HEAD: Final = ("kind", "name", "phase", "verdict", "rate/s", "p99 ms", "capacity", "tests", "age")
@@ -199,7 +199,7 @@ def _figures(status: TestStatus | ComparisonStatus) -> tuple[str, ...]:
     """Return rate, p99, capacity and tests, `-` for what does not apply or was not measured."""
     if isinstance(status, ComparisonStatus):
         return (ABSENT, ABSENT, ABSENT, status.progress or ABSENT)
-    if status.is_finished and status.verdict not in MEASURED:
+    if status.is_finished and status.verdict not in MEASURED_VERDICTS:
         return _NO_FIGURES
     figures = status.results if status.is_finished else status.progress
     rate = ABSENT if figures is None else f"{figures.completed_rate:,.1f}"
@@ -209,7 +209,7 @@ def _figures(status: TestStatus | ComparisonStatus) -> tuple[str, ...]:
 
 def _schedule(status: Any) -> tuple[str, ...]:
     schedule = read_fitting(ScheduleStatus, status)
-    measured = next((one for one in schedule.trend[-1:] if one.verdict in MEASURED), None)
+    measured = next((one for one in schedule.trend[-1:] if one.verdict in MEASURED_VERDICTS), None)
     rate = ABSENT if measured is None or measured.completed_rate is None else f"{measured.completed_rate:,.1f}"
     return (
         f"{schedule.active_count} active" if schedule.active_count else "waiting",

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sshload_contract.vocabulary import Outcome
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Outcome
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import MaxStartupsAdvice, Results
 from sshload_operator.cli.view.page import Facts, Page, Paste
-from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.state import Phase, Resource
 
@@ -23,7 +22,7 @@ def pastes(status: TestStatus) -> Iterator[Paste]:
     There are none for a run that was not measured, whatever its results state.
     """
     results = status.results
-    if results is None or status.verdict not in MEASURED:
+    if results is None or status.verdict not in MEASURED_VERDICTS:
         return
     advice = results.max_startups
     if advice is not None and advice.recommended is not None and _turns_away(advice):
@@ -44,7 +43,7 @@ def advice_page(name: str, status: TestStatus) -> Page:
     """
     if status.phase is not Phase.FINISHED:
         return Page(name, "No advice", f"the test is not finished yet: {status.phase or Phase.PENDING}", None)
-    if status.verdict is not None and status.verdict not in MEASURED:
+    if status.verdict is not None and status.verdict not in MEASURED_VERDICTS:
         why = f" ({status.reason}): {status.message}" if status.reason else ""
         return Page(name, "No advice", f"the verdict is {status.verdict}{why}", None)
     if status.results is None:

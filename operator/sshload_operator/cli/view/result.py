@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
@@ -14,7 +14,6 @@ from sshload_operator.cli.view.capacity import capacity_parts
 from sshload_operator.cli.view.measured import measured_parts, steps_as_rows
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste
 from sshload_operator.cli.view.text import ABSENT
-from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Phase, Reason
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
@@ -70,7 +69,7 @@ def _sentence(status: TestStatus) -> str:
 
 def _check(one: ThresholdStatus, verdict: Verdict | None) -> Check:
     """Return a threshold as judged. In a run that was not measured, none is judged, whatever was observed."""
-    if verdict in MEASURED or not one.observed:
+    if verdict in MEASURED_VERDICTS or not one.observed:
         return Check(one.threshold, one.observed or ABSENT, one.distance, one.passed)
     return Check(one.threshold, one.observed, f"not judged: {verdict or 'no verdict'}", None)
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
 from sshload_operator.cli.view.page import Check, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, mark, milliseconds
-from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Reason
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
@@ -29,7 +28,7 @@ def sweep_page(name: str, field: str, planned: int, swept: Swept) -> Page:
         (mark(_held(status)), str(value), *(_found(status) if is_search else _cells(status)), bar(median, most, _BAR))
         for (value, status), median in zip(swept, medians, strict=True)
     )
-    lost = (f"at {value}: {_said(one)}" for value, one in swept if one.verdict not in MEASURED)
+    lost = (f"at {value}: {_said(one)}" for value, one in swept if one.verdict not in MEASURED_VERDICTS)
     figures = ("capacity", "search") if is_search else ("completed/s", "p50 ms", "p99 ms", "errors %")
     head = ("", field.rpartition(".")[2], *figures, "")
     grid = Grid(head, rows, left=1, last_left=True, note=". ".join(lost))
@@ -56,7 +55,7 @@ def sweep_rows(field: str, swept: Swept) -> Iterator[Mapping[str, object]]:
 
 def _capacity(status: TestStatus) -> float | None:
     """Return the capacity that a search has found, None where it has found none or there was no search."""
-    return None if status.capacity is None or status.verdict not in MEASURED else status.capacity.found
+    return None if status.capacity is None or status.verdict not in MEASURED_VERDICTS else status.capacity.found
 
 
 def _found(status: TestStatus) -> tuple[str, str]:
@@ -83,7 +82,7 @@ def _first_failed(swept: Swept) -> str:
 
 
 def _results(status: TestStatus) -> Results | None:
-    return status.results if status.verdict in MEASURED else None
+    return status.results if status.verdict in MEASURED_VERDICTS else None
 
 
 def _median_ms(status: TestStatus) -> float | None:

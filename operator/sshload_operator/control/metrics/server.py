@@ -11,6 +11,7 @@ from typing import Final
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Metric, ProcessCollector, generate_latest
 from sshload_contract.front.admission import Limits
+from sshload_contract.front.cpu_share import CpuShare
 
 from sshload_operator.control.front import Front
 from sshload_operator.control.metrics.bearer_check import BearerCheck
@@ -20,7 +21,6 @@ from sshload_operator.control.metrics.tests import TestsCollector
 
 _TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
 LIMITS: Final = Limits(connections=64, per_address=32)
-_SHARE: Final = 10
 
 
 class OperatorMetrics:
@@ -155,22 +155,29 @@ class MetricsServer:
 
 
 class _Page:
-    """Makes the page for one request at a time, and anew only after ten times as long as that takes."""
+    """Is made with its share of a CPU, each time for all who asked before: no answer is older than its request."""
 
     def __init__(self, render: Callable[[], Iterator[bytes]]) -> None:
         self._render = render
         self._turn = asyncio.Lock()
-        self._pieces: Sequence[bytes] = ()
-        self._until_s = 0.0
+        self._share = CpuShare()
+        self._next: asyncio.Task[Sequence[bytes]] | None = None
 
     async def pieces(self) -> Sequence[bytes]:
+        if self._next is None:
+            self._next = asyncio.create_task(self._make())
+        return await asyncio.shield(self._next)  # the others get the page though this one is gone
+
+    async def _make(self) -> Sequence[bytes]:
         async with self._turn:
-            begun_s = time.monotonic()
-            if begun_s >= self._until_s:
-                pieces = []
-                for piece in self._render():
-                    pieces.append(piece)
-                    await asyncio.sleep(0)  # all else goes on between two pieces
-                ended_s = time.monotonic()
-                self._pieces, self._until_s = pieces, ended_s + (_SHARE - 1) * (ended_s - begun_s)
-            return self._pieces
+            await asyncio.sleep(self._share.free_at_s - time.monotonic())
+            self._next = None
+            pieces: list[bytes] = []
+            rendered = self._render()
+            while True:
+                with self._share.used():
+                    piece = next(rendered, None)
+                if piece is None:
+                    return pieces
+                pieces.append(piece)
+                await asyncio.sleep(0)  # all else goes on between two pieces

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
 from sshload_contract.percentiles import percentile_key, samples_needed
 from sshload_contract.thresholds import Terms, ThresholdResult
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.thresholds import BASELINE_UNIT
@@ -38,7 +38,6 @@ from sshload_operator.state import ObservedBaseline, Reason
 _MOST_TIMES_LONGER = 100
 _PERCENT = 100
 _BEST_FIRST = (True, None, False)
-_MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +225,7 @@ def against_baseline(
     The judgement on the run alone has priority, unless it is Inconclusive: a broken threshold, absolute or relative,
     outranks one that cannot be judged.
     """
-    unmeasured = by_itself.verdict not in _MEASURED or by_itself.reason is Reason.SEARCH_UNFINISHED
+    unmeasured = by_itself.verdict not in MEASURED_VERDICTS or by_itself.reason is Reason.SEARCH_UNFINISHED
     if unmeasured or not plan.spec.relative_thresholds:
         return by_itself
     delay_ms = own_delay_ms(measured)

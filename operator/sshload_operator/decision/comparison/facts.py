@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sshload_contract.shortened import shortened
-from sshload_contract.vocabulary import Invalidity, Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Invalidity, Verdict
 
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
@@ -13,7 +13,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import MOST_REPEATS, TestRun
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.measured import own_delay_ms
-from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures, most_telling
+from sshload_operator.decision.comparison.figures import Figures, figures, most_telling
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.planning.plan import spec_hash as hash_of_spec
 from sshload_operator.state import Phase, Reason
@@ -69,7 +69,7 @@ def observed_test(test: Mapping[str, Any]) -> ObservedTest:
         reason=status.reason if verdict else "",
         message=shortened(status.message, _MESSAGE_LIMIT_CHARACTERS) if verdict else "",
         spec_hash=status.spec_hash if verdict else "",
-        figures=figures(status) if verdict in MEASURED else {},
+        figures=figures(status) if verdict in MEASURED_VERDICTS else {},
         own_delay_ms=None if status.capacity is not None else own_delay_ms(status),
         spec=test["spec"],
     )
@@ -77,11 +77,11 @@ def observed_test(test: Mapping[str, Any]) -> ObservedTest:
 
 def test_run(place: Place, test: ObservedTest, verdict: Verdict, most_figures: int, repeats: int) -> TestRun:
     """Return what to remember of a test that ended with this verdict, after `repeats` others in its place."""
-    measured_it = verdict in MEASURED and test.has_measured(place.spec_hash)
+    measured_it = verdict in MEASURED_VERDICTS and test.has_measured(place.spec_hash)
     lagged = (verdict is Verdict.INVALID and test.reason in _LAGGED) or (measured_it and test.own_delay_ms is not None)
     kept = most_telling(test.figures, most_figures)
     problem = ""
-    if verdict not in MEASURED:
+    if verdict not in MEASURED_VERDICTS:
         problem = f"{verdict}: {test.message}"
     elif not measured_it:
         problem = "somebody changed its spec, so that it did not measure the variant"

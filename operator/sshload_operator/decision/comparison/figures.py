@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sshload_contract.vocabulary import Timing, Verdict
+from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import GatewayResult, GeneratorResult, ProxyResult, Results, TargetResult
 from sshload_operator.api.status.steps import rank_of
 
-# The figures are true even if a threshold was broken or had too few samples.
-MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
 CAPACITY = "capacity"
 ERROR_PERCENT = "errorPercent"
 COMPLETED_RATE = "completedRate"

@@ -15,7 +15,7 @@ from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import InPath, Timing, Verdict, Window
+from sshload_contract.vocabulary import MEASURED_VERDICTS, InPath, Timing, Verdict, Window
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import ErrorCount, Negotiated
@@ -58,8 +58,6 @@ from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan, gateway_of
 
-_ADVISED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
-
 
 def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results:
     """Return `status.results` of a run with this verdict. A run that measured nothing that counts has no advice.
@@ -93,7 +91,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         target=target,
         proxy=_proxy(plan, summary, target),
         gateway=_gateway(plan, summary),
-        max_startups=advice(plan, summary) if verdict in _ADVISED else None,
+        max_startups=advice(plan, summary) if verdict in MEASURED_VERDICTS else None,
     )
 
 

@@ -1,6 +1,5 @@
 """Of what the figures of a run are, where a server or client of the reader's may differ: one text for all readers."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,9 +7,9 @@ from sshload_contract.wire.report import Negotiated
 
 from sshload_operator.api.status.results import ALGORITHM_CHARACTERS
 from sshload_operator.api.target import ManagedTarget
+from sshload_operator.decision.server_software import is_openssh, openssh_version
 from sshload_operator.planning.plan import Plan
 
-_OPENSSH: Final = re.compile(r"SSH-2\.0-OpenSSH_(\d{1,3})\.(\d{1,3})", re.ASCII)
 _BANNER_OF_SSHD_AUTH: Final = (10, 3)
 _HYBRID: Final = ("sntrup761", "mlkem768")
 _MANAGED: Final = (
@@ -36,6 +35,6 @@ def scope(plan: Plan, negotiated: Negotiated | None) -> Iterator[str]:
             f"The key exchange was {negotiated.kex[:ALGORITHM_CHARACTERS]}: OpenSSH's own clients ask for"
             " sntrup761x25519-sha512 since 9.0, and for mlkem768x25519-sha256 since 10.0"
         )
-    version = _OPENSSH.match(negotiated.server_version)
-    if version is not None and (int(version[1]), int(version[2])) >= _BANNER_OF_SSHD_AUTH:
+    version = openssh_version(negotiated.server_version) if is_openssh((negotiated.server_version,)) else None
+    if version is not None and version >= _BANNER_OF_SSHD_AUTH:
         yield _BANNER

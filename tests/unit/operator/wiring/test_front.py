@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import itertools
+import time
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
@@ -15,6 +17,8 @@ from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.server import Guard, MetricsServer
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.turns import Turns
+from sshload_target.sshd.network import open_peers
+from until import until
 
 WITHIN_S = 300.0
 SHORT = Limits(connections=16, per_address=16, head_s=0.5, answer_s=0.5)
@@ -25,18 +29,25 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[], Awaitable[Stream]]
 
 
-def pages(size: int = 10) -> Callable[[], Iterator[bytes]]:
-    return lambda: iter([b"x" * size])
+def small() -> Iterator[bytes]:
+    return iter([b"x" * 10])
+
+
+def large() -> Iterator[bytes]:
+    return iter([b"x" * LARGE])
 
 
 def served(
-    talk: Callable[[Connect], Awaitable[None]], limits: Limits, size: int = 10, guard: Guard | None = None
+    talk: Callable[[Connect], Awaitable[None]],
+    limits: Limits,
+    render: Callable[[], Iterator[bytes]] = small,
+    guard: Guard | None = None,
 ) -> None:
     """Talk with the metrics' port, on plain connections."""
 
     async def serve() -> None:
         port = free_port()
-        server = MetricsServer(port, pages(size), limits)
+        server = MetricsServer(port, render, limits)
         await server.start(guard)
         try:
             async with asyncio.timeout(WITHIN_S):
@@ -92,10 +103,59 @@ def test_who_does_not_take_the_answer_in_time_does_not_get_it() -> None:
     async def talk(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(GET)
-        await asyncio.sleep(2.0)  # longer than the limit
+        port = writer.get_extra_info("peername")[1]
+        await until(lambda: not open_peers(port))
         assert len(await rest(reader)) < LARGE
 
-    served(talk, SHORT, LARGE)
+    served(talk, SHORT, large)
+
+
+def test_no_answer_is_older_than_its_request_however_long_a_page_takes() -> None:
+    finished = 0
+
+    def counts() -> Iterator[bytes]:
+        now = str(finished).encode()
+        compute(0.05)
+        yield now
+
+    async def talk(connect: Connect) -> None:
+        nonlocal finished
+        for finished in range(5):
+            reader, writer = await connect()
+            writer.write(GET)
+            assert (await rest(reader)).endswith(b"\r\n%d\r\n0\r\n\r\n" % finished)
+
+    served(talk, LONG, counts)
+
+
+def compute(cpu_s: float) -> None:
+    until_s = time.thread_time() + cpu_s
+    while time.thread_time() < until_s:
+        pass
+
+
+def test_a_page_is_made_once_for_all_who_wait_for_it_and_for_a_tenth_of_the_time_though_each_of_them_goes() -> None:
+    made_s: list[float] = []
+
+    def slow() -> Iterator[bytes]:
+        made_s.append(time.monotonic())
+        for _ in range(5):
+            compute(0.01)
+            yield b"piece"
+
+    async def talk(connect: Connect) -> None:
+        while len(made_s) < 4:
+            for writer in [(await connect())[1] for _ in range(4)]:
+                writer.write(GET)
+                await writer.drain()
+                await asyncio.sleep(0.01)
+                writer.transport.abort()
+        reader, writer = await connect()
+        writer.write(GET)
+        assert b"200 OK" in await rest(reader)
+
+    served(talk, LONG, slow)
+    assert all(later - earlier >= 0.45 for earlier, later in itertools.pairwise(made_s))
 
 
 def test_a_connection_is_for_one_request() -> None:
