@@ -6,8 +6,8 @@ MAKEFLAGS += --no-print-directory
 
 CLUSTER := tests/cluster/cluster
 PYTHON := .venv/bin/python
-# Programs and packages count: the venv holds the project as a list of them.
-LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.scripts\]/,/^$$/p; /^packages/,/^]/p' pyproject.toml; scripts/ssh2-wheel --version) | sha256sum | cut -c1-16)
+# Programs, packages and the folders of tests' modules count: the venv holds the project as lists of them.
+LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.scripts\]/,/^$$/p; /^packages/,/^]/p; /^pythonpath/,/^]/p' pyproject.toml; scripts/ssh2-wheel --version) | sha256sum | cut -c1-16)
 
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
@@ -67,15 +67,15 @@ test-gitops: venv ## examples/gitops applied by Flux and by Argo CD (compiled th
 
 chaos: venv ## each KINDS (test ...) with the operator killed at each write, each request and event failing; ONLY=regex, EVERY=n
 	@$(CLUSTER) build > /dev/null
-	@PYTHONPATH=tests/support:tests/chaos nice -n 10 $(PYTHON) tests/chaos/chaos.py $(KINDS) --only "$(ONLY)" --every $(or $(EVERY),1) --at-once $(or $(AT_ONCE),6)
+	@nice -n 10 $(PYTHON) tests/chaos/chaos.py $(KINDS) --only "$(ONLY)" --every $(or $(EVERY),1) --at-once $(or $(AT_ONCE),6)
 
 chaos-network: venv ## sshload run through each bad network, by each of LIBRARIES (ssh2-python ...); ONLY=text chooses (needs root)
 	@scripts/debian-packages iproute2 openssh-client openssh-server util-linux
-	@PYTHONPATH=tests/support nice -n 10 $(PYTHON) tests/chaos/network/chaos_network.py $(LIBRARIES) --only "$(ONLY)"
+	@nice -n 10 $(PYTHON) tests/chaos/network/chaos_network.py $(LIBRARIES) --only "$(ONLY)"
 
 chaos-cluster: venv ## a real cluster whose daemons, nodes, namespaces and pods fail while tests run; ONLY=regex, RUNS=n, TESTS=n (200 at once)
 	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; \
-	  PYTHONPATH=tests/support:tests/chaos:tests/chaos/cluster $(PYTHON) tests/chaos/cluster/chaos_cluster.py --only "$(ONLY)" --runs $(or $(RUNS),1)
+	  $(PYTHON) tests/chaos/cluster/chaos_cluster.py --only "$(ONLY)" --runs $(or $(RUNS),1)
 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)
@@ -84,7 +84,7 @@ bench: venv ## how fast the worker is, beside Go's client (needs root); IMAGE=ye
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev util-linux valgrind zlib1g-dev
 	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
 	@$(if $(IMAGE),scripts/images root worker .cache/worker-image > /dev/null)
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_speed.py $(if $(IMAGE),--root .cache/worker-image)
+	@$(PYTHON) tests/benchmarks/bench_speed.py $(if $(IMAGE),--root .cache/worker-image)
 
 mina-sshd: venv ## the Java program that speaks MINA SSHD, for sshload run with client.library mina-sshd
 	@scripts/debian-packages default-jdk-headless maven
@@ -93,38 +93,38 @@ mina-sshd: venv ## the Java program that speaks MINA SSHD, for sshload run with 
 bench-libraries: venv ## ssh2-python against paramiko by operation, in threads and greenlets, into docs/measurements
 	@scripts/debian-packages cmake gcc libc6-dev make patch python3-dev zlib1g-dev
 	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_libraries.py
+	@$(PYTHON) tests/benchmarks/bench_libraries.py
 
 bench-windows: venv ## windows and read sizes by SCP and SFTP, near and far, into docs/measurements
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev zlib1g-dev
 	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_window.py
+	@$(PYTHON) tests/benchmarks/bench_window.py
 
 bench-operator: venv ## how fast and how frugal the operator is, on the cluster
 	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/bench_operator.py
 
 bench-master: venv ## what reports cost the master, by the number of its workers, into docs/measurements
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_master.py --rates 50 200
+	@$(PYTHON) tests/benchmarks/bench_master.py --rates 50 200
 
 bench-scale: venv ## what running and finished tests cost the operator, at an API server of its own, into docs/measurements
 	@$(CLUSTER) build > /dev/null
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_scale.py
+	@$(PYTHON) tests/benchmarks/bench_scale.py
 
 bench-hostile: venv ## how long others wait while the operator is attacked, and what floods of connections cost each port, into docs/measurements
 	@$(CLUSTER) build > /dev/null
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_hostile.py
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_floods.py
+	@$(PYTHON) tests/benchmarks/bench_hostile.py
+	@$(PYTHON) tests/benchmarks/bench_floods.py
 
 bench-held: venv ## what tests and schedules that only wait cost the operator, at an API server of its own, into docs/measurements
 	@$(CLUSTER) build > /dev/null
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_held.py
+	@$(PYTHON) tests/benchmarks/bench_held.py
 
 bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_search.py
+	@$(PYTHON) tests/benchmarks/bench_search.py
 
 case-study: venv ## the case study again, in 25 minutes: ONLY="gateway policies figure-1 outlier windows figure-2-uptime figure-2-ls figure-2-spread in-the-path" chooses, into docs/measurements/case-study
 	@scripts/debian-packages openssh-client openssh-server util-linux
-	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_case_study.py $(if $(ONLY),--only $(ONLY)) $(if $(MINUTES),--minutes $(MINUTES))
+	@$(PYTHON) tests/benchmarks/bench_case_study.py $(if $(ONLY),--only $(ONLY)) $(if $(MINUTES),--minutes $(MINUTES))
 
 images: ## build the images and load them into the cluster
 	@environment=$$(scripts/bring-up); grep IMAGE <<< "$$environment"
@@ -147,7 +147,7 @@ cluster-down: ## stop it; what was compiled stays
 
 generate: venv ## write the CRDs, the schemas, the reference pages, and each sentence that the product can say
 	@for script in crds kustomize_names editor_schemas reference gateway_schema chart_reference gateway_reference messages; do $(PYTHON) scripts/$$script.py || exit; done
-	@PYTHONPATH=tests/support $(PYTHON) tests/support/said.py
+	@$(PYTHON) tests/support/processes/said.py
 
 lock: venv ## lock requirements/*.txt again, after a change of dependencies in pyproject.toml
 	@scripts/lock

@@ -85,7 +85,7 @@ class Layer:
 
 def _made_by(program: str) -> tuple[str, ...]:
     """Return the command that runs a module of tests/support which makes what tests need."""
-    return "env", "PYTHONPATH=scripts", ".venv/bin/python", f"tests/support/{program}.py"
+    return ".venv/bin/python", f"tests/support/{program}.py"
 
 
 PACKAGES = Need(
@@ -111,11 +111,11 @@ ACTIONLINT = Need(
 )
 POSTGRESQL = Need("PostgreSQL", ("scripts/debian-packages", "postgresql"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
-GO_SSH_SERVER = Need("SSH server in Go", _made_by("other_servers"))
-GITOPS_READER = Need("reader of GitOps objects", _made_by("flux_and_argo"))
-PROMETHEUS_OPERATOR = Need("CRDs of the Prometheus operator", _made_by("prometheus_operator_crds"))
-FLUX = Need("Flux's kustomize-controller", _made_by("flux_programs"))
-ARGO = Need("Argo CD", _made_by("argo_cd_programs"))
+GO_SSH_SERVER = Need("SSH server in Go", _made_by("ssh/other_servers"))
+GITOPS_READER = Need("reader of GitOps objects", _made_by("gitops/flux_and_argo"))
+PROMETHEUS_OPERATOR = Need("CRDs of the Prometheus operator", _made_by("kubernetes/prometheus_operator_crds"))
+FLUX = Need("Flux's kustomize-controller", _made_by("gitops/flux_programs"))
+ARGO = Need("Argo CD", _made_by("gitops/argo_cd_programs"))
 REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
 BROWSER = Need("browser", ("scripts/debian-packages", "chromium"))
 CLUSTER_PROGRAMS = Need("cluster's programs", ("tests/cluster/cluster", "build"))
@@ -144,8 +144,8 @@ NEEDS = (
     ARGO,
 )
 """All needs, in the order in which they are prepared. The cluster's programs include helm, so helm comes after them."""
-INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
-API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
+INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/kubernetes/chart_release.py"))
+API_SERVER = Service("API server", (".venv/bin/python", "tests/support/kubernetes/api_server.py"))
 
 LINT = "lint"
 # Some unit tests wait: with a lane for each core, a fifth of the cores' time is idle.

@@ -65,9 +65,7 @@ def read(server: SshServer, port: int, protocol: str, size: int, file: Path) -> 
     command = [sys.executable, str(Path(__file__).with_name("window_client.py")), "--protocol", protocol,
                "--bytes", str(size), "--path", str(file), "--port", str(port), "--user", getpass.getuser(),
                "--key", str(server.keys.user), "--known-hosts", str(known_hosts), "--cipher", CIPHER]  # fmt: skip
-    support = Path(__file__).parents[1] / "support"
-    environment = {**os.environ, "PYTHONPATH": str(support)}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return dict(json.loads(done.stdout))
 
 

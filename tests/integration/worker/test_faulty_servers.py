@@ -1,4 +1,4 @@
-"""Every kind of faulty server against every client library, by the table of tests/support/fault_table.py."""
+"""Every kind of faulty server against every client library, by the table of tests/support/ssh/fault_table.py."""
 
 import gc
 import os
@@ -121,4 +121,4 @@ def test_every_library_that_tells_something_else_is_one_of_them() -> None:
 
 def test_the_page_of_the_reference_is_this_table() -> None:
     written = (ROOT / "docs/reference/faulty-servers.md").read_text(encoding="utf-8")
-    assert written == page(), "write it again: PYTHONPATH=tests/support .venv/bin/python tests/support/fault_table.py"
+    assert written == page(), "write it again: .venv/bin/python tests/support/ssh/fault_table.py"

@@ -1,4 +1,4 @@
-"""Every library and step against servers that are not OpenSSH, by the table of tests/support/other_server_table.py."""
+"""Every library and step against servers that are not OpenSSH, by the table of other_server_table."""
 
 import socket
 from collections.abc import Iterator
@@ -91,9 +91,7 @@ def test_each_step_ends_at_another_server_as_the_table_says(
 
 def test_the_page_of_the_reference_is_this_table() -> None:
     written = (ROOT / "docs/reference/other-servers.md").read_text(encoding="utf-8")
-    assert written == page(), (
-        "write it again: PYTHONPATH=tests/support:scripts .venv/bin/python tests/support/other_server_table.py"
-    )
+    assert written == page(), "write it again: .venv/bin/python tests/support/ssh/other_server_table.py"
 
 
 @every_kind

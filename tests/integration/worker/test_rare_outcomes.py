@@ -21,7 +21,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import RunConfig
 from unkind_servers import speaking
 
-SFTP_SERVER = Path(__file__).parents[2] / "support/answering_sftp_server.py"
+SFTP_SERVER = Path(__file__).parents[2] / "support/ssh/answering_sftp_server.py"
 SHORT = 0.3
 DIES_WITHIN_A_PACKET, DIES_BETWEEN_PACKETS = 254, 255
 STAT = SftpStatStep(name="", path="anything")

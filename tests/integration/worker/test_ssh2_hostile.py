@@ -30,7 +30,7 @@ UNTOLD_AT_OPENING = {Outcome.CHANNEL_REFUSED, Outcome.EXEC_REJECTED}  # libssh2'
 SMALL_FILE = Path(__file__).with_name("conftest.py")
 RANDOM_SERVERS = 60
 ANSWERED_AT_RANDOM = {Outcome.OK, Outcome.DISCONNECTED, *(one for one in Outcome if one.startswith("sftp"))}
-HOSTILE_LOGIN = Path(__file__).parents[2] / "support/hostile_login.py"
+HOSTILE_LOGIN = Path(__file__).parents[2] / "support/ssh/hostile_login.py"
 HANGS_AFTER_S = 120.0
 FAULTS = {
     "no fault": Outcome.OK,

@@ -25,7 +25,7 @@ SFTP = "Subsystem sftp internal-sftp"
 FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
 SIZES_BYTES = (0, 1, 29_999, 262_144, 262_145, 5_000_000)
 TRANSFER_BYTES = (1, 30_000, 32_768, 1_048_576)
-SFTP_SERVER = Path(__file__).parents[2] / "support/answering_sftp_server.py"
+SFTP_SERVER = Path(__file__).parents[2] / "support/ssh/answering_sftp_server.py"
 DIES_WITHIN_A_PACKET, DIES_BETWEEN_PACKETS = 254, 255
 MANY_NAMES = 3_000
 

@@ -98,10 +98,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ended]:
         project = tmp_path_factory.mktemp("project")
         shutil.copytree(ROOT / "scripts", project / "scripts")
         (project / ".venv").symlink_to(sys.prefix)
-        support = ROOT / "tests/support"
-        (project / "pytest.ini").write_text(
-            f"[pytest]\naddopts = {OPTIONS}\nmarkers = {MARKS}\npythonpath = {support}\n"
-        )
+        (project / "pytest.ini").write_text(f"[pytest]\naddopts = {OPTIONS}\nmarkers = {MARKS}\n")
         for name, text in folders.items():
             folder = project / "tests/simulation" / name
             folder.mkdir(parents=True)

@@ -9,7 +9,6 @@ import pytest
 from free_ports import FreePorts, free_port
 from sshload_operator.local.ports import PORTS
 
-SUPPORT = Path(__file__).parents[2] / "support"
 TAKE_AND_WAIT = """\
 from free_ports import free_port
 print(*[free_port() for _ in range(90)], flush=True)
@@ -29,7 +28,7 @@ def test_processes_that_run_at_the_same_time_take_different_ports() -> None:
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", TAKE_AND_WAIT],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": str(SUPPORT)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         ) for _ in range(5)
     ]  # fmt: skip
     taken: list[str] = []

@@ -1,6 +1,6 @@
 """The table of servers that are not OpenSSH: how each step ends there, by every library.
 
-`PYTHONPATH=tests/support:scripts python tests/support/other_server_table.py` prints docs/reference/other-servers.md.
+`python tests/support/ssh/other_server_table.py` prints docs/reference/other-servers.md.
 """
 
 import hashlib

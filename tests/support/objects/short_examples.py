@@ -18,7 +18,7 @@ from sshload_contract.quantities import duration_s
 from sshload_operator.api.comparison.spec import merged
 from sshload_operator.api.spec import LoadTestSpec
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "01-quickstart": {"arrivals": {"stages": [{"rate": 10, "duration": "6s"}]}},

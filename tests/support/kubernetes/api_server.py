@@ -25,7 +25,7 @@ from live_cluster import LiveCluster
 OTHER_API_SERVER = "SSHLOAD_KUBE_APISERVER"
 """The environment variable that names another kube-apiserver than that of the tests' cluster."""
 
-CRDS = Path(__file__).parents[2] / "crds"
+CRDS = Path(__file__).parents[3] / "crds"
 TOKEN = "admin-of-a-server-that-lives-for-one-test-session"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 START_LIMIT_S = 600

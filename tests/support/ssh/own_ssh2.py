@@ -4,7 +4,7 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 
 def require_own_ssh2() -> None:

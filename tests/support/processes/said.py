@@ -24,7 +24,7 @@ from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.preflight import allowing, preflight
 
-GOLDEN = Path(__file__).parents[1] / "golden/messages/said.txt"
+GOLDEN = Path(__file__).parents[2] / "golden/messages/said.txt"
 OWN = quickstart(target={"external": EXTERNAL})
 BEHIND = {"target": {"external": EXTERNAL}, "via": [EXTERNAL]}
 ENDS = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-FOLDER = Path(__file__).parents[2] / "examples/case-study"
+FOLDER = Path(__file__).parents[3] / "examples/case-study"
 EXAMPLES = sorted(FOLDER.glob("*.yaml"))
 _USERS = 3
 _CONNECTIONS = 6

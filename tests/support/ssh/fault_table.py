@@ -1,6 +1,6 @@
 """The table of faulty servers: what each does, what a client is to do there, and how each library has to tell of it.
 
-`PYTHONPATH=tests/support python tests/support/fault_table.py` prints docs/reference/faulty-servers.md.
+`python tests/support/ssh/fault_table.py` prints docs/reference/faulty-servers.md.
 """
 
 import hashlib

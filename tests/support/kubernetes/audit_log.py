@@ -1,6 +1,6 @@
 """What the operators of a cluster asked its API server, out of the audit log, held against the rights the chart grants.
 
-As a program it prints the table of rights for a log: `.venv/bin/python tests/support/audit_log.py LOG`.
+As a program it prints the table of rights for a log: `.venv/bin/python tests/support/kubernetes/audit_log.py LOG`.
 """
 
 import json

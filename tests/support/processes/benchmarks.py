@@ -1,12 +1,11 @@
 """The benchmarks as programs: run to their ends, and the rows of the tables that they print."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-_TESTS = Path(__file__).parents[1]
+_TESTS = Path(__file__).parents[2]
 
 
 def benchmark_rows(name: str, *options: str | Path) -> list[list[str]]:
@@ -15,8 +14,7 @@ def benchmark_rows(name: str, *options: str | Path) -> list[list[str]]:
     Raises AssertionError with all that it printed if it fails.
     """
     command = [sys.executable, _TESTS / f"benchmarks/{name}.py", *options]
-    environment = {**os.environ, "PYTHONPATH": str(_TESTS / "support")}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
     rows: list[list[str]] = []
     for line in done.stdout.splitlines():

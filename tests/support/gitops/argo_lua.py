@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 from lupa.lua51 import LuaRuntime, lua_type
 
-FILE: Final = Path(__file__).parents[2] / "charts/sshload/argocd/argocd-cm.yaml"
+FILE: Final = Path(__file__).parents[3] / "charts/sshload/argocd/argocd-cm.yaml"
 KINDS: Final = ("SSHLoadTest", "SSHLoadTestSchedule", "SSHLoadTestComparison")
 # A script has the base and table libraries, and `os` with these two.
 _BARE: Final = """

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from testing.machine import CACHE
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 FEW_OPTIMISATIONS = ("-gcflags", "all=-dwarf=false -l", "-ldflags", "-s -w")
 """Flags of a build that is done soon."""

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from time import thread_time
 
-FUZZ = Path(__file__).parents[1] / "fuzz"
+FUZZ = Path(__file__).parents[2] / "fuzz"
 
 
 def targets(*rooms: str) -> list[str]:
