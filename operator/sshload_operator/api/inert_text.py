@@ -1,4 +1,4 @@
-"""Text of servers, pods and specs, so that nothing that shows it acts on it: terminals, Markdown and its sites."""
+"""Text of servers, pods and specs, so that nothing that shows it acts on it: terminals, Markdown and its sites, CI."""
 
 import re
 from typing import Final
@@ -7,6 +7,7 @@ _NO_SPACE: Final = "&#8203;"
 """A zero-width space. It splits what a site would turn into a mention or a link, which it also does in escaped text."""
 _PARTED: Final = re.compile(r"@|#(?=\d)|!(?=\d)|\bGH(?=-\d)|:(?=//)|w(?=ww\.)|(?<=mailto):|(?<=xmpp):", re.IGNORECASE)
 _MARKED: Final = re.compile(r"[\\`*_\[\]{}<>|#&~!]")
+_OBEYED_BY_CI: Final = re.compile(r"^[^\S\n]*:(?=:)|#(?=#[a-z]*\[)", re.IGNORECASE | re.MULTILINE)
 _BEGINS_A_BLOCK: Final = re.compile(r"[-+=/:]|\d+[.)]")
 
 
@@ -25,3 +26,12 @@ def inert_paragraph(text: str) -> str:
     """Return text as `inert_markdown`, for the beginning of a line: no list, no heading, no command (`/close`)."""
     inert = inert_markdown(text).lstrip()
     return f"{_NO_SPACE}{inert}" if _BEGINS_A_BLOCK.match(inert) else inert
+
+
+def inert_output(text: str) -> str:
+    """Return lines with a space within what a CI system would take out of a job's output and obey.
+
+    GitHub obeys `::add-mask::` after the blanks at the beginning of a line, also of one that was wrapped, and
+    `##[add-mask]` anywhere. Azure Pipelines and TeamCity have the like.
+    """
+    return _OBEYED_BY_CI.sub(r"\g<0> ", text)

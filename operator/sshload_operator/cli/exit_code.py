@@ -7,7 +7,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sshload_operator.api.inert_text import printable
+from sshload_operator.api.inert_text import inert_output, printable
 
 if TYPE_CHECKING:
     from sshload_contract.vocabulary import Verdict
@@ -66,7 +66,7 @@ def exit_code(verdict: "Verdict | ComparisonVerdict | None") -> ExitCode:
 
 def complain(text: str) -> None:
     """Print a problem, or a note, to standard error."""
-    sys.stderr.write(f"sshload: {printable(text)}\n")
+    sys.stderr.write(inert_output(f"sshload: {printable(text)}\n"))
 
 
 def failed(text: str) -> ExitCode:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import click
 import yaml
 
-from sshload_operator.api.inert_text import inert_markdown, inert_paragraph, printable
+from sshload_operator.api.inert_text import inert_markdown, inert_output, inert_paragraph, printable
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste, show
 from sshload_operator.cli.view.text import ABSENT, in_encoding, mark
 
@@ -36,13 +36,24 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
         show(page, sys.stdout)
         return
     text = {
-        "json": lambda: f"{json.dumps(whole, indent=2)}\n",
-        "yaml": lambda: yaml.safe_dump(json.loads(json.dumps(whole)), sort_keys=False, allow_unicode=True),
-        "junit": lambda: as_junit(page),
-        "markdown": lambda: as_markdown(page),
-        "csv": lambda: as_csv(rows),
+        "json": lambda: as_json(whole),
+        "yaml": lambda: as_yaml(whole),
+        "junit": lambda: inert_output(as_junit(page)),
+        "markdown": lambda: inert_output(as_markdown(page)),
+        "csv": lambda: inert_output(as_csv(rows)),
     }[output]()
     sys.stdout.write(in_encoding(text, sys.stdout.encoding or "ascii"))
+
+
+def as_json(whole: Mapping[str, Any]) -> str:
+    """Return an object as JSON, in which no text is what a CI system obeys, and each has its value."""
+    return json.dumps(whole, indent=2).replace("##", r"#\u0023") + "\n"
+
+
+def as_yaml(whole: Mapping[str, Any]) -> str:
+    """Return an object as YAML: as JSON, which is YAML too, where a CI system would obey a line of another form."""
+    text: str = yaml.safe_dump(json.loads(json.dumps(whole)), sort_keys=False, allow_unicode=True)
+    return text if inert_output(text) == text else as_json(whole)
 
 
 def as_csv(rows: Iterable[Row]) -> str:

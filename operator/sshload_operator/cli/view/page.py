@@ -11,7 +11,7 @@ from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sshload_operator.api.inert_text import printable
+from sshload_operator.api.inert_text import inert_output, printable
 from sshload_operator.cli.view.text import in_encoding, mark
 
 COLUMNS: Final = 80
@@ -109,7 +109,7 @@ def _rendered(page: Page, wanted: int, *, tty: bool) -> str:
         for section in _sections(page, width):
             console.print(Group(section, Text("")), crop=False)
     lines = captured.get().splitlines()
-    return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+    return inert_output("\n".join(line.rstrip() for line in lines).strip("\n") + "\n")
 
 
 def _sections(page: Page, width: int) -> Iterator[RenderableType]:

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Final, Protocol, TextIO
 
-from sshload_operator.api.inert_text import printable
+from sshload_operator.api.inert_text import inert_output, printable
 from sshload_operator.api.status.capacity import SearchStatus
 from sshload_operator.api.status.load_test import TestHead
 from sshload_operator.cli.view.capacity import between
@@ -104,7 +104,7 @@ class ProgressLines:
         """Do nothing: all lines stay."""
 
     def _print(self, text: str) -> None:
-        self._stream.write(f"{text}\n")
+        self._stream.write(inert_output(f"{text}\n"))
         self._stream.flush()
 
     def _is_due(self, text: str) -> bool:
