@@ -65,7 +65,10 @@ _SECRET_MODE = 0o600
 _OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
 _CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
 _GATEWAY_NOTE = "the gateway is a process of this machine, which shares its CPUs with the rest"
-_COMPILE = "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again"
+_COMPILE = (
+    "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again "
+    "(with pipx: docs/how-to/without-a-cluster.md)"
+)
 
 
 @dataclass(frozen=True, slots=True)

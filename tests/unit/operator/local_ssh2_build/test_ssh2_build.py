@@ -42,7 +42,7 @@ def test_nothing_is_said_of_a_library_that_is_not_used() -> None:
 def test_the_package_index_s_build_is_told_in_one_line_with_what_to_do(changes: dict[str, Any]) -> None:
     (note,) = ssh2_build_notes(spec(**changes), INDEX)
     assert note.startswith("ssh2-python 1.2.0.post1 is the package index's, slower and without our security fixes: ")
-    assert note.endswith("run `make venv` again")
+    assert note.endswith("run `make venv` again (with pipx: docs/how-to/without-a-cluster.md)")
 
 
 @pytest.mark.parametrize("ciphers", [[], ["chacha20-poly1305@openssh.com"], [*GCM, "aes128-ctr"]])
