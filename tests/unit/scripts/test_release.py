@@ -34,6 +34,10 @@ def test_the_base_image_has_a_dated_tag_and_a_digest() -> None:
     assert re.fullmatch(r"docker\.io/library/debian:trixie-\d{8}-slim@sha256:[0-9a-f]{64}", base)
 
 
+def test_developers_have_the_debian_of_the_images() -> None:
+    assert words(ROOT / ".devcontainer/Dockerfile", r"^FROM (\S+)") == words(ROOT / "Dockerfile", r"^FROM (\S+@\S+)")
+
+
 def test_the_image_of_the_proxies_and_the_machine_of_the_tests_have_the_packages_of_each_kind() -> None:
     packages = {package for program in PROXY_PROGRAMS.values() for package in program.packages}
     _, _, stage = (ROOT / "Dockerfile").read_text(encoding="utf-8").partition("FROM base AS proxy-dependencies\n")
