@@ -10,7 +10,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from sshload_operator.local.files import CLIENT_LIBRARIES, LIBRARIES
 
-DOCUMENT = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text(encoding="utf-8"))
+ROOT = Path(__file__).parents[4]
+DOCUMENT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, GROUPS = DOCUMENT["project"], DOCUMENT["dependency-groups"]
 
 
@@ -39,3 +40,13 @@ def test_the_extra_gateway_has_what_the_gateway_s_image_takes() -> None:
 @pytest.mark.parametrize("group", ["cli", "operator", "worker", "target", "gateway"])
 def test_what_an_image_takes_is_named_without_a_version_which_has_one_owner(group: str) -> None:
     assert [one for one in GROUPS[group] if Requirement(one).specifier] == []
+
+
+def pins(name: str) -> set[str]:
+    lines = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return {line.split()[0] for line in lines if "==" in line and not line.startswith(" ")}
+
+
+@pytest.mark.parametrize("group", ["build", "cli", "operator", "worker", "target", "gateway"])
+def test_an_image_has_the_versions_that_the_tests_run_with(group: str) -> None:
+    assert pins(group) - pins("dev") == set()
