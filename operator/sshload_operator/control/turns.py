@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -55,3 +56,50 @@ class Turns:
         idle = [party for party, line in self._lines.items() if not line.length and line.rests_until_s <= now_s]
         for party in idle:
             del self._lines[party]
+
+
+class SharedRoom:
+    """Room for `at_once` at a time. A party may have all of it, but what is freed goes from party to party."""
+
+    def __init__(self, at_once: int) -> None:
+        self._free = at_once
+        self._lines: dict[Hashable, deque[asyncio.Future[None]]] = {}  # the party whose turn is next is first
+
+    @property
+    def is_full(self) -> bool:
+        """Whether whoever comes now has to wait."""
+        return not self._free
+
+    @asynccontextmanager
+    async def place(self, party: Hashable) -> AsyncIterator[None]:
+        """Wait for a place, and have it: behind all of the same party, and of each other one behind one at most."""
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(party)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, party: Hashable) -> None:
+        given = asyncio.get_running_loop().create_future()
+        self._lines.setdefault(party, deque()).append(given)
+        try:
+            await given
+        except asyncio.CancelledError:
+            if not given.cancelled():  # it was given before
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        while self._lines:
+            party = next(iter(self._lines))
+            line = self._lines.pop(party)
+            given = line.popleft()
+            if line:
+                self._lines[party] = line
+            if not given.done():
+                given.set_result(None)
+                return
+        self._free += 1

@@ -17,6 +17,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from sshload_operator.control.api_server.cluster import Object
 from sshload_operator.control.api_server.errors import ApiError
+from sshload_operator.control.turns import SharedRoom
 
 _LOG = logging.getLogger(__name__)
 # An object often changes several times in a moment; one pass handles all of these changes.
@@ -157,7 +158,7 @@ class Reconciler(Protocol[S]):
 
 
 class LiveObjects(Generic[S]):
-    """All objects of one kind that are worked on, `at_once` of them at a time.
+    """All objects of one kind that are worked on, `at_once` of them at a time. Namespaces take turns.
 
     `count_failure` is called for each pass that fails.
     """
@@ -171,7 +172,7 @@ class LiveObjects(Generic[S]):
         self._parked: dict[Key, Parked[S]] = {}
         self._alarms: dict[Key, asyncio.TimerHandle] = {}
         self._untold: dict[Key, int] = {}
-        self._turns = asyncio.Semaphore(at_once)
+        self._room = SharedRoom(at_once)
 
     def object_changed(self, event_type: str | None, body: Object) -> None:
         """Take in a watch event of an object; ignore a version that was already known when the object came to rest."""
@@ -302,13 +303,14 @@ class LiveObjects(Generic[S]):
 
         An object that `has_waited` keeps its body.
         """
+        namespace, _ = key
         live.dirty.clear()
         following = self._reconciler.at_once(live)
         if following is not None:
             return following
-        if not has_waited and self._turns.locked():
+        if not has_waited and self._room.is_full:
             live.name_only()
-        async with self._turns:
+        async with self._room.place(namespace):
             live.dirty.clear()
             live.is_named = False
             return await self._reconciler.do(key, live)

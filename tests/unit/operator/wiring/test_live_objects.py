@@ -12,8 +12,10 @@ from sshload_operator.control.live.objects import Key, Live, LiveObjects, Next, 
 from until import until
 
 
-def body(version: int, generation: int = 1, name: str = "one", uid: str = "u", **more: Any) -> dict[str, Any]:
-    metadata = {"namespace": "a", "name": name, "uid": uid, "generation": generation, **more}
+def body(
+    version: int, generation: int = 1, name: str = "one", uid: str = "u", namespace: str = "a", **more: Any
+) -> dict[str, Any]:
+    metadata = {"namespace": namespace, "name": name, "uid": uid, "generation": generation, **more}
     return {"metadata": {**metadata, "resourceVersion": str(version)}}
 
 
@@ -96,6 +98,37 @@ def test_of_many_objects_each_gets_its_turn_and_few_are_worked_on_at_once() -> N
         return passes.most
 
     assert asyncio.run(play()) < many / 4
+
+
+class Noting(Reconciler[None]):
+    """Notes whose objects it passes over."""
+
+    def __init__(self) -> None:
+        self.namespaces: list[str] = []
+
+    def first_state(self, _body: Any) -> None:
+        return None
+
+    async def do(self, key: Key, _live: Live[None]) -> Next:
+        self.namespaces.append(key[0])
+        await asyncio.sleep(0.01)
+        return Rest()
+
+
+def test_an_object_waits_for_those_of_its_namespace_and_for_few_of_another_one_that_has_hundreds() -> None:
+    async def play() -> list[str]:
+        passes = Noting()
+        live = LiveObjects(passes, lambda: None)
+        for number in range(500):
+            live.object_changed("ADDED", body(3, name=f"{number}"))
+        await until(lambda: len(passes.namespaces) > 32)
+        live.object_changed("ADDED", body(3, namespace="b"))
+        came = len(passes.namespaces)
+        await until(lambda: "b" in passes.namespaces)
+        await live.stop()
+        return passes.namespaces[came:]
+
+    assert asyncio.run(play()).index("b") <= 64
 
 
 class Blocked(Reconciler[None]):

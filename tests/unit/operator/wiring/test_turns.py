@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 from sshload_operator.control import turns as module
-from sshload_operator.control.turns import Turns
+from sshload_operator.control.turns import SharedRoom, Turns
+from until import until
 
 
 def test_a_party_of_one_waits_for_one_turn_of_each_other_party_only() -> None:
@@ -61,5 +62,58 @@ def test_parties_that_are_gone_are_forgotten() -> None:
             async with turns.turn(number):
                 pass
         assert len(turns._lines) <= module._LINES_KEPT
+
+    asyncio.run(play())
+
+
+def test_a_room_goes_from_party_to_party_and_within_each_in_order() -> None:
+    order: list[str] = []
+
+    async def play() -> None:
+        room = SharedRoom(2)
+
+        async def enter(name: str) -> None:
+            async with room.place(name[0]):
+                order.append(name)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*map(enter, ("a1", "a2", "a3", "a4", "a5", "b1", "b2", "c1")))
+        assert not room.is_full
+
+    asyncio.run(play())
+    assert order == ["a1", "a2", "a3", "b1", "c1", "a4", "b2", "a5"]
+
+
+@pytest.mark.parametrize("is_given", [True, False], ids=["given", "not given"])
+def test_a_place_that_nobody_takes_any_more_is_the_next_ones(*, is_given: bool) -> None:
+    async def play() -> None:
+        room = SharedRoom(1)
+        places = [room.place(party) for party in ("gone", "left")]
+        async with room.place("first"):
+            gone, left = (asyncio.create_task(place.__aenter__()) for place in places)
+            await asyncio.sleep(0)
+            if not is_given:
+                gone.cancel()
+        gone.cancel()
+        await until(lambda: gone.done() and left.done())
+        assert gone.cancelled()
+        assert room.is_full
+        await places[1].__aexit__(None, None, None)
+        assert not room.is_full
+
+    asyncio.run(play())
+
+
+def test_nothing_is_kept_of_parties_that_are_gone() -> None:
+    async def play() -> None:
+        room = SharedRoom(1)
+        async with room.place("first"):
+            waiting = [asyncio.create_task(room.place(number).__aenter__()) for number in range(100)]
+            await asyncio.sleep(0)
+            for one in waiting:
+                one.cancel()
+            await asyncio.wait(waiting)
+        assert not room.is_full
+        assert not room._lines
 
     asyncio.run(play())
