@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from below import none_left_behind
 
 # The worker's tests, which are below this file too, let gevent patch their process before HTTP clients are imported.
 if TYPE_CHECKING:
@@ -26,6 +27,15 @@ def pytest_runtest_teardown() -> None:
     """End the commands `sshload` that a test has started and not waited for."""
     if "local_cli" in sys.modules:
         sys.modules["local_cli"].end_what_is_under_way()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _none_left_behind() -> Iterator[None]:
+    """Fail at the end of the last test where programs that tests have started run on."""
+    with none_left_behind():
+        yield
+        if "warm_processes" in sys.modules:
+            sys.modules["warm_processes"].end_what_is_forked()
 
 
 @pytest.fixture(scope="session")

@@ -69,7 +69,7 @@ class WarmProcess:
 
 
 class _Forks:
-    """The process that is forked, of one program. It ends with this one, which closes its standard input."""
+    """The process that is forked, of one program. It ends when its standard input is closed, as by this one's end."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -114,18 +114,32 @@ class _Forks:
         assert answer, "the process that is forked has ended"
         return WarmProcess(int(answer), ended_path)
 
+    def end(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
 
-start_warm_worker = _Forks("worker").start
+
+_FORKS = {name: _Forks(name) for name in ("worker", "sshload", "operator", "gateway")}
+
+start_warm_worker = _FORKS["worker"].start
 """Start `python -m sshload_worker`."""
 
-start_warm_sshload = _Forks("sshload").start
+start_warm_sshload = _FORKS["sshload"].start
 """Start `sshload`."""
 
-start_warm_operator = _Forks("operator").start
+start_warm_operator = _FORKS["operator"].start
 """Start `python -m sshload_operator`."""
 
-start_warm_gateway = _Forks("gateway").start
+start_warm_gateway = _FORKS["gateway"].start
 """Start `python -m sshload_gateway`."""
+
+
+def end_what_is_forked() -> None:
+    """End the processes that are forked, where no more of theirs is to be started."""
+    for forks in _FORKS.values():
+        forks.end()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from below import end_with_all_below
 from free_ports import free_port
 from local_cli import ENDS_WITHIN_S, wait_until
 
@@ -68,7 +69,7 @@ def running_server(folder: Path) -> Iterator[OwnServer]:
         wait_until(lambda: _listens(server, process), "an sshd that listens")
         yield replace(server, pid=process.pid)
     finally:
-        process.terminate()
+        end_with_all_below(process.pid)
         process.wait(ENDS_WITHIN_S)
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from below import descendants, end_with_all_below, state
 from free_ports import free_port
 
 _CONDITION_TIMEOUT_S = 300.0
@@ -86,9 +87,9 @@ class SshServer:
         Stopped first, none can leave a child behind. No greenlet runs before this machine knows of all the ends.
         """
         self.freeze_sessions()
-        killed = [Path(f"/proc/{pid}/stat") for pid in self._session_states()]
+        killed = self._session_states()
         self.signal_sessions(signal.SIGKILL)
-        _await_at_once(lambda: all(_state(stat) in _GONE for stat in killed), "sessions do not end")
+        _await_at_once(lambda: all(state(pid) in _GONE for pid in killed), "sessions do not end")
 
     def freeze_sessions(self) -> None:
         """Stop all processes that serve connections, and wait until they have: from now on they answer nothing.
@@ -99,38 +100,29 @@ class SshServer:
         _await_at_once(self._are_stopped, "sessions do not stop")
 
     def _are_stopped(self) -> bool:
-        if all(state in _STOPPED_OR_GONE for state in self._session_states().values()):
+        if all(now in _STOPPED_OR_GONE for now in self._session_states().values()):
             return True
         self.signal_sessions(signal.SIGSTOP)  # those too that were forked meanwhile
         return False
 
     def _session_states(self) -> dict[int, str]:
         """Return the state of each process that serves a connection, by its pid."""
-        stats = {pid: Path(f"/proc/{pid}/stat") for pid in _descendants(self.process.pid)}
-        return {pid: _state(stat) for pid, stat in stats.items() if _is_of_sshd(stat)}
+        return {pid: state(pid) for pid in descendants(self.process.pid) if _is_of_sshd(pid)}
 
     def signal_sessions(self, number: signal.Signals) -> None:
         """Send a signal to all processes that serve connections: stopped ones answer nothing, killed ones hang up.
 
         Not to the commands that they run, whose end would be told to the client before.
         """
-        for pid in _descendants(self.process.pid):
-            with suppress(OSError):
-                if Path(f"/proc/{pid}/comm").read_text().startswith("sshd"):
+        for pid in descendants(self.process.pid):
+            if _is_of_sshd(pid):
+                with suppress(OSError):
                     os.kill(pid, number)
 
 
-def _state(stat: Path) -> str:
-    """Return the state of a process, empty where there is none."""
+def _is_of_sshd(pid: int) -> bool:
     try:
-        return stat.read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
-def _is_of_sshd(stat: Path) -> bool:
-    try:
-        return stat.read_text().partition("(")[2].startswith("sshd")
+        return Path(f"/proc/{pid}/comm").read_text().startswith("sshd")
     except OSError:
         return False
 
@@ -141,17 +133,6 @@ def _await_at_once(condition: Callable[[], bool], problem: str) -> None:
     while not condition():
         assert time.monotonic() < deadline_s, problem
         os.sched_yield()
-
-
-def _descendants(ancestor: int) -> set[int]:
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-    found = {ancestor}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {ancestor}
 
 
 def make_keys(folder: Path) -> Keys:
@@ -185,7 +166,7 @@ def ssh_server(
             _await_listening(server, config.read_text().count("ListenAddress"))
             yield server
         finally:
-            sshd.send_signal(signal.SIGTERM)
+            end_with_all_below(sshd.pid)
             sshd.wait()
 
 
