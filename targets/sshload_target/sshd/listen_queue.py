@@ -11,25 +11,15 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from sshload_contract.kernel_sockets import LISTEN, SOCKET_BYTES, aligned, sockets
+
 from sshload_target.sshd.network import read_proc_file
 
 _NETSTAT = Path("/proc/net/netstat")
 
-_NETLINK_SOCK_DIAG = 4
-_SOCK_DIAG_BY_FAMILY = 20
-_REQUEST_DUMP = 0x301
-_DONE, _ERROR = 3, 2
-_LISTEN_STATE = 1 << 10
 _MEMORY_INFO = 7  # INET_DIAG_SKMEMINFO
 _DROPS = 8  # SK_MEMINFO_DROPS
-_ANSWER_BYTES = 65_536
-_MOST_ANSWERS = 64
-_TIMEOUT_S = 1.0
-_HEADER = struct.Struct("=IHHII")
-_REQUEST = struct.Struct("=BBBxI")
-_SOCKET_ID = struct.Struct("!HH16s16s")
-_ID_REST_BYTES = 12  # the interface, and the cookie
-_MESSAGE_BYTES = 72
+_SOURCE = struct.Struct("!4xHH16s")  # of inet_diag_msg, up to the address at which it listens
 _ATTRIBUTE = struct.Struct("=HH")
 _COUNT = struct.Struct("=I")
 
@@ -77,37 +67,16 @@ def _listening(
     family: socket.AddressFamily, port: int
 ) -> Iterator[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]]:
     """Yield the address and the dropped packets of each socket that listens on a port."""
-    request = _REQUEST.pack(family, socket.IPPROTO_TCP, 1 << (_MEMORY_INFO - 1), _LISTEN_STATE)
-    request += _SOCKET_ID.pack(port, 0, b"", b"") + bytes(_ID_REST_BYTES)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as kernel:
-        kernel.settimeout(_TIMEOUT_S)
-        header = _HEADER.pack(_HEADER.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0)
-        kernel.send(header + request)
-        for _ in range(_MOST_ANSWERS):
-            answer = kernel.recv(_ANSWER_BYTES)
-            while answer:
-                length, kind, *_ = _HEADER.unpack_from(answer)
-                if kind == _DONE:
-                    return
-                if kind == _ERROR:
-                    raise OSError("the kernel does not list sockets")
-                yield _one_socket(family, answer[_HEADER.size : length])
-                answer = answer[_aligned(length) :]
+    for told in sockets(family, LISTEN, local_port=port, attribute=_MEMORY_INFO):
+        _, _, source = _SOURCE.unpack_from(told)
+        yield ipaddress.ip_address(source[:4] if family == socket.AF_INET else source), _drops(told[SOCKET_BYTES:])
 
 
-def _one_socket(
-    family: socket.AddressFamily, message: bytes
-) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]:
-    _, _, source, _ = _SOCKET_ID.unpack_from(message, 4)
-    address = ipaddress.ip_address(source[:4] if family == socket.AF_INET else source)
-    attributes = message[_MESSAGE_BYTES:]
+def _drops(attributes: memoryview) -> int:
     while attributes:
         length, kind = _ATTRIBUTE.unpack_from(attributes)
         if kind == _MEMORY_INFO:
-            return address, _COUNT.unpack_from(attributes, _ATTRIBUTE.size + _DROPS * _COUNT.size)[0]
-        attributes = attributes[_aligned(length) :]
+            dropped: int = _COUNT.unpack_from(attributes, _ATTRIBUTE.size + _DROPS * _COUNT.size)[0]
+            return dropped
+        attributes = attributes[aligned(length) :]
     raise OSError("the kernel does not report what a socket has dropped")
-
-
-def _aligned(length: int) -> int:
-    return (length + 3) & ~3

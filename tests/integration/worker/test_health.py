@@ -159,18 +159,50 @@ def test_what_a_kernel_does_not_tell_is_left_out_and_the_rest_is_watched(
     assert health.loop_lag_max_us > 0
 
 
-def test_ports_in_use_are_those_open_and_those_in_time_wait() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        client = socket.create_connection(server.getsockname())
+def leave_in_time_wait(server: socket.socket, connections: int) -> None:
+    for _ in range(connections):
+        client = socket.create_connection(server.getsockname()[:2])
         accepted, _ = server.accept()
         client.close()
         assert accepted.recv(1) == b""
         accepted.close()
-    deadline_s = monotonic() + DEADLINE_S
-    while waiting_ports() < 1:  # the kernel may deal with the last packet a little later
-        assert monotonic() < deadline_s
-        gevent.sleep(0.01)
-    assert HealthMonitor().health(connections=7, overflows=0).ports_used >= 8
+
+
+@pytest.mark.parametrize(
+    ("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")], ids=["IPv4", "IPv6"]
+)
+def test_ports_that_are_not_free_again_are_those_of_connections_to_the_target(
+    family: socket.AddressFamily, address: str
+) -> None:
+    """More of them than the kernel lists at once; others' connections, and what others closed, are not among them."""
+    with (
+        socket.create_server((address, 0), family=family) as target,
+        socket.create_server((address, 0), family=family) as other,
+    ):
+        port = target.getsockname()[1]
+        assert waiting_ports(port) == 0
+        leave_in_time_wait(other, 5)
+        leave_in_time_wait(target, 1_000)
+        deadline_s = monotonic() + DEADLINE_S
+        while waiting_ports(port) < 1_000:  # the kernel may deal with the last packet a little later
+            assert monotonic() < deadline_s
+            gevent.sleep(0.01)
+        assert (waiting_ports(port), waiting_ports(other.getsockname()[1])) == (1_000, 5)
+
+
+def test_a_kernel_that_lists_no_sockets_tells_how_many_wait_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> socket.socket:
+        raise OSError("Address family not supported by protocol")
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        leave_in_time_wait(other, 3)
+        port = other.getsockname()[1]
+        deadline_s = monotonic() + DEADLINE_S
+        while waiting_ports(port) < 3:
+            assert monotonic() < deadline_s
+            gevent.sleep(0.01)
+    monkeypatch.setattr("sshload_contract.kernel_sockets.socket.socket", refuse)
+    assert waiting_ports(1) >= 3
 
 
 def test_the_kernels_port_range_is_what_is_available() -> None:

@@ -75,5 +75,5 @@ def test_a_kernel_that_lists_no_sockets_leaves_the_count_out(monkeypatch: pytest
         raise OSError("Address family not supported by protocol")
 
     queue = ListenQueue(22, "")
-    monkeypatch.setattr("sshload_target.sshd.listen_queue.socket.socket", refuse)
+    monkeypatch.setattr("sshload_contract.kernel_sockets.socket.socket", refuse)
     assert queue.overflows() is None

@@ -112,7 +112,7 @@ def _health(health: Health) -> tuple[tuple[str, str, float | None], ...]:
         ("sshload_generator_run_delay_ratio", "Share of time a worker waited for a CPU", health.run_delay_share),
         ("sshload_generator_stolen_ratio", "Share of a machine's CPU time that its host took", health.stolen_share),
         ("sshload_generator_loop_lag_p99_seconds", "p99 of the event loop's lag", health.loop_lag_p99_us / _US_PER_S),
-        ("sshload_generator_ports_used", "Source ports in use or in TIME_WAIT", health.ports_used),
+        ("sshload_generator_ports_used", "Source ports in use for the target, or in TIME_WAIT", health.ports_used),
         ("sshload_generator_ports_available", "Source ports available", health.ports_available),
     )
 

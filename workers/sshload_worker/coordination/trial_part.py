@@ -15,12 +15,13 @@ from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.locust_runner.request_events import SummedRequests
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share, TrialOrder
-from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.health import HealthMonitor, waiting_ports
 from sshload_worker.recording.rated_time import RatedTime
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.steps.channel import forward_rule
+from sshload_worker.scenario.target_login import first_hop
 from sshload_worker.scenario.target_sessions import target_connector, target_sessions
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class TrialPart:
         self._health = HealthMonitor()
         self._recorder.pauses = self._health.pauses
         self._ports = equipment.ports
+        self._target_port = first_hop(config).port
         self._send = send
         self._share = share
         iteration = _iteration(config, equipment, share, self._recorder)
@@ -92,7 +94,8 @@ class TrialPart:
 
     def _report(self, *, final: bool) -> None:
         recorder = self._recorder
-        health = self._health.health(connections=self._ports.total(recorder.connections), overflows=recorder.overflows)
+        connections = self._ports.total(recorder.connections) + waiting_ports(self._target_port)
+        health = self._health.health(connections=connections, overflows=recorder.overflows)
         self._send(recorder.take_report(health, until_s=self._generator.elapsed_s(), final=final))
 
 

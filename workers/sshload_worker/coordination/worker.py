@@ -228,10 +228,10 @@ class Worker:
         version: the target may still have too many connections of the trial, or penalise their sources. A managed
         gateway is checked until it serves the credential.
         """
-        deadline_s = monotonic() + TIME_WAIT_S
-        while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod):
-            gevent.sleep(_PORTS_POLL_S)
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
+        deadline_s = monotonic() + TIME_WAIT_S
+        while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod, port):
+            gevent.sleep(_PORTS_POLL_S)
         if not isinstance(login, Login) and self._config.is_managed:
             from sshload_worker.scenario.gateway_sessions import check_until_served  # noqa: PLC0415 - as below
 

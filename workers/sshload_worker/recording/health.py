@@ -8,10 +8,12 @@ the event loop's lag remains.
 
 import os
 import resource
+import struct
 from array import array
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from socket import AF_INET, AF_INET6
 from time import monotonic, monotonic_ns, process_time, thread_time
 from typing import Any
 
@@ -20,6 +22,7 @@ from gevent import get_hub
 from gevent.pool import Group
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US
 from sshload_contract.judgement.pauses import Pauses
+from sshload_contract.kernel_sockets import TIME_WAIT, count
 from sshload_contract.steal import machine_cpu, passed_since, stolen_share
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT, Health
 
@@ -83,9 +86,9 @@ class HealthMonitor:
         self._watching.kill()
 
     def health(self, *, connections: int, overflows: int) -> Health:
-        """Return the figures since the start. `connections` is the number of connections that are open now."""
+        """Return the figures since the start. `connections` have a source port now: open ones, and `waiting_ports`."""
         self._hear_companions()
-        self._ports_used = max(self._ports_used, connections + waiting_ports())
+        self._ports_used = max(self._ports_used, connections)
         machine_now = machine_cpu(_read_proc_file(_STAT))
         delay_ns, companions_ns = run_delay_ns(), companions_delay_ns()
         elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)  # read last, so that no wait is longer than this
@@ -252,8 +255,21 @@ def _peak_bytes(status: Path) -> int | None:
     return None
 
 
-def waiting_ports() -> int:
-    """Return the number of this network namespace's connections in TIME_WAIT, 0 if it is unknown."""
+def waiting_ports(target_port: int) -> int:
+    """Return how many connections to this port, of this machine or pod, are in TIME_WAIT; 0 if it is unknown.
+
+    Others keep no source port from the run. A kernel that does not list them may still tell how many there are in all.
+    """
+    of_all = _all_waiting_ports()
+    if not of_all:
+        return 0
+    try:
+        return sum(count(family, TIME_WAIT, remote_port=target_port) for family in (AF_INET, AF_INET6))
+    except (OSError, struct.error):
+        return of_all
+
+
+def _all_waiting_ports() -> int:
     for line in _read_proc_file(_SOCKSTAT).splitlines():
         words = line.split()
         if words[0] == "TCP:":
@@ -275,6 +291,6 @@ def _read_proc_file(file: Path) -> str:
         return ""
 
 
-def has_port_room(needed: int) -> bool:
+def has_port_room(needed: int, target_port: int) -> bool:
     """Return whether all processes of the pod together can open `needed` connections without reusing a port."""
-    return waiting_ports() + needed <= PORTS_SHARE_LIMIT * available_ports()
+    return waiting_ports(target_port) + needed <= PORTS_SHARE_LIMIT * available_ports()
