@@ -3,6 +3,8 @@
 import os
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import helm
 import pytest
@@ -18,14 +20,16 @@ from chart_release import (
     shared_release,
 )
 from live_cluster import LiveCluster
+from quickstart_run import run_quickstart
 
 LONGEST_FIRST = (
     "test_comparison_examples",
     "test_comparison",
     "test_capacity",
     "test_schedule",
-    "test_operator_lost",
-    "test_uninstall",
+    "test_installation",
+    "test_quickstart",
+    "test_pages",
     "test_hold",
     "test_external_target",
     "test_benchmark",
@@ -99,6 +103,18 @@ def module_cluster(request: pytest.FixtureRequest, prefix: str) -> LiveCluster:
 def cluster(module_cluster: LiveCluster) -> LiveCluster:
     """The module's namespace, for tests that name their objects themselves."""
     return module_cluster
+
+
+@pytest.fixture(scope="session")
+def quickstarts_cluster(prefix: str) -> LiveCluster:
+    """The namespace of the quickstart's run."""
+    return cluster_in(module_namespace(prefix, Path("test_quickstart.py")))
+
+
+@pytest.fixture(scope="session")
+def quickstart(quickstarts_cluster: LiveCluster) -> dict[str, Any]:
+    """How the example of a first test ended. Files that read it are of the group "the quickstart": it is run once."""
+    return run_quickstart(quickstarts_cluster)
 
 
 @pytest.fixture(scope="module")

@@ -47,13 +47,20 @@ def test_a_directive_that_sshd_rejects_is_named_by_sshds_own_message(cluster: Li
     assert "IPQoS" in status["message"]
 
 
-def test_an_image_that_does_not_exist_is_named(cluster: LiveCluster) -> None:
+def test_an_image_that_does_not_exist_is_named_in_the_status_and_then_in_the_verdict(cluster: LiveCluster) -> None:
     target = {"managed": {**MANAGED, "image": "localhost/no-such-image:1"}}
-    status = ends_in_error(cluster, "no-image", "ImageUnavailable", target=target)
+    cluster.apply(lone_worker_test("no-image", target=target))
+    status = cluster.wait("no-image", lambda status: "no-such-image" in status.get("message", ""), "reason")
+    assert (status["phase"], status["reason"]) == ("PreparingTarget", "ImageUnavailable")
+    status = cluster.finished("no-image")
+    assert (status["verdict"], status["reason"]) == ("Error", "ImageUnavailable"), status["message"]
     assert "localhost/no-such-image:1" in status["message"]
+    assert condition(status, "Stalled")["status"] == "True"
+    cluster.gone(lambda: cluster.children("no-image"), "children")
 
 
-def test_the_reason_for_a_missing_image_is_in_the_status_before_the_verdict(cluster: LiveCluster) -> None:
+@pytest.mark.full  # the target's image is looked for in the same way
+def test_a_missing_image_of_the_workers_is_in_the_status_before_the_verdict(cluster: LiveCluster) -> None:
     cluster.apply(load_test("image-reason", workers={"replicas": 1, "image": "localhost/no-such-image:1"}))
     status = cluster.wait("image-reason", lambda status: "no-such-image" in status.get("message", ""), "reason")
     assert status["reason"] == "ImageUnavailable"
@@ -82,6 +89,7 @@ def test_a_run_that_takes_longer_than_its_deadline_is_an_error(cluster: LiveClus
     cluster.gone(lambda: cluster.children("too-long"), "children")
 
 
+@pytest.mark.full  # tests/integration/local_run/test_verdicts.py has the same of a run without a cluster
 def test_a_command_that_does_not_exist_fails_every_iteration_by_its_exit_code(cluster: LiveCluster) -> None:
     status = cluster.run(
         lone_worker_test(
@@ -90,7 +98,7 @@ def test_a_command_that_does_not_exist_fails_every_iteration_by_its_exit_code(cl
             thresholds=[{"errorRate": {"below": "1%"}}],
         )
     )
-    assert status["verdict"] == "Failed"
+    assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken"), status["message"]
     (error,) = status["results"]["errors"]
     assert (error["outcome"], error["count"]) == ("exitCode", 30)
 

@@ -4,6 +4,7 @@ import pytest
 from benchmarks import benchmark_rows, lacking_figures
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("prefix")  # the operators of the other tests watch their own namespaces only
 def test_the_benchmark_of_the_operator_has_figures_in_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSHLOAD_BENCH_NAMESPACED", "1")

@@ -6,7 +6,7 @@ import pytest
 from cluster_daemons import paused
 from live_cluster import LiveCluster, load_test
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.full]
 
 
 def test_a_run_goes_on_while_etcd_stands_still(cluster: LiveCluster) -> None:

@@ -1,4 +1,8 @@
-"""The other examples of comparisons, one round of each, which shows what their variants do."""
+"""The other examples of comparisons, one round of each, which shows what their variants do.
+
+Not in every run: what is in the path is also measured by itself, and the rest without a cluster, by tests of
+tests/integration/local_run and tests/integration/worker.
+"""
 
 import subprocess
 from pathlib import Path
@@ -6,8 +10,9 @@ from typing import Any
 
 import pytest
 from followed_comparison import Comparison, compared
-from live_cluster import LiveCluster
+from live_cluster import LiveCluster, load_test
 from short_examples import short_example
+from sshload_operator.api.comparison.spec import merged
 from statuses import steps_of
 
 
@@ -26,6 +31,7 @@ def every_test_was_measured(comparison: Comparison) -> bool:
     )
 
 
+@pytest.mark.full
 def test_each_library_agreed_on_algorithms_of_its_own(cluster: LiveCluster) -> None:
     libraries = compared(cluster, one_round("16-two-libraries"))
     assert every_test_was_measured(libraries), libraries.status
@@ -37,6 +43,7 @@ def test_each_library_agreed_on_algorithms_of_its_own(cluster: LiveCluster) -> N
     assert ssh2 != paramiko
 
 
+@pytest.mark.full
 def test_each_variant_agreed_on_its_own_key_exchange(cluster: LiveCluster) -> None:
     post_quantum = compared(cluster, one_round("17-post-quantum"))
     assert every_test_was_measured(post_quantum), post_quantum.status
@@ -47,6 +54,7 @@ def test_each_variant_agreed_on_its_own_key_exchange(cluster: LiveCluster) -> No
     assert agreed == {"curve25519": {"curve25519-sha256"}, "mlkem768": {"mlkem768x25519-sha256"}}
 
 
+@pytest.mark.full
 def test_each_value_of_a_sweep_is_offered(cluster: LiveCluster) -> None:
     objects = one_round("25-rates")
     objects[0]["spec"]["sweep"]["values"] = "10,20"
@@ -99,6 +107,30 @@ def bastion(cluster: LiveCluster, target_image: str, tmp_path: Path) -> list[dic
     return objects
 
 
+@pytest.mark.parametrize("name", ["haproxy-1", "nginx-gateway-8"])
+def test_what_is_in_the_path_is_deployed_and_what_it_takes_is_told(cluster: LiveCluster, name: str) -> None:
+    (spec,) = (item["spec"] for item in short_example("18-in-the-path") if item["kind"] == "SSHLoadTestComparison")
+    (variant,) = (variant for variant in spec["variants"] if variant["name"] == name)
+    test = merged(spec["base"], variant["patch"])
+    for stage in test["load"]["users"]["stages"]:
+        stage["duration"] = "4s"
+    status = cluster.run({**load_test(name), "spec": test})
+    assert (status["verdict"], status["reason"]) == ("Passed", "ThresholdsMet"), status["message"]
+    assert status["results"]["failures"] == 0
+    used, target = status["results"]["proxy"], status["results"]["target"]
+    assert 1_000_000 < used["memoryPeakBytes"] < 300_000_000
+    if "gateway" in name:
+        assert steps_of(status)["command"].count == status["results"]["iterations"]
+        assert 0 < target["accepted"] <= GATEWAYS[name]
+        assert status["results"]["gateway"]["cpuPerIterationMs"] > 0.1
+        assert used["cpuPerIterationMs"] > 0
+        assert "cpuPerLoginMs" not in used
+    else:
+        assert target["accepted"] == target["clientLogins"] > 0
+        assert 0 < used["cpuPerLoginMs"] < target["cpuSeconds"] * 1_000 / target["accepted"]
+        assert "gateway" not in status["results"]
+
+
 def tells_what_it_adds(found: Comparison, variant: str, reference: str) -> bool:
     """Tell whether a variant has a difference in milliseconds where both have a median, and one that fits its ratio.
 
@@ -110,6 +142,7 @@ def tells_what_it_adds(found: Comparison, variant: str, reference: str) -> bool:
     return "differenceMs" in ours and (ours["ratio"] - 1) * ours["differenceMs"] >= 0
 
 
+@pytest.mark.full
 def test_each_way_is_measured_beside_the_direct_one_at_its_concurrency(
     cluster: LiveCluster, bastion: list[dict[str, Any]]
 ) -> None:

@@ -23,7 +23,17 @@ SELF_CONTAINED = [
 ]
 
 
-@pytest.mark.parametrize("path", SELF_CONTAINED, ids=lambda path: path.stem)
+IN_EVERY_RUN = {"12-locustfile", "23-replay"}
+"""Those whose pods are given a file of a ConfigMap. tests/integration/worker plays the steps of the others."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=() if path.stem in IN_EVERY_RUN else pytest.mark.full)
+        for path in SELF_CONTAINED
+    ],
+)
 def test_the_example_passes(path: Path, cluster: LiveCluster) -> None:
     *needed, test = short_example(path.stem)
     if needed:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from chart_release import NAMESPACE, cluster_in
+from generator_reruns import GENERATOR_LAGGED
 from live_cluster import LiveCluster, load_test, lone_worker_test
 
 LONG_LOAD = {"arrivals": {"stages": [{"rate": 5, "duration": "300s"}]}}
@@ -34,6 +35,13 @@ def restarts() -> int:
     return sum(found["restartCount"] for pod in pods for found in pod["status"].get("containerStatuses", ()))
 
 
+def passes(status: dict[str, Any]) -> bool:
+    """Tell whether a small test ended as it does beside tests that harm nobody."""
+    ended = status["verdict"], status["reason"]
+    is_as_ever = ended == ("Passed", "NoThresholds") or status["reason"] in GENERATOR_LAGGED
+    return is_as_ever and status["results"]["iterations"] == 30
+
+
 def test_a_log_made_to_fill_the_operators_memory_ends_its_own_test_only(cluster: LiveCluster) -> None:
     before = restarts()
     cluster.apply(lone_worker_test("bomb", load=LONG_LOAD))
@@ -51,16 +59,19 @@ def test_a_log_made_to_fill_the_operators_memory_ends_its_own_test_only(cluster:
     cluster.gone(goes_on, "the run whose log is a bomb")
     status = cluster.status("bomb")
     assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable")
-    assert cluster.finished("neighbour")["results"]["iterations"] == 30
+    assert passes(cluster.finished("neighbour"))
     assert restarts() == before
 
 
 def test_pods_with_the_labels_of_a_run_are_neither_believed_nor_followed(cluster: LiveCluster) -> None:
-    """One prints nothing and claims to be the master, one to be left from a run "signing", one has no test's name."""
+    """One prints nothing and claims to be the master, one to be left from a run "signing", one has no test's name.
+
+    The test is edited meanwhile: its run ends, and a new one begins.
+    """
     cluster.kubectl("create", "secret", "generic", "prod-signing-keys", "--from-literal=key=value")
     cluster.kubectl("create", "configmap", "prod-signing-config")
     cluster.apply(load_test("prod", load=LONG_LOAD))
-    cluster.running("prod")
+    first = cluster.running("prod")
     real = pod_of(cluster, "prod", "master")["spec"]
     (container,) = real["containers"]
     spec = {
@@ -84,8 +95,8 @@ def test_pods_with_the_labels_of_a_run_are_neither_believed_nor_followed(cluster
     cluster.kubectl("wait", "--for=condition=Ready", "pod/a-master", "pod/left", "pod/nobodys", "--timeout=280s")
     cluster.kubectl("delete", "pod", "a-master", "--grace-period=0", "--force")
     cluster.apply(load_test("prod"))
-    status = cluster.finished("prod")
-    assert status["results"]["iterations"] == 30
+    cluster.wait("prod", lambda status: status["run"] > first["run"], "new run")
+    assert passes(cluster.finished("prod"))
     cluster.gone(lambda: [name for name in cluster.children("prod") if not name.startswith("Pod/")], "children")
     assert cluster.exists("secret", "prod-signing-keys")
     assert cluster.exists("configmap", "prod-signing-config")

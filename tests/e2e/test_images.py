@@ -36,8 +36,7 @@ print(json.dumps({
     "untrusted": [path for path in sources if compiled(path).exists() and not trusted(path)],
     "left by the build": [path for form in left for path in glob.glob(form)],
     "sshd": version("sshd", "-V"),
-    "ssh": version("ssh", "-V"),
-    "keygen": shutil.which("ssh-keygen"),
+    "programs": [name for name in ("git", "rsync", "ssh", "ssh-agent", "ssh-keygen") if shutil.which(name)],
     "host keys": glob.glob("/etc/ssh/ssh_host_*"),
     "pip": shutil.which("pip"),
     "modules": [name for name in ("kopf", "locust", "ssh2", "fastapi", "prometheus_client", "sshload_contract")
@@ -116,13 +115,17 @@ def test_an_image_carries_python_3_13_and_no_installer(facts: dict[str, dict[str
 
 
 def test_openssh_10_serves_in_the_target_only(facts: dict[str, dict[str, Any]]) -> None:
-    """The operator has the client's ssh-keygen to make keys, the worker its programs and the agent to test with."""
     assert facts["target"]["sshd"].startswith("OpenSSH_10.")
-    assert facts["operator"]["sshd"] is None
-    assert facts["operator"]["keygen"] == "/usr/bin/ssh-keygen"
-    assert facts["worker"]["sshd"] is None
-    assert facts["worker"]["keygen"] == "/usr/bin/ssh-keygen"
-    assert facts["gateway"]["ssh"] is None
+    assert [facts[component]["sshd"] for component in ("operator", "worker", "gateway")] == [None, None, None]
+
+
+def test_an_image_has_the_programs_that_its_process_starts(facts: dict[str, dict[str, Any]]) -> None:
+    """The operator makes keys, a worker has an agent and moves files, a target serves what git and rsync ask for."""
+    clients = ["ssh", "ssh-agent", "ssh-keygen"]
+    assert facts["operator"]["programs"] == clients
+    assert facts["worker"]["programs"] == ["rsync", *clients]
+    assert {"git", "rsync"} <= set(facts["target"]["programs"])
+    assert facts["gateway"]["programs"] == []
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

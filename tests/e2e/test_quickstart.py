@@ -1,59 +1,26 @@
-"""The main job: apply a test, get numbers that add up, a verdict, a baseline for others, and nothing left running."""
+"""The main job: apply a test, get numbers that add up, a verdict, a baseline for others, and nothing left running.
+
+All of it is read of one run, and what else there is to know of a finished one is read of it by test_pages.py.
+"""
 
 import base64
 import gzip
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
-from generator_reruns import rerun_while_lagging
+import yaml
 from live_cluster import LiveCluster
-from short_examples import short_test
-from sshload_contract.vocabulary import Invalidity
+from local_cli import measured
+from quickstart_run import example
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.status.steps import StepResult
 from statuses import steps_of
 
 pytestmark = pytest.mark.xdist_group("the quickstart")
-
-COMMAND = "sleep 2; uptime"
-"""It takes so long that a generator's delay has to be long to spoil a baseline."""
-
-
-def example(name: str) -> dict[str, Any]:
-    """Return an example with this command."""
-    test = short_test(name)
-    (step,) = test["spec"]["scenario"]["steps"]
-    step["exec"]["command"] = COMMAND
-    return test
-
-
-@pytest.fixture(scope="module")
-def quickstart(module_cluster: LiveCluster) -> dict[str, Any]:
-    """How the example of a first test ended; again where the generator's delays would make it nobody's baseline.
-
-    Its own thresholds can be met all the same: what they allow is more.
-    """
-    test = example("01-quickstart")
-
-    def run() -> dict[str, Any]:
-        if module_cluster.exists("sshloadtest", "quickstart"):
-            module_cluster.delete("sshloadtest", "quickstart")
-            module_cluster.gone(lambda: module_cluster.children("quickstart"), "children of the test before")
-        return module_cluster.run(test)
-
-    return rerun_while_lagging(run, as_a_baseline)
-
-
-def as_a_baseline(status: dict[str, Any]) -> dict[str, Any]:
-    """Return what to say of a run that cannot be compared because its generator lagged, nothing of any other."""
-    delay_ms = status.get("results", {}).get("generator", {}).get("latenciesMayIncludeMs")
-    if delay_ms is None:
-        return {}
-    message = f"latencies may include {delay_ms} ms of the generator's own delay"
-    return {"verdict": "Invalid", "reason": Invalidity.GENERATOR_SATURATED.value, "message": message}
 
 
 def step(status: dict[str, Any], name: str) -> StepResult:
@@ -109,9 +76,9 @@ def test_the_conditions_say_that_it_is_complete_and_passed(quickstart: dict[str,
 
 
 def test_the_whole_summary_is_in_the_results_config_map(
-    quickstart: dict[str, Any], module_cluster: LiveCluster
+    quickstart: dict[str, Any], quickstarts_cluster: LiveCluster
 ) -> None:
-    stored = module_cluster.get("configmap", quickstart["resultsConfigMap"])
+    stored = quickstarts_cluster.get("configmap", quickstart["resultsConfigMap"])
     summary = from_json(RunSummary, gzip.decompress(base64.b64decode(stored["binaryData"]["summary.json.gz"])).decode())
     assert summary.load.succeeded + summary.load.failed == quickstart["results"]["iterations"]
     timed = {histogram.step for histogram in summary.histograms}
@@ -120,35 +87,47 @@ def test_the_whole_summary_is_in_the_results_config_map(
     assert stored["metadata"]["ownerReferences"][0]["kind"] == "SSHLoadTest"
 
 
-def test_nothing_keeps_running_after_the_end(quickstart: dict[str, Any], module_cluster: LiveCluster) -> None:
+def test_nothing_keeps_running_after_the_end(quickstart: dict[str, Any], quickstarts_cluster: LiveCluster) -> None:
     assert quickstart["phase"] == "Finished"
-    module_cluster.gone(lambda: module_cluster.children("quickstart"), "children")
+    quickstarts_cluster.gone(lambda: quickstarts_cluster.children("quickstart"), "children")
 
 
-def test_an_event_tells_of_the_verdict(quickstart: dict[str, Any], module_cluster: LiveCluster) -> None:
-    module_cluster.tells("quickstart", quickstart["reason"])
+def test_an_event_tells_of_the_verdict(quickstart: dict[str, Any], quickstarts_cluster: LiveCluster) -> None:
+    quickstarts_cluster.tells("quickstart", quickstart["reason"])
 
 
-def test_kubectl_get_shows_phase_verdict_and_figures(quickstart: dict[str, Any], module_cluster: LiveCluster) -> None:
-    header, row = module_cluster.kubectl("get", "slt", "quickstart").splitlines()
+def test_kubectl_get_shows_phase_verdict_and_figures(
+    quickstart: dict[str, Any], quickstarts_cluster: LiveCluster
+) -> None:
+    header, row = quickstarts_cluster.kubectl("get", "slt", "quickstart").splitlines()
     assert header.split()[1:3] == ["PHASE", "VERDICT"]
     assert row.split()[1:3] == ["Finished", "Passed"]
     assert quickstart["verdict"] in row
 
 
-def test_kubectl_get_as_yaml_can_be_read(quickstart: dict[str, Any], module_cluster: LiveCluster) -> None:
-    lines = module_cluster.kubectl("get", "slt", "quickstart", "-o", "yaml").splitlines()
+def test_kubectl_get_as_yaml_can_be_read(quickstart: dict[str, Any], quickstarts_cluster: LiveCluster) -> None:
+    lines = quickstarts_cluster.kubectl("get", "slt", "quickstart", "-o", "yaml").splitlines()
     assert f"  verdict: {quickstart['verdict']}" in lines
     assert len(lines) <= 150, "\n".join(lines)
 
 
 def test_the_operator_leaves_no_finalizer_and_no_annotation_on_the_object(
-    quickstart: dict[str, Any], module_cluster: LiveCluster
+    quickstart: dict[str, Any], quickstarts_cluster: LiveCluster
 ) -> None:
-    metadata = module_cluster.get("sshloadtest", "quickstart")["metadata"]
+    metadata = quickstarts_cluster.get("sshloadtest", "quickstart")["metadata"]
     assert quickstart["phase"] == "Finished"
     assert "finalizers" not in metadata
     assert set(metadata.get("annotations", {})) <= {"kubectl.kubernetes.io/last-applied-configuration"}
+
+
+def named_as_a_baseline(quickstart: dict[str, Any], cluster: LiveCluster) -> dict[str, Any]:
+    """Return what the status of a test says of the one that it was held against."""
+    return {
+        "test": "quickstart",
+        "uid": cluster.get("sshloadtest", "quickstart")["metadata"]["uid"],
+        "verdict": "Passed",
+        "completionTime": quickstart["completionTime"],
+    }
 
 
 def relative(status: dict[str, Any]) -> list[dict[str, Any]]:
@@ -162,8 +141,21 @@ def test_figures_are_in_the_status_with_their_intervals(quickstart: dict[str, An
     assert quickstart["results"]["completedRateLow"] < quickstart["results"]["completedRate"]
 
 
+def test_a_file_gives_the_same_account_without_a_cluster(quickstart: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "quickstart.yaml"
+    file.write_text(yaml.safe_dump(example("01-quickstart")))
+    ended = measured(file)
+    assert ended.code == 0, ended.err
+    local = ended.status
+    assert (local["verdict"], local["reason"]) == (quickstart["verdict"], quickstart["reason"])
+    assert local["results"]["iterations"] == quickstart["results"]["iterations"]
+    assert "loginDifference" not in local["results"]["target"]
+    assert steps_of(local).keys() == steps_of(quickstart).keys()
+
+
+@pytest.mark.full  # tests/integration/local_run/test_baseline.py has the same of a run without a cluster
 def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
-    quickstart: dict[str, Any], module_cluster: LiveCluster
+    quickstart: dict[str, Any], quickstarts_cluster: LiveCluster
 ) -> None:
     """The command takes so long that `total` is not four times as long where only one run meets other work.
 
@@ -175,22 +167,17 @@ def test_a_change_that_costs_nothing_is_not_found_worse_than_the_baseline(
         {"latency": {"step": "total", "percentile": 50, "within": "300%"}},
         {"throughput": {"within": "90%"}},
     ]
-    status = module_cluster.run(test)
+    status = quickstarts_cluster.run(test)
     assert len(relative(status)) == 2
     found = {one.get("passed") for one in relative(status)}
     assert found <= {True, None}, status["message"]
     told = ("Inconclusive", "WithinNoise") if None in found else ("Passed", "ThresholdsMet")
     assert (status["verdict"], status["reason"]) == told, status["message"]
-    assert status["baseline"] == {
-        "test": "quickstart",
-        "uid": module_cluster.get("sshloadtest", "quickstart")["metadata"]["uid"],
-        "verdict": "Passed",
-        "completionTime": quickstart["completionTime"],
-    }
+    assert status["baseline"] == named_as_a_baseline(quickstart, quickstarts_cluster)
 
 
 def test_a_server_with_too_little_cpu_is_slower_than_the_baseline(
-    quickstart: dict[str, Any], module_cluster: LiveCluster
+    quickstart: dict[str, Any], quickstarts_cluster: LiveCluster
 ) -> None:
     """Its logins come so fast that each waits for those before it, and takes many times as long as one by itself."""
     test = example("20-baseline")
@@ -200,8 +187,8 @@ def test_a_server_with_too_little_cpu_is_slower_than_the_baseline(
     # On a busy machine, logins time out as well. Without a limit for errors, that would decide the verdict.
     slower = {"latency": {"step": "login", "percentile": 50, "within": "100%"}}
     spec["thresholds"] = [{"errorRate": {"below": "90%"}}, slower]
-    status = module_cluster.run({**test, "metadata": {"name": "throttled"}})
-    assert quickstart["verdict"] == "Passed"
+    status = quickstarts_cluster.run({**test, "metadata": {"name": "throttled"}})
+    assert status["baseline"] == named_as_a_baseline(quickstart, quickstarts_cluster)
     median = step(quickstart, "login").percentile(50)
     if median is not None and median.high_ms is not None:
         assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken"), status["message"]

@@ -111,7 +111,7 @@ def refusing_server(module_cluster: LiveCluster, target_image: str, tmp_path_fac
     return f"[{OWN_SERVER}]:2222 {host_key_public}"
 
 
-@pytest.mark.parametrize("auth", ["publickey", "password"])
+@pytest.mark.parametrize("auth", ["publickey", pytest.param("password", marks=pytest.mark.full)])
 def test_ones_own_credentials_are_nowhere_to_be_read_when_a_server_refuses_them(
     module_cluster: LiveCluster, refusing_server: str, tmp_path: Path, auth: str
 ) -> None:
@@ -138,9 +138,11 @@ def test_ones_own_credentials_are_nowhere_to_be_read_when_a_server_refuses_them(
     module_cluster.apply(lone_worker_test(f"long-{auth}", **spec, load=LONG, loginBeforeLoad=False))
     module_cluster.running(f"long-{auth}")
     said = [*said_in_objects(module_cluster), *said_in_pods(module_cluster, f"long-{auth}")]
-    module_cluster.kubectl("delete", "slt", f"long-{auth}", "--wait=false")
+    module_cluster.kubectl("delete", "slt", f"long-{auth}", "--timeout=60s")
     assert {"the worker's log", "a process of the worker", "the master's metrics"} <= {place for place, _ in said}
     assert [sentence for place, content in said for sentence in canary.found_in(place, content)] == []
+    # What is deleted while it runs ends at once.
+    module_cluster.gone(lambda: module_cluster.children(f"long-{auth}"), "children")
 
 
 def test_the_operator_may_not_read_secrets(module_cluster: LiveCluster) -> None:
@@ -148,3 +150,12 @@ def test_the_operator_may_not_read_secrets(module_cluster: LiveCluster) -> None:
     for verb in ("get", "list", "watch"):
         assert module_cluster.kubectl("auth", "can-i", verb, "secrets", account, check=False).strip().endswith("no")
     assert module_cluster.kubectl("auth", "can-i", "create", "secrets", account).strip() == "yes"
+
+
+def test_a_killed_target_makes_the_run_an_error(pods: list[dict[str, Any]], module_cluster: LiveCluster) -> None:
+    """The last that becomes of the run under inspection."""
+    assert pods
+    module_cluster.kill("inspected", "target")
+    status = module_cluster.finished("inspected")
+    assert (status["verdict"], status["reason"]) == ("Error", "TargetLost"), status["message"]
+    module_cluster.gone(lambda: module_cluster.children("inspected"), "children")

@@ -7,6 +7,7 @@ ready, and uninstalls it when its standard input ends.
 import contextlib
 import os
 import secrets
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -99,9 +100,10 @@ class Release:
             settings += ["--set", f"externalTargets[{index}].ports={{{port}}}"]
         self.install(*settings)
 
-    def test(self) -> None:
-        """Run the chart's own test; raises AssertionError with helm's words where it fails."""
-        self._helm("test", RELEASE, "--logs")
+    def test(self) -> str:
+        """Run the chart's own test, and return helm's words where it fails, else nothing."""
+        done = self._run_helm("test", RELEASE, "--logs")
+        return f"{done.stdout}{done.stderr}" if done.returncode else ""
 
     def rollback(self) -> None:
         """Bring the revision before back, and wait until its operator is ready."""
@@ -133,10 +135,12 @@ class Release:
             self.cluster.kubectl("rollout", "status", name, "--timeout=280s")
 
     def _helm(self, *arguments: str) -> None:
-        done = helm(
-            *arguments, f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={self.cluster.namespace}", _WITHIN
-        )
+        done = self._run_helm(*arguments)
         assert done.returncode == 0, f"helm {' '.join(arguments)}: {done.stdout}{done.stderr}"
+
+    def _run_helm(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        where = (f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={self.cluster.namespace}")
+        return helm(*arguments, *where, _WITHIN)
 
 
 def module_namespace(prefix: str, module: Path) -> str:
@@ -156,7 +160,7 @@ def shared_release() -> Iterator[str]:
     with prompt_workers():
         create_namespaces(*namespaces)
         restrict(NAMESPACE)
-        release.install_for(*namespaces, servers=OWN_SERVERS)
+        release.install_for(*namespaces, servers=OWN_SERVERS, values=("ui.enabled=true",))
         try:
             yield prefix
         finally:

@@ -194,6 +194,11 @@ class LiveCluster:
 
         return self.wait(test, completes, "load", within_s)
 
+    def kill(self, test: str, role: str) -> None:
+        """Delete a pod of a run without a grace period, as if its node were lost."""
+        pod = self.labelled("pods", f"sshload.dev/test={label_value(test)},sshload.dev/role={role}")[0]
+        self.kubectl("delete", "pod", pod["metadata"]["name"], "--grace-period=0", "--force", "--wait=false")
+
     def load_begun(self, test: str) -> dict[str, Any]:
         """Return the status of the test once its load has begun. A busy operator may have seen nothing but its end."""
         return self.wait(test, lambda status: status.get("phase") in _FROM_THE_LOAD_ON, "load")
