@@ -91,7 +91,8 @@ def test_results_that_cannot_be_end_the_test(
     found = summary()
     says_summary(proxy, played, replace(found, load=replace(found.load, **changes)))
     played.fare("master", ended(0))
-    assert cluster.finished("false")["verdict"] != "Passed"
+    status = cluster.finished("false")
+    assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable"), status["message"]
 
 
 def test_names_of_steps_that_are_too_long_and_alike_keep_no_verdict_back(
@@ -152,10 +153,11 @@ def test_the_log_of_a_pod_that_the_operator_did_not_make_is_not_read(
     cluster.create(forged)
     cluster.change("pod", "a-master", {"status": {"phase": "Running"}}, "status")
     proxy.logs["a-master"] = "\n".join([*summary_lines(replace(summary(), run_id=claimed), token), ""])
-    failed = replace(summary(), run_id=claimed, load=replace(summary().load, succeeded=0, failed=600))
-    proxy.logs[master] += "\n".join([*summary_lines(failed, token), ""])
+    contradictory = replace(summary(), run_id=claimed, load=replace(summary().load, succeeded=0, failed=600))
+    proxy.logs[master] += "\n".join([*summary_lines(contradictory, token), ""])
     cluster.change("pod", master, {"status": ended(0)}, "status")
-    assert cluster.finished("believed")["verdict"] != "Passed"
+    status = cluster.finished("believed")
+    assert (status["verdict"], status["reason"]) == ("Invalid", "CountsDisagree"), status["message"]
 
 
 def test_a_summary_without_the_token_of_the_run_is_not_believed(
