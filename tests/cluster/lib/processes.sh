@@ -4,8 +4,9 @@ start() { # NAME COMMAND...: in a session of its own, so that it outlives this s
   local name=$1
   shift
   printf '%s\0' "$@" > "$run/commands/$name"
+  # Go's collector takes a third of an API server's CPU otherwise, and memory is not what a cluster of one node lacks.
   # shellcheck disable=SC2016  # for the inner shell
-  setsid sh -c '{ echo -10 > /proc/self/autogroup; } 2> /dev/null; exec "$@"' first "$@" >> "$run/log/$name" 2>&1 < /dev/null 9>&- &
+  GOGC=${GOGC:-400} setsid sh -c '{ echo -10 > /proc/self/autogroup; } 2> /dev/null; exec "$@"' first "$@" >> "$run/log/$name" 2>&1 < /dev/null 9>&- &
   echo $! > "$run/pids/$name"
 }
 
