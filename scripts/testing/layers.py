@@ -113,7 +113,7 @@ POSTGRESQL = Need("PostgreSQL", ("scripts/debian-packages", "postgresql"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 GO_SSH_SERVER = Need("SSH server in Go", _made_by("ssh/other_servers"))
 GITOPS_READER = Need("reader of GitOps objects", _made_by("gitops/flux_and_argo"))
-PROMETHEUS_OPERATOR = Need("CRDs of the Prometheus operator", _made_by("kubernetes/prometheus_operator_crds"))
+CRDS_OF_OTHERS = Need("CRDs of others", _made_by("kubernetes/crds_of_others"))
 FLUX = Need("Flux's kustomize-controller", _made_by("gitops/flux_programs"))
 ARGO = Need("Argo CD", _made_by("gitops/argo_cd_programs"))
 REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
@@ -133,7 +133,7 @@ NEEDS = (
     MINA_SSHD,
     GO_SSH_SERVER,
     GITOPS_READER,
-    PROMETHEUS_OPERATOR,
+    CRDS_OF_OTHERS,
     BROWSER,
     POSTGRESQL,
     CLUSTER_PROGRAMS,
@@ -167,7 +167,7 @@ LAYERS = (
             GO_SSH_SERVER,
             HELM,
             GITOPS_READER,
-            PROMETHEUS_OPERATOR,
+            CRDS_OF_OTHERS,
             BROWSER,
             POSTGRESQL,
             CLUSTER_PROGRAMS,

@@ -10,6 +10,7 @@ import plans
 import pytest
 import yaml
 from api_server import ApiServer
+from crds_of_others import KINDS
 from live_cluster import LiveCluster
 from plans import PROOF_SHA256, TOKEN
 from sshload_operator.manifests import children, key_files, keys_secret
@@ -18,7 +19,6 @@ from sshload_operator.state import Manifest
 SPECS = sorted((helm.ROOT / "tests/golden/manifests").glob("*/spec.yaml"))
 VALUES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
-OWN_KINDS_ELSEWHERE = ("HTTPRoute", "PodMonitor", "PrometheusRule", "ServiceMonitor")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, 
 
 @pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in VALUES])
 def test_every_object_of_the_chart_is_taken_and_its_pod_is_restricted(values: Path, restricted: LiveCluster) -> None:
-    made = [found for found in helm.objects("--values", values) if found["kind"] not in OWN_KINDS_ELSEWHERE]
+    made = [found for found in helm.objects("--values", values) if found["kind"] not in KINDS]
     restricted.would_apply(*(here(manifest, restricted) for manifest in made))
     deployments = [manifest for manifest in made if manifest["kind"] == "Deployment"]
     assert deployments
