@@ -20,6 +20,15 @@
 {{- end -}}
 {{- end -}}
 
+{{- /*
+The name of an object of .root's release in .namespace, or "" for one of the cluster: outside of its own namespace there may be
+those of a release of the same name in another one.
+*/ -}}
+{{- define "sshload.nameIn" -}}
+{{- $name := include "sshload.fullname" .root -}}
+{{- ternary $name (printf "%s-%s" .root.Release.Namespace $name) (eq .namespace .root.Release.Namespace) -}}
+{{- end -}}
+
 {{- define "sshload.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "sshload.fullname" .) .Values.serviceAccount.name -}}

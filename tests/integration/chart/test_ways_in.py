@@ -83,3 +83,39 @@ def test_an_installed_chart_has_the_load_of_helm_test(own_api_server: ApiServer)
     assert {one["kind"] for one in yaml.safe_load_all(hooks) if one} == {"SSHLoadTest", "Pod"}
     assert json.loads(cluster.kubectl("get", "sshloadtests", "-o", "json"))["items"] == []
     helm.helm("uninstall", helm.RELEASE, *where)
+
+
+GOLDEN = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
+
+
+def names(namespace: str, *arguments: str | Path) -> set[tuple[str, str, str]]:
+    """Return kind, namespace and name of all that a release in a namespace makes, but what all of them share."""
+    where = ("--namespace", namespace, helm.IN_CLUSTER, "--set", "crds.install=false", "--set", "extraObjects=null")
+    done = helm.helm("template", helm.RELEASE, helm.CHART, *where, "--values", helm.NEEDED_VALUES, *arguments)
+    assert done.returncode == 0, done.stderr
+    found = [one for one in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if one]
+    return {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]) for one in found}
+
+
+@pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN])
+def test_releases_of_one_name_in_two_namespaces_share_no_object(values: Path) -> None:
+    """Not even where they watch the same namespaces: each would take away what the other one made."""
+    first, second = (names(namespace, "--values", values) for namespace in ("loads", "other-loads"))
+    assert len(first) == len(second) > 3
+    assert first & second == set()
+
+
+def test_a_second_release_of_one_name_for_all_namespaces_can_be_installed_and_leaves_the_first_its_rights(
+    own_api_server: ApiServer,
+) -> None:
+    clusters = own_api_server.namespace(), own_api_server.namespace()
+    for number, cluster in enumerate(clusters):
+        where = (f"--kubeconfig={cluster.kubeconfig}", "--namespace", cluster.namespace)
+        crds = ("--take-ownership", "--force-conflicts") if not number else ("--set", "crds.install=false")
+        done = helm.helm("install", helm.RELEASE, helm.CHART, *crds, "--values", helm.NEEDED_VALUES, *where)
+        assert done.returncode == 0, done.stderr
+    bindings = json.loads(clusters[0].kubectl("get", "clusterrolebindings", "-o", "json"))["items"]
+    bound = [subject.get("namespace") for binding in bindings for subject in binding.get("subjects", ())]
+    assert [bound.count(cluster.namespace) for cluster in clusters] == [1, 1]
+    for cluster in clusters:
+        helm.helm("uninstall", helm.RELEASE, f"--kubeconfig={cluster.kubeconfig}", "--namespace", cluster.namespace)
