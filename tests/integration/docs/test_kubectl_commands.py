@@ -12,7 +12,7 @@ import yaml
 from guide import PAGES, ROOT, blocks_of, commands, yaml_file
 from live_cluster import LiveCluster
 
-OF_THE_CLUSTER = ("delete crd", "delete deployments,", "create clusterrole")
+OF_THE_CLUSTER = ("delete crd", "delete deployments,", "delete sshloadtests,", "create clusterrole")
 WITHOUT_AN_END = {"port-forward", "wait"}
 NAMESPACES = ("argocd", "ssh-staging", "sshload-system")
 ANY_NAME = "name-of-a-test"
