@@ -110,10 +110,10 @@ bench-scale: venv ## what running and finished tests cost the operator, at an AP
 	@$(CLUSTER) build > /dev/null
 	@$(PYTHON) tests/benchmarks/bench_scale.py
 
-bench-hostile: venv ## how long others wait while the operator is attacked, and what floods of connections cost each port, into docs/measurements
+bench-hostile: venv ## how long others wait while the operator is attacked, and, on the cluster, what floods of connections from pods cost each port, into docs/measurements
 	@$(CLUSTER) build > /dev/null
 	@$(PYTHON) tests/benchmarks/bench_hostile.py
-	@$(PYTHON) tests/benchmarks/bench_floods.py
+	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/bench_floods.py
 
 bench-held: venv ## what tests and schedules that only wait cost the operator, at an API server of its own, into docs/measurements
 	@$(CLUSTER) build > /dev/null

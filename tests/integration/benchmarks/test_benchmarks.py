@@ -64,13 +64,6 @@ def test_the_benchmark_of_a_hostile_tenant_has_figures_in_every_row(tmp_path: Pa
     assert kept_figures(tmp_path / "hostile-tenants") == 4
 
 
-def test_the_benchmark_of_floods_has_figures_in_every_row(tmp_path: Path) -> None:
-    rows = benchmark_rows("bench_floods", "--seconds", "2", "--ports", "target", "metrics", "--out", tmp_path)
-    assert [row[0] for row in rows] == ["target", "metrics"]
-    assert not lacking_figures(rows)
-    assert kept_figures(tmp_path / "floods") == 2
-
-
 def test_the_benchmark_of_windows_has_figures_in_every_row(tmp_path: Path) -> None:
     rows = benchmark_rows(
         "bench_window", "--megabytes", "1", "--repeats", "1", "--windows", "65536", "--read-sizes", "65536",

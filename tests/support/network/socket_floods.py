@@ -1,6 +1,7 @@
 """Floods of connections as strangers make them: each opens many to one port, and leaves them as bad as they can be.
 
-A server may close or refuse any of them. `python socket_floods.py HOST PORT plain|tls COUNT` floods until it has input.
+A server may close or refuse any of them. `python socket_floods.py HOST PORT plain|tls COUNT [KIND ...]` floods until it
+has input. It needs nothing but Python's own library, so that it runs in any pod.
 """
 
 import contextlib
@@ -70,6 +71,23 @@ PLAIN: Mapping[str, Callable[[], Iterator[bytes]]] = {
 }
 """What is sent on each connection, of which no answer is read."""
 
+_GREETING = b"\xff" + bytes(7) + b"\x01\x7f\x03\x01" + b"CURVE".ljust(20, b"\0") + bytes(32)
+
+
+def _command(claimed: int, sent: int) -> Iterator[bytes]:
+    yield _GREETING + b"\x06" + claimed.to_bytes(8, "big")
+    yield from itertools.repeat(bytes(1_000), sent // 1_000)
+
+
+ZEROMQ: Mapping[str, Callable[[], Iterator[bytes]]] = {
+    "nothing at all": lambda: iter(()),
+    "greeting": lambda: iter((_GREETING,)),
+    "most of a frame": lambda: _command(65_536, 65_000),
+    "large frame": lambda: _command(30_000_000, 30_000_000),
+    "HTTP": PLAIN["one request"],
+}
+"""The same for a port of ZeroMQ, by who has no key."""
+
 
 def unchecked_tls() -> ssl.SSLContext:
     """Return a client's context that takes each certificate."""
@@ -89,7 +107,7 @@ def flood(  # noqa: PLR0913 - what a flood is
             connection = _connected(host, port, source)
             if context is not None:
                 connection = context.wrap_socket(connection)
-            opened.append(_sent(connection, PLAIN[kind]()))
+            opened.append(_sent(connection, {**PLAIN, **ZEROMQ}[kind]()))
     return opened
 
 
@@ -111,15 +129,15 @@ def _is_closed(connection: socket.socket) -> bool:
 
 
 def main() -> None:
-    """Flood in every way, and again, with COUNT connections open at any time, until standard input ends."""
-    host, port, tls, count = sys.argv[1:]
+    """Flood in these ways, or every one, and again, with COUNT connections open, until standard input ends."""
+    host, port, tls, count, *kinds = sys.argv[1:]
+    sources = [f"127.0.0.{number}" for number in range(2, 10)] if host == "127.0.0.1" else [""]
     held: deque[socket.socket] = deque()
     opened = 0
     print("begins", flush=True)  # noqa: T201 - its parent reads it
-    for kind in itertools.cycle(PLAIN):
+    for kind in itertools.cycle(kinds or PLAIN):
         if select.select([sys.stdin], [], [], 0)[0]:
             break
-        sources = [f"127.0.0.{number}" for number in range(2, 10)]
         connections = flood(host, int(port), kind, 20, tls=tls == "tls", sources=sources)
         opened += len(connections)
         held.extend(connections)
