@@ -16,10 +16,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from free_ports import free_port
-from socket_floods import TIMEOUT_S, unchecked_tls
+from socket_floods import unchecked_tls
 
 if TYPE_CHECKING:
     from sshload_gateway.api.protocol import HttpProtocol
+
+_PATIENCE_S = 120.0  # a busy machine takes long
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,10 @@ class FloodedPort:
         origin = (source, 0) if source else None
         if self.tls:
             connection: HTTPConnection = HTTPSConnection(
-                "127.0.0.1", self.port, timeout=TIMEOUT_S, source_address=origin, context=unchecked_tls()
+                "127.0.0.1", self.port, timeout=_PATIENCE_S, source_address=origin, context=unchecked_tls()
             )
         else:
-            connection = HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S, source_address=origin)
+            connection = HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE_S, source_address=origin)
         try:
             connection.request("GET", path, headers={"Authorization": "Bearer good"})
             answer = connection.getresponse()
@@ -66,7 +68,7 @@ def flooded_port(name: str) -> Iterator[FloodedPort]:
         port = int(process.stdout.readline())
         yield FloodedPort(process.pid, port, name in TLS, Path(log.name))
         process.stdin.close()
-        assert process.wait(TIMEOUT_S) == 0
+        assert process.wait(_PATIENCE_S) == 0
 
 
 def _target() -> None:
