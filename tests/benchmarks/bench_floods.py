@@ -25,6 +25,7 @@ from chart_release import Release, create_namespaces, delete_namespaces, image, 
 from cluster_server import secret
 from live_cluster import LiveCluster, lone_worker_test
 from record import add_folder, keep, machine, table
+from running_target import wait_until
 from sshload_contract.quantities import size_bytes
 from token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
@@ -153,7 +154,7 @@ class _Bench:
             looks = held.enter_context(self._looks(pod, port, seconds))
             address = [pod["status"]["podIP"], str(port.number), "tls" if port.tls else "plain"]
             asker = self._in_pod("asker", http_asker, *address, port.path) if port.path else None
-            time.sleep(3 * _LOOK_EVERY_S)
+            wait_until(lambda: len(_connections(looks)) > 1, "looks at the container")
             rest_bytes = _memory(looks)[-1]
             words = [*address, str(port.connections), *port.floods()[flood]]
             flooders = [self._in_pod(f"flooder-{number}", socket_floods, *words) for number in range(_FLOODERS)]
