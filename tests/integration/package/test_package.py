@@ -3,6 +3,7 @@
 import email
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -16,6 +17,7 @@ from testing.machine import CACHE
 
 ROOT = Path(__file__).parents[3]
 VENV = ROOT / ".venv/bin"
+URL = "https://github.com/acme/sshload"
 PACKAGES = {"sshload_contract", "sshload_gateway", "sshload_operator", "sshload_target", "sshload_worker"}
 TINY = """
 apiVersion: sshload.dev/v1alpha1
@@ -36,19 +38,11 @@ class Built:
     wheel: Path
 
 
-def hatchling(kind: str, sources: Path, folder: Path) -> None:
-    command = [VENV / "python", "-m", "hatchling", "build", "-t", kind, "-d", folder]
-    subprocess.run(command, cwd=sources, check=True, stdout=subprocess.PIPE)
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("built")
-    hatchling("sdist", ROOT, folder)
-    (sources,) = folder.glob("*.tar.gz")
-    subprocess.run(["tar", "-xzf", sources, "-C", folder], check=True)
-    hatchling("wheel", folder / sources.name.removesuffix(".tar.gz"), folder)
-    (wheel,) = folder.glob("*.whl")
+    subprocess.run([ROOT / "scripts/python-package", folder, URL, "v1.2.3"], check=True, stdout=subprocess.PIPE)
+    (sources,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return Built(sources, wheel)
 
 
@@ -95,6 +89,16 @@ def test_the_index_learns_who_made_it_and_where_to_read_more(metadata: Message) 
     assert "Programming Language :: Python :: 3.13" in metadata.get_all("Classifier", [])
     links = dict(link.split(", ") for link in metadata.get_all("Project-URL", []))
     assert {"Homepage", "Documentation", "Source", "Issues", "Changelog"} == set(links)
+    assert links["Changelog"] == f"{URL}/blob/v1.2.3/CHANGELOG.md"
+
+
+def test_each_link_of_the_page_at_the_index_leads_to_the_release_s_repository(metadata: Message) -> None:
+    text = metadata.get_payload()
+    assert isinstance(text, str)
+    assert f"({URL}/raw/v1.2.3/docs/images/report.png)" in text
+    targets = re.findall(r"\]\(([^)]*)\)", text)
+    assert len(targets) > 20
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
 
 
 def test_the_gateway_s_libraries_come_only_with_its_extra(metadata: Message) -> None:

@@ -21,10 +21,14 @@ def words(file: Path, form: str) -> list[str]:
     return re.findall(form, file.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def steps() -> Iterator[dict[str, Any]]:
+def jobs() -> Iterator[dict[str, Any]]:
     for workflow in WORKFLOWS:
-        for job in yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values():
-            yield from job["steps"]
+        yield from yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values()
+
+
+def steps() -> Iterator[dict[str, Any]]:
+    for job in jobs():
+        yield from job.get("steps", ())
 
 
 def test_the_base_image_has_a_dated_tag_and_a_digest() -> None:
@@ -48,10 +52,10 @@ def test_the_image_of_the_proxies_and_the_machine_of_the_tests_have_the_packages
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_named_by_commit_with_their_version_and_images_by_digest(workflow: Path) -> None:
-    actions = words(workflow, r"uses: (.*)$")
-    assert actions
+    actions = words(workflow, r"uses: ([^.].*)$")
     assert [action for action in actions if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)] == []
     assert all(re.search(r"@sha256:[0-9a-f]{64}$", image) for image in words(workflow, r"image=(\S+)"))
+    assert set(words(workflow, r"uses: (\..*)$")) <= {"./.github/workflows/make.yml"}
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
@@ -63,8 +67,9 @@ def test_a_job_has_only_the_rights_that_it_names(workflow: Path) -> None:
 
 def test_only_jobs_after_tests_and_comparison_may_write() -> None:
     writing = {name for name, job in RELEASE["jobs"].items() if "write" in job["permissions"].values()}
-    assert writing == {"images", "chart", "release"}
+    assert writing == {"images", "chart", "python", "release"}
     assert {"test", "compare"} <= set(RELEASE["jobs"]["images"]["needs"])
+    assert {"test", "compare"} <= set(RELEASE["jobs"]["python"]["needs"])
     assert "images" in RELEASE["jobs"]["chart"]["needs"]
     assert "chart" in RELEASE["jobs"]["release"]["needs"]
 
@@ -80,6 +85,64 @@ def test_it_publishes_the_images_that_the_chart_asks_for() -> None:
     assert VALUES["image"]["tag"] == ""  # which stands for the appVersion
     (built,) = words(ROOT / "scripts/images", r"^components=\((.*)\)$")
     assert built.split() == MATRIX
+    (baked,) = words(ROOT / "docker-bake.hcl", r"component = \[(.*)\]")
+    assert re.findall(r"\w+", baked) == MATRIX
+
+
+def test_each_verb_that_a_workflow_makes_is_one_of_the_makefile() -> None:
+    targets = set(words(ROOT / "Makefile", r"^([a-z0-9-]+):"))
+    made = [job for job in jobs() if job.get("uses") == "./.github/workflows/make.yml"]
+    nightly = [verb for job in made for verb in job.get("strategy", {}).get("matrix", {}).get("verb", ())]
+    fixed = [job["with"]["verb"] for job in made if "${{" not in job["with"]["verb"]]
+    named = {verb.split()[0] for verb in (*fixed, *nightly)}
+    assert {"test", "test-quick", "test-all"} <= named
+    assert named - targets == set()
+
+
+def test_tests_run_on_the_debian_of_the_images() -> None:
+    make = ROOT / ".github/workflows/make.yml"
+    assert words(make, r"inputs.image \|\| '([^']*)'") == words(
+        ROOT / "Dockerfile", r"^FROM docker.io/library/(\S+@\S+)"
+    )
+
+
+CHANGES = """# Changes
+
+## 0.2.0 - unreleased
+
+- Newer.
+
+## 0.1.0 - 2026-09-18
+
+### Added
+
+- A [page](docs/how-to/pages.md#see) and a [site](https://example.com), [here](#here).
+
+## 0.0.1 - 2026-01-01
+
+- Older.
+"""
+
+
+def notes(folder: Path, tag: str) -> subprocess.CompletedProcess[str]:
+    (folder / "scripts").mkdir()
+    (folder / "scripts/release-notes").write_bytes((ROOT / "scripts/release-notes").read_bytes())
+    (folder / "CHANGELOG.md").write_text(CHANGES, encoding="utf-8")
+    command = ["bash", folder / "scripts/release-notes", tag, "https://github.com/acme/sshload"]
+    return subprocess.run(command, check=False, text=True, capture_output=True)
+
+
+def test_the_page_of_a_release_has_what_the_changelog_says_of_it_with_whole_links(tmp_path: Path) -> None:
+    assert notes(tmp_path, "v0.1.0").stdout.strip() == (
+        "### Added\n\n- A [page](https://github.com/acme/sshload/blob/v0.1.0/docs/how-to/pages.md#see) "
+        "and a [site](https://example.com), [here](#here)."
+    )
+
+
+def test_a_version_of_which_the_changelog_says_nothing_has_no_page(tmp_path: Path) -> None:
+    done = notes(tmp_path, "v0.3.0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "sshload: CHANGELOG.md says nothing of 0.3.0\n"
 
 
 def facts(folder: Path, tag: str, changes: str) -> subprocess.CompletedProcess[str]:
