@@ -1,0 +1,312 @@
+"""The changes that make mutants of a module: small ones that a person could make by mistake, one at a time.
+
+A change is made in the syntax tree, so that lines keep their numbers. Left out is what no test should hold word for
+word: texts (tests/golden/messages has them), lines of the log, annotations, decorators.
+"""
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Make: TypeAlias = Callable[[], Callable[[], None]]
+"""Makes a change in the tree, and returns what takes it back."""
+
+_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_CALCULATED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+}
+_SWAPPED = {
+    "min": "max",
+    "max": "min",
+    "any": "all",
+    "all": "any",
+    "ceil": "floor",
+    "floor": "ceil",
+    "popleft": "pop",
+    "appendleft": "append",
+}
+_BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
+_SAY_ONLY = {"debug", "info", "warning", "error", "exception", "log", "_say", "cast", "TypeVar"}
+_FEWEST = 2
+"""Of so many parts at least one can be left out without the rest becoming something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of a module: where it is, the first and last line by which a test reaches it, and how it reads."""
+
+    line: int
+    lines: tuple[int, int]
+    within: str
+    was: str
+    becomes: str
+    is_in_function: bool
+    make: Make
+
+
+class Module:
+    """The tree of a module, with the changes that can be made in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def mutants(self) -> Iterator[Mutant]:
+        """Return all mutants, from the first line to the last."""
+        nodes = [node for node in ast.walk(self.tree) if hasattr(node, "lineno") and not self._is_left_out(node)]
+        for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):  # type: ignore[attr-defined]
+            yield from (self._mutant(node, make) for make in self._changes(node))
+
+    def _mutant(self, node: Any, make: Make) -> Mutant:
+        statement, owners = self._statement(node), self._owners(node)
+        was = _head(statement)
+        undo = make()
+        becomes = _head(statement) if self._stands(statement) else "pass"
+        undo()
+        last = statement.end_lineno
+        if getattr(statement, "body", None):
+            last = max(statement.lineno, statement.body[0].lineno - 1)
+        within = ".".join(owner.name for owner in reversed(owners)) or "(module)"
+        in_function = any(not isinstance(owner, ast.ClassDef) for owner in owners)
+        return Mutant(node.lineno, (statement.lineno, last), within, was, becomes, in_function, make)
+
+    def _statement(self, node: ast.AST) -> Any:
+        while not isinstance(node, ast.stmt):
+            node = self._parents[node]
+        return node
+
+    def _stands(self, statement: ast.stmt) -> bool:
+        parent = self._parents[statement]
+        return any(statement in getattr(parent, name, ()) for name in (*_BODIES, "body"))
+
+    def _owners(self, node: ast.AST) -> list[Any]:
+        """Return the functions and classes whose bodies it is part of: a default belongs to what is outside."""
+        owners, child, parent = [], node, self._parents.get(node)
+        while parent is not None:
+            is_owner = isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            if is_owner and child in parent.body:  # type: ignore[attr-defined]
+                owners.append(parent)
+            child, parent = parent, self._parents.get(parent)
+        return owners
+
+    def _is_left_out(self, node: ast.AST) -> bool:
+        """Whether it is part of a decorator, an annotation, an error that is raised, or a line of the log."""
+        child, parent = node, self._parents.get(node)
+        while parent is not None:
+            if child in getattr(parent, "decorator_list", ()) or child is getattr(parent, "annotation", None):
+                return True
+            if child is getattr(parent, "returns", None) or (isinstance(parent, ast.Raise) and child is not node):
+                return True
+            if isinstance(parent, ast.Raise | ast.FormattedValue) and isinstance(node, ast.Constant):
+                return True
+            child, parent = parent, self._parents.get(parent)
+            if isinstance(child, ast.Call) and _name(child.func) in _SAY_ONLY:
+                return True
+            if isinstance(child, ast.If) and _name(child.test) == "TYPE_CHECKING":
+                return True
+        return isinstance(node, ast.Call) and _name(node.func) in _SAY_ONLY
+
+    def _changes(self, node: Any) -> Iterator[Make]:
+        parent = self._parents[node]
+        if isinstance(node, ast.stmt):
+            yield from self._statements(node, parent)
+        if isinstance(node, ast.Compare):
+            yield from _one_not_compared(node)
+            for index, one in enumerate(node.ops):
+                if type(one) in _COMPARED:
+                    yield _set_item(node.ops, index, _COMPARED[type(one)]())
+        elif isinstance(node, ast.BoolOp):
+            other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+            yield _set(node, "op", other)
+            yield from _one_left_out(node.values)
+        elif isinstance(node, ast.BinOp) and type(node.op) in _CALCULATED:
+            if not isinstance(node.left, ast.JoinedStr) and not isinstance(node.right, ast.JoinedStr):
+                yield _set(node, "op", _CALCULATED[type(node.op)]())
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield _instead(parent, node, node.operand)
+        elif isinstance(node, ast.IfExp):
+            yield _swap(node, "body", "orelse")
+        elif isinstance(node, ast.Constant):
+            yield from _constants(node)
+        elif isinstance(node, ast.Name) and node.id in _SWAPPED:
+            yield _set(node, "id", _SWAPPED[node.id])
+        elif isinstance(node, ast.Attribute) and node.attr in _SWAPPED:
+            yield _set(node, "attr", _SWAPPED[node.attr])
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            is_matched = isinstance(parent, ast.Compare | ast.Assign | ast.comprehension)
+            if isinstance(parent, ast.Tuple | ast.Subscript) or is_matched or len(node.elts) < _FEWEST:
+                return
+            yield from _one_left_out(node.elts)
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            for generator in node.generators:
+                yield from (_remove(generator.ifs, index) for index in range(len(generator.ifs)))
+        elif isinstance(node, ast.Call) and node.keywords:
+            named = [index for index, one in enumerate(node.keywords) if one.arg is not None]
+            yield from (_remove(node.keywords, index) for index in named)
+        if isinstance(node, ast.Slice):
+            for name in ("lower", "upper"):
+                if getattr(node, name) is not None:
+                    yield _set(node, name, None)
+
+    def _statements(self, node: ast.stmt, parent: ast.AST) -> Iterator[Make]:
+        if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Call | ast.Name | ast.Attribute | ast.NamedExpr):
+            yield _set(node, "test", ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test))
+        body = next((getattr(parent, name) for name in _BODIES if node in getattr(parent, name, ())), None)
+        if body is None:
+            return
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_log = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _name(node.value.func) in _SAY_ONLY
+        is_effect = isinstance(node, ast.Expr | ast.AugAssign | ast.Delete | ast.Raise | ast.Break | ast.Continue)
+        assigns_field = isinstance(node, ast.Assign) and not all(isinstance(one, ast.Name) for one in node.targets)
+        if (is_effect or assigns_field) and not is_text and not is_log:
+            yield _set_item(body, body.index(node), ast.copy_location(ast.Pass(), node))
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from _one_not_assigned(node)
+        if isinstance(node, ast.AugAssign) and type(node.op) in _CALCULATED:
+            yield _set(node, "op", _CALCULATED[type(node.op)]())
+        if isinstance(node, ast.Return) and node.value is not None:
+            is_none = isinstance(node.value, ast.Constant) and node.value.value in (None, True, False)
+            if not is_none:
+                yield _set(node, "value", ast.copy_location(ast.Constant(None), node))
+        if isinstance(node, ast.Return) and node.value is None:
+            yield _set_item(body, body.index(node), ast.copy_location(ast.Pass(), node))
+        if isinstance(node, ast.With | ast.AsyncWith) and _name(node.items[0].context_expr) == "suppress":
+            yield _set_item(body, body.index(node), ast.copy_location(ast.If(ast.Constant(True), node.body, []), node))
+        if isinstance(node, ast.Try) and node.finalbody:
+            yield _set(node, "finalbody", [ast.copy_location(ast.Pass(), node.finalbody[0])])
+
+
+def _head(statement: Any) -> str:
+    """Return a statement as it reads, of a compound one the head."""
+    shown = copy.copy(statement)
+    for name in _BODIES:
+        if name != "body" and hasattr(shown, name):
+            setattr(shown, name, [])
+    if not isinstance(getattr(shown, "body", None), list):
+        return ast.unparse(shown)
+    shown.body = [ast.Pass()]
+    if isinstance(shown, ast.Try):
+        shown.finalbody = [ast.Pass()] if not all(isinstance(one, ast.Pass) for one in statement.finalbody) else []
+        shown.handlers = statement.handlers
+        return " ".join(ast.unparse(shown).split()) if shown.finalbody or shown.handlers else "try without finally"
+    if hasattr(shown, "decorator_list"):
+        shown.decorator_list = []
+    return ast.unparse(shown).removesuffix("pass").strip()
+
+
+def _name(node: ast.AST) -> str:
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+
+
+def _constants(node: ast.Constant) -> Iterator[Make]:
+    if isinstance(node.value, bool):
+        yield _set(node, "value", not node.value)
+    elif isinstance(node.value, int | float):
+        yield _set(node, "value", node.value + 1)
+
+
+def _one_left_out(parts: list[Any]) -> Iterator[Make]:
+    for index in range(len(parts)):
+        yield _remove(parts, index)
+
+
+def _one_not_compared(node: ast.Compare) -> Iterator[Make]:
+    """Of two tuples that are compared, leave out the same part of both."""
+    left, right = node.left, node.comparators[0]
+    if isinstance(left, ast.Tuple) and isinstance(right, ast.Tuple) and len(left.elts) == len(right.elts) >= _FEWEST:
+        for index in range(len(left.elts)):
+            yield _both(_remove(left.elts, index), _remove(right.elts, index))
+
+
+def _one_not_assigned(node: ast.Assign) -> Iterator[Make]:
+    targets, values = node.targets[0], node.value
+    assert isinstance(targets, ast.Tuple)
+    assert isinstance(values, ast.Tuple)
+    for index in range(len(targets.elts)):
+        if isinstance(targets.elts[index], ast.Name) or len(targets.elts) != len(values.elts):
+            continue
+        yield _both(_remove(targets.elts, index), _remove(values.elts, index))
+
+
+def _set(node: Any, field: str, value: Any) -> Make:
+    def make() -> Callable[[], None]:
+        before = getattr(node, field)
+        setattr(node, field, value)
+        return lambda: setattr(node, field, before)
+
+    return make
+
+
+def _set_item(items: list[Any], index: int, value: Any) -> Make:
+    def make() -> Callable[[], None]:
+        before = items[index]
+        items[index] = value
+        return lambda: items.__setitem__(index, before)
+
+    return make
+
+
+def _remove(items: list[Any], index: int) -> Make:
+    def make() -> Callable[[], None]:
+        before = items.pop(index)
+        return lambda: items.insert(index, before)
+
+    return make
+
+
+def _swap(node: Any, one: str, other: str) -> Make:
+    def swap() -> None:
+        first, second = getattr(node, one), getattr(node, other)
+        setattr(node, one, second)
+        setattr(node, other, first)
+
+    def make() -> Callable[[], None]:
+        swap()
+        return swap
+
+    return make
+
+
+def _both(first: Make, second: Make) -> Make:
+    def make() -> Callable[[], None]:
+        undo_first, undo_second = first(), second()
+
+        def undo() -> None:
+            undo_second()
+            undo_first()
+
+        return undo
+
+    return make
+
+
+def _instead(parent: ast.AST, node: ast.AST, other: ast.AST) -> Make:
+    """Return what puts another node in the place of a node."""
+    for name, value in ast.iter_fields(parent):
+        if value is node:
+            return _set(parent, name, other)
+        if isinstance(value, list) and node in value:
+            return _set_item(value, value.index(node), other)
+    raise LookupError(ast.dump(node))
