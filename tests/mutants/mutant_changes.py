@@ -1,7 +1,8 @@
 """The changes that make mutants of a module: small ones that a person could make by mistake, one at a time.
 
 A change is made in the syntax tree, so that lines keep their numbers. Left out is what no test should hold word for
-word: texts (tests/golden/messages has them), lines of the log, annotations, decorators.
+word: texts (tests/golden/messages has them), lines of the log, annotations, decorators, and a module's constants, which are
+chosen.
 """
 
 import ast
@@ -123,6 +124,8 @@ class Module:
             if isinstance(child, ast.Call) and _name(child.func) in _SAY_ONLY:
                 return True
             if isinstance(child, ast.If) and _name(child.test) == "TYPE_CHECKING":
+                return True
+            if isinstance(child, ast.AnnAssign) and isinstance(parent, ast.Module):
                 return True
         return isinstance(node, ast.Call) and _name(node.func) in _SAY_ONLY
 

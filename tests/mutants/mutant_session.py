@@ -34,8 +34,9 @@ from mutant_changes import Module, Mutant
 JOB = "SSHLOAD_MUTANTS_JOB"
 """The variable with the job: module, path, results, and either `ways` or nothing."""
 _KILLED, _SURVIVED, _NOT_CHANGED = 1, 0, 3
-_LIMIT_S = 5.0
-_TIMES_AS_LONG = 10
+_LEAST_LIMIT_S = 3.0
+_TIMES_AS_LONG = 8
+_LIMIT_FROM_THE_START_S = 60.0
 _MOST_BYTES = 6 << 30
 _OURS = ("sshload_",)
 
@@ -85,14 +86,13 @@ class Session:
             if not mutant.is_in_function:
                 self._tell(number, "from the start", tests=tests)
                 continue
-            chosen = [items[name] for name in tests]
+            chosen = [(items[name], reached[name][1]) for name in tests]
             if not chosen:
                 self._tell(number, "not reached")
                 continue
             changed = {key: one for key, one in codes.items() if not _is_alike(first.get(key), one)}
             began = time.monotonic()
-            limit_s = _LIMIT_S + _TIMES_AS_LONG * sum(reached[name][1] for name in tests)
-            outcome = _forked(lambda chosen=chosen, changed=changed: self._run(chosen, changed), limit_s)  # type: ignore[misc]
+            outcome = _waited(_fork(lambda chosen=chosen, changed=changed: self._run(chosen, changed)))  # type: ignore[misc]
             self._tell(number, _word(outcome), tests=tests, seconds=time.monotonic() - began)
         return True
 
@@ -111,7 +111,7 @@ class Session:
         found = [name for name, (seen, _) in reached.items() if not mutant.is_in_function or seen & lines]
         return sorted(found, key=lambda name: reached[name][1])
 
-    def _run(self, items: Sequence[pytest.Item], changed: dict[tuple[str, int], CodeType]) -> int:
+    def _run(self, items: Sequence[tuple[pytest.Item, float]], changed: dict[tuple[str, int], CodeType]) -> int:
         """Run tests with changed functions. Return whether one of them failed."""
         gc.unfreeze()  # tests/conftest.py has frozen what was imported, and frozen objects are not told
         functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
@@ -126,7 +126,12 @@ class Session:
         for one in gc.get_objects():
             if isinstance(one, functools._lru_cache_wrapper):  # what was found without the change
                 one.cache_clear()
-        return _KILLED if any(_fails(item, following) for item, following in _with_next(items)) else _SURVIVED
+        following = [*(item for item, _ in items[1:]), None]
+        for (item, takes_s), then in zip(items, following, strict=True):
+            signal.setitimer(signal.ITIMER_REAL, max(_LEAST_LIMIT_S, _TIMES_AS_LONG * takes_s))
+            if _fails(item, then):
+                return _KILLED
+        return _SURVIVED
 
     def _baseline(self, items: Sequence[pytest.Item]) -> dict[str, tuple[set[int], float]]:
         """Return of each test that passes which lines of the module it reaches, and how long it takes."""
@@ -174,7 +179,7 @@ class Session:
                 session.config.option.maxfail = 1
                 return
             began = time.monotonic()
-            limit_s = 60.0 + _TIMES_AS_LONG * wanted["seconds"]
+            limit_s = _LIMIT_FROM_THE_START_S + _TIMES_AS_LONG * wanted["seconds"]
             self._tell(wanted["number"], _word(_waited(child, limit_s)), seconds=time.monotonic() - began)
         self._results.flush()
         os._exit(0)
@@ -256,9 +261,9 @@ def _values(code: CodeType) -> list[str]:
 
 
 def _word(outcome: int | None) -> str:
-    if outcome is None:
+    if outcome in (None, -signal.SIGALRM):
         return "killed by time"
-    return {_SURVIVED: "survived", _NOT_CHANGED: "from the start"}.get(outcome, "killed")
+    return {_SURVIVED: "survived", _NOT_CHANGED: "from the start"}.get(outcome or 0, "killed")
 
 
 def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
@@ -308,11 +313,7 @@ def _fork(run: Callable[[], int]) -> int:
     os._exit(code)
 
 
-def _forked(run: Callable[[], int], limit_s: float) -> int | None:
-    return _waited(_fork(run), limit_s)
-
-
-def _waited(child: int, limit_s: float) -> int | None:
+def _waited(child: int, limit_s: float | None = None) -> int | None:
     """Return how a fork ended, None if it had to be ended."""
     ended = os.pidfd_open(child)
     try:
@@ -322,8 +323,7 @@ def _waited(child: int, limit_s: float) -> int | None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     if not in_time:
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) if in_time else None
 

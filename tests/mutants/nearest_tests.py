@@ -1,10 +1,140 @@
-"""Which tests are the nearest of each module that is mutated, and which modules are."""
+"""Which modules are mutated, those that judge, decide, count and share, and which tests are the nearest of each."""
 
 from collections.abc import Mapping
 
+_OPERATOR = "operator/sshload_operator"
+_DECISION = f"{_OPERATOR}/decision"
+_CONTROL = f"{_OPERATOR}/control"
+_WORKER = "workers/sshload_worker"
+_GATEWAY = "gateway/sshload_gateway"
+_CONTRACT = "contract/sshload_contract"
+_WIRING = "tests/unit/operator/wiring"
+_LIVE = tuple(
+    f"{_WIRING}/test_{name}.py"
+    for name in (
+        "live_objects",
+        "live_over_time",
+        "live_owners",
+        "live_schedules",
+        "live_comparisons",
+        "live_tests",
+        "made_tests",
+        "owned_tests",
+        "owner_pass",
+        "room",
+        "tests_that_wait",
+        "turns",
+    )
+)
+_JUDGED = (
+    "tests/unit/contract",
+    "tests/unit/operator/verdict",
+    "tests/unit/operator/results",
+    "tests/unit/operator/decide",
+)
+
 NEAREST: Mapping[str, tuple[str, ...]] = {
-    "operator/sshload_operator/control/live": ("tests/unit/operator/wiring/test_live_objects.py","tests/unit/operator/wiring/test_live_owners.py","tests/unit/operator/wiring/test_live_schedules.py","tests/unit/operator/wiring/test_live_comparisons.py","tests/unit/operator/wiring/test_tests_that_wait.py"),
-    "contract/sshload_contract/judgement": ("tests/unit/contract", "tests/unit/operator/verdict"),
+    f"{_CONTRACT}/judgement": (*_JUDGED, "tests/unit/operator/capacity"),
+    f"{_CONTRACT}/allow_list.py": ("tests/unit/contract/test_allow_list.py", "tests/unit/contract/test_addresses.py"),
+    f"{_CONTRACT}/front": (
+        "tests/unit/contract/test_admission.py",
+        "tests/unit/contract/test_heads.py",
+        "tests/unit/contract/test_text_port.py",
+    ),
+    f"{_CONTRACT}/load": (
+        "tests/unit/contract/test_most_begun_within.py",
+        "tests/unit/contract/test_replay.py",
+        "tests/unit/contract/test_spread.py",
+        "tests/unit/contract/test_capacity.py",
+        "tests/unit/operator/plan",
+    ),
+    f"{_CONTRACT}/percentiles.py": ("tests/unit/contract/test_percentile.py",),
+    f"{_CONTRACT}/thresholds.py": _JUDGED,
+    f"{_CONTRACT}/wire/master_log.py": ("tests/unit/contract/test_master_log.py",),
+    f"{_DECISION}/baseline": ("tests/unit/operator/baseline",),
+    f"{_DECISION}/capacity": ("tests/unit/operator/capacity", "tests/unit/operator/verdict"),
+    f"{_DECISION}/comparison": ("tests/unit/operator/comparison",),
+    f"{_DECISION}/lease.py": ("tests/unit/operator/lease",),
+    f"{_DECISION}/load_test": (
+        "tests/unit/operator/decide",
+        "tests/unit/operator/conditions",
+        "tests/unit/operator/results",
+        "tests/unit/operator/verdict",
+    ),
+    f"{_DECISION}/life_cycle.py": ("tests/unit/operator/decide", "tests/unit/operator/comparison"),
+    f"{_DECISION}/max_startups": ("tests/unit/operator/max_startups",),
+    f"{_DECISION}/notification.py": ("tests/unit/operator/webhook",),
+    f"{_DECISION}/owner.py": ("tests/unit/operator/comparison", "tests/unit/operator/schedule"),
+    f"{_DECISION}/schedule": ("tests/unit/operator/schedule",),
+    f"{_DECISION}/turns.py": ("tests/unit/operator/decide",),
+    f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),
+    f"{_CONTROL}/api_server/lease.py": (f"{_WIRING}/test_lease.py", f"{_WIRING}/test_lease_over_time.py"),
+    f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),
+    f"{_CONTROL}/live": _LIVE,
+    f"{_CONTROL}/turns.py": (f"{_WIRING}/test_turns.py",),
+    f"{_CONTROL}/metrics/bearer_check.py": (f"{_WIRING}/test_bearer_check.py",),
+    f"{_CONTROL}/run": tuple(
+        f"{_WIRING}/test_{name}.py"
+        for name in (
+            "observe",
+            "pod_facts",
+            "judging",
+            "keys",
+            "reconcile",
+            "baseline_look",
+            "status_keys",
+            "tests_that_wait",
+        )
+    ),
+    f"{_CONTROL}/webhook": ("tests/unit/operator/webhook",),
+    f"{_CONTROL}/otlp": ("tests/unit/operator/otlp",),
+    f"{_CONTROL}/pages/streams.py": ("tests/unit/operator/pages/test_streams.py",),
+    f"{_CONTROL}/pages/reports.py": ("tests/unit/operator/pages/test_reports.py",),
+    f"{_OPERATOR}/cli/record/sshd_log.py": ("tests/unit/operator/trace",),
+    f"{_GATEWAY}/ssh/pool.py": ("tests/unit/gateway/test_pool.py", "tests/unit/gateway/test_pool_over_time.py"),
+    f"{_GATEWAY}/ssh/lane.py": ("tests/unit/gateway/test_pool.py", "tests/unit/gateway/test_pool_over_time.py"),
+    f"{_GATEWAY}/ssh/turns.py": ("tests/unit/gateway/test_turns.py",),
+    f"{_GATEWAY}/ssh/floods.py": ("tests/unit/gateway/test_floods.py",),
+    f"{_GATEWAY}/ssh/destinations.py": ("tests/unit/gateway/test_destinations.py",),
+    f"{_GATEWAY}/sessions.py": ("tests/unit/gateway/test_sessions.py",),
+    f"{_GATEWAY}/gathering.py": ("tests/unit/gateway/test_gathering.py",),
+    f"{_GATEWAY}/identity": (
+        "tests/unit/gateway/test_key_set.py",
+        "tests/unit/gateway/test_rate_limit.py",
+        "tests/unit/gateway/test_tokens.py",
+        "tests/unit/gateway/test_under_way.py",
+    ),
+    f"{_GATEWAY}/store/remembered.py": ("tests/unit/gateway/test_remembered.py",),
+    f"{_WORKER}/summary": (
+        "tests/unit/worker/test_held.py",
+        "tests/unit/worker/test_hopeless.py",
+        "tests/unit/worker/test_live.py",
+        "tests/unit/worker/test_merge.py",
+        "tests/unit/worker/test_progress_over_time.py",
+        "tests/unit/worker/test_report.py",
+        "tests/unit/worker/test_search_course.py",
+        "tests/unit/worker/test_server_series.py",
+        "tests/unit/worker/test_slices.py",
+        "tests/unit/worker/test_trial_course.py",
+        "tests/unit/worker/test_trial_verdict.py",
+    ),
+    f"{_WORKER}/recording": (
+        "tests/unit/worker/test_recorder.py",
+        "tests/unit/worker/test_report.py",
+        "tests/unit/worker/test_histogram.py",
+        "tests/unit/worker/test_slices.py",
+        "tests/unit/worker/test_merge.py",
+        "tests/unit/worker/test_held.py",
+    ),
+    f"{_WORKER}/pacing": ("tests/unit/worker/test_load.py", "tests/unit/worker/test_replay_rate.py"),
+    f"{_WORKER}/search": (
+        "tests/unit/worker/test_capacity_search.py",
+        "tests/unit/worker/test_search_course.py",
+    ),
+    f"{_WORKER}/coordination/connected_workers.py": (
+        "tests/unit/worker/test_worker_registry.py",
+        "tests/unit/worker/test_prompt_workers.py",
+    ),
 }
 MUTATED = tuple(NEAREST)
 

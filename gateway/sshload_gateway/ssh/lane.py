@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import asyncssh
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Host:
-    """One host and port, whoever logs in there."""
+    """One host and port, whoever logs in there. Another of which as much is known is not the same."""
 
     connections: int = 0
     logins: int = 0
