@@ -12,7 +12,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.s
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help generate demo test test-all test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz mina-sshd bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search case-study \
+.PHONY: help generate demo test test-all test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz mutants mina-sshd bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search case-study \
         images sbom docs cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -79,6 +79,9 @@ chaos-cluster: venv ## a real cluster whose daemons, nodes, namespaces and pods 
 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)
+
+mutants: venv ## what judges, counts and shares, broken line by line: which mutants no test kills; FILES=paths, or TURN=n of the day
+	@nice -n 19 $(PYTHON) tests/mutants/mutants.py $(if $(TURN),--turn $(TURN)) $(FILES)
 
 bench: venv ## how fast the worker is, beside Go's client (needs root); IMAGE=yes: the worker of the image, with its Python
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev util-linux valgrind zlib1g-dev

@@ -1,13 +1,13 @@
 """The changes that make mutants of a module: small ones that a person could make by mistake, one at a time.
 
 A change is made in the syntax tree, so that lines keep their numbers. Left out is what no test should hold word for
-word: texts (tests/golden/messages has them), lines of the log, annotations, decorators, and a module's constants, which are
-chosen.
+word: texts (tests/golden/messages has them), lines of the log, annotations, decorators, and the numbers of
+a module that were chosen.
 """
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -48,6 +48,7 @@ _SWAPPED = {
 }
 _BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 _SAY_ONLY = {"debug", "info", "warning", "error", "exception", "log", "_say", "cast", "TypeVar"}
+_EFFECTS = ast.Expr | ast.Assign | ast.AugAssign | ast.Delete | ast.Raise | ast.Break | ast.Continue | ast.Return
 _FEWEST = 2
 """Of so many parts at least one can be left out without the rest becoming something else."""
 
@@ -112,91 +113,163 @@ class Module:
 
     def _is_left_out(self, node: ast.AST) -> bool:
         """Whether it is part of a decorator, an annotation, an error that is raised, or a line of the log."""
+        if isinstance(node, ast.Call) and _name(node.func) in _SAY_ONLY:
+            return True
         child, parent = node, self._parents.get(node)
         while parent is not None:
-            if child in getattr(parent, "decorator_list", ()) or child is getattr(parent, "annotation", None):
-                return True
-            if child is getattr(parent, "returns", None) or (isinstance(parent, ast.Raise) and child is not node):
-                return True
-            if isinstance(parent, ast.Raise | ast.FormattedValue) and isinstance(node, ast.Constant):
+            if _is_no_matter(child, parent, is_itself=child is node):
                 return True
             child, parent = parent, self._parents.get(parent)
-            if isinstance(child, ast.Call) and _name(child.func) in _SAY_ONLY:
-                return True
-            if isinstance(child, ast.If) and _name(child.test) == "TYPE_CHECKING":
-                return True
-            if isinstance(child, ast.AnnAssign) and isinstance(parent, ast.Module):
-                return True
-        return isinstance(node, ast.Call) and _name(node.func) in _SAY_ONLY
+        return False
 
     def _changes(self, node: Any) -> Iterator[Make]:
         parent = self._parents[node]
-        if isinstance(node, ast.stmt):
-            yield from self._statements(node, parent)
-        if isinstance(node, ast.Compare):
-            yield from _one_not_compared(node)
-            for index, one in enumerate(node.ops):
-                if type(one) in _COMPARED:
-                    yield _set_item(node.ops, index, _COMPARED[type(one)]())
-        elif isinstance(node, ast.BoolOp):
-            other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-            yield _set(node, "op", other)
-            yield from _one_left_out(node.values)
-        elif isinstance(node, ast.BinOp) and type(node.op) in _CALCULATED:
-            if not isinstance(node.left, ast.JoinedStr) and not isinstance(node.right, ast.JoinedStr):
-                yield _set(node, "op", _CALCULATED[type(node.op)]())
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            yield _instead(parent, node, node.operand)
-        elif isinstance(node, ast.IfExp):
-            yield _swap(node, "body", "orelse")
-        elif isinstance(node, ast.Constant):
-            yield from _constants(node)
-        elif isinstance(node, ast.Name) and node.id in _SWAPPED:
-            yield _set(node, "id", _SWAPPED[node.id])
-        elif isinstance(node, ast.Attribute) and node.attr in _SWAPPED:
-            yield _set(node, "attr", _SWAPPED[node.attr])
-        elif isinstance(node, ast.Tuple | ast.List | ast.Set) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            is_matched = isinstance(parent, ast.Compare | ast.Assign | ast.comprehension)
-            if isinstance(parent, ast.Tuple | ast.Subscript) or is_matched or len(node.elts) < _FEWEST:
-                return
-            yield from _one_left_out(node.elts)
-        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-            for generator in node.generators:
-                yield from (_remove(generator.ifs, index) for index in range(len(generator.ifs)))
-        elif isinstance(node, ast.Call) and node.keywords:
-            named = [index for index, one in enumerate(node.keywords) if one.arg is not None]
-            yield from (_remove(node.keywords, index) for index in named)
-        if isinstance(node, ast.Slice):
-            for name in ("lower", "upper"):
-                if getattr(node, name) is not None:
-                    yield _set(node, name, None)
+        for kind, changes in _CHANGES.items():
+            if isinstance(node, kind):
+                yield from changes(node, parent)
 
-    def _statements(self, node: ast.stmt, parent: ast.AST) -> Iterator[Make]:
-        if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Call | ast.Name | ast.Attribute | ast.NamedExpr):
-            yield _set(node, "test", ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test))
-        body = next((getattr(parent, name) for name in _BODIES if node in getattr(parent, name, ())), None)
-        if body is None:
-            return
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        is_log = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _name(node.value.func) in _SAY_ONLY
-        is_effect = isinstance(node, ast.Expr | ast.AugAssign | ast.Delete | ast.Raise | ast.Break | ast.Continue)
-        assigns_field = isinstance(node, ast.Assign) and not all(isinstance(one, ast.Name) for one in node.targets)
-        if (is_effect or assigns_field) and not is_text and not is_log:
-            yield _set_item(body, body.index(node), ast.copy_location(ast.Pass(), node))
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
-            yield from _one_not_assigned(node)
-        if isinstance(node, ast.AugAssign) and type(node.op) in _CALCULATED:
-            yield _set(node, "op", _CALCULATED[type(node.op)]())
-        if isinstance(node, ast.Return) and node.value is not None:
-            is_none = isinstance(node.value, ast.Constant) and node.value.value in (None, True, False)
-            if not is_none:
-                yield _set(node, "value", ast.copy_location(ast.Constant(None), node))
-        if isinstance(node, ast.Return) and node.value is None:
-            yield _set_item(body, body.index(node), ast.copy_location(ast.Pass(), node))
-        if isinstance(node, ast.With | ast.AsyncWith) and _name(node.items[0].context_expr) == "suppress":
-            yield _set_item(body, body.index(node), ast.copy_location(ast.If(ast.Constant(True), node.body, []), node))
-        if isinstance(node, ast.Try) and node.finalbody:
-            yield _set(node, "finalbody", [ast.copy_location(ast.Pass(), node.finalbody[0])])
+
+def _is_no_matter(node: ast.AST, parent: ast.AST, *, is_itself: bool) -> bool:
+    if node in getattr(parent, "decorator_list", ()) or node in _notes(parent):
+        return True
+    if isinstance(parent, ast.Raise) and (not is_itself or isinstance(node, ast.Constant)):
+        return True
+    if isinstance(parent, ast.FormattedValue) and isinstance(node, ast.Constant):
+        return True
+    is_said = isinstance(parent, ast.Call) and _name(parent.func) in _SAY_ONLY
+    is_for_types = isinstance(parent, ast.If) and _name(parent.test) == "TYPE_CHECKING"
+    is_constant = isinstance(node, ast.AnnAssign) and isinstance(parent, ast.Module)
+    return is_said or is_for_types or is_constant
+
+
+def _notes(node: ast.AST) -> tuple[Any, Any]:
+    """Return its annotation, and what it is said to return."""
+    return getattr(node, "annotation", None), getattr(node, "returns", None)
+
+
+def _comparisons(node: ast.Compare, _: ast.AST) -> Iterator[Make]:
+    yield from _one_not_compared(node)
+    for index, one in enumerate(node.ops):
+        yield _set_item(node.ops, index, _COMPARED[type(one)]())
+
+
+def _and_or(node: ast.BoolOp, _: ast.AST) -> Iterator[Make]:
+    yield _set(node, "op", ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    yield from _one_left_out(node.values)
+
+
+def _calculations(node: ast.BinOp | ast.AugAssign, _: ast.AST) -> Iterator[Make]:
+    is_text = any(isinstance(getattr(node, side, None), ast.JoinedStr) for side in ("left", "right"))
+    if type(node.op) in _CALCULATED and not is_text:
+        yield _set(node, "op", _CALCULATED[type(node.op)]())
+
+
+def _negations(node: ast.UnaryOp, parent: ast.AST) -> Iterator[Make]:
+    if isinstance(node.op, ast.Not):
+        yield _instead(parent, node, node.operand)
+
+
+def _choices(node: ast.IfExp, _: ast.AST) -> Iterator[Make]:
+    yield _swap(node, "body", "orelse")
+
+
+def _constants(node: ast.Constant, _: ast.AST) -> Iterator[Make]:
+    if isinstance(node.value, bool):
+        yield _set(node, "value", not node.value)
+    elif isinstance(node.value, int | float):
+        yield _set(node, "value", node.value + 1)
+
+
+def _names(node: ast.Name | ast.Attribute, _: ast.AST) -> Iterator[Make]:
+    field = "id" if isinstance(node, ast.Name) else "attr"
+    if getattr(node, field) in _SWAPPED:
+        yield _set(node, field, _SWAPPED[getattr(node, field)])
+
+
+def _collections(node: ast.Tuple | ast.List | ast.Set, parent: ast.AST) -> Iterator[Make]:
+    is_matched = isinstance(parent, ast.Tuple | ast.Subscript | ast.Compare | ast.Assign | ast.comprehension)
+    is_target = not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+    if not is_matched and not is_target and len(node.elts) >= _FEWEST:
+        yield from _one_left_out(node.elts)
+
+
+def _comprehensions(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, _: ast.AST) -> Iterator[Make]:
+    for generator in node.generators:
+        yield from _one_left_out(generator.ifs)
+
+
+def _calls(node: ast.Call, _: ast.AST) -> Iterator[Make]:
+    named = [index for index, one in enumerate(node.keywords) if one.arg is not None]
+    yield from (_remove(node.keywords, index) for index in named)
+
+
+def _slices(node: ast.Slice, _: ast.AST) -> Iterator[Make]:
+    yield from (_set(node, name, None) for name in ("lower", "upper") if getattr(node, name) is not None)
+
+
+def _conditions(node: ast.If | ast.While, _: ast.AST) -> Iterator[Make]:
+    if isinstance(node.test, ast.Call | ast.Name | ast.Attribute | ast.NamedExpr):
+        yield _set(node, "test", ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test))
+
+
+def _effects(node: ast.stmt, parent: ast.AST) -> Iterator[Make]:
+    """Leave a statement out that does something, other than to give a local name to a value."""
+    if isinstance(node, ast.Expr) and (isinstance(node.value, ast.Constant) or _name(node.value) in _SAY_ONLY):
+        return
+    if isinstance(node, ast.Assign) and all(isinstance(one, ast.Name) for one in node.targets):
+        return
+    if isinstance(node, ast.Return) and node.value is not None:
+        return
+    body = next(getattr(parent, name) for name in _BODIES if node in getattr(parent, name, ()))
+    yield _set_item(body, body.index(node), ast.copy_location(ast.Pass(), node))
+
+
+def _assignments(node: ast.Assign, _: ast.AST) -> Iterator[Make]:
+    """Of several that are assigned to at once, leave one out."""
+    targets, values = node.targets[0], node.value
+    if not (isinstance(targets, ast.Tuple) and isinstance(values, ast.Tuple)):
+        return
+    for index, target in enumerate(targets.elts):
+        if not isinstance(target, ast.Name) and len(targets.elts) == len(values.elts):
+            yield _both(_remove(targets.elts, index), _remove(values.elts, index))
+
+
+def _answers(node: ast.Return, _: ast.AST) -> Iterator[Make]:
+    if node.value is not None and not isinstance(node.value, ast.Constant):
+        yield _set(node, "value", ast.copy_location(ast.Constant(None), node))
+
+
+def _suppressions(node: ast.With | ast.AsyncWith, parent: ast.AST) -> Iterator[Make]:
+    if _name(node.items[0].context_expr) == "suppress":
+        body = next(getattr(parent, name) for name in _BODIES if node in getattr(parent, name, ()))
+        bare = ast.If(ast.Constant(value=True), node.body, [])
+        yield _set_item(body, body.index(node), ast.copy_location(bare, node))
+
+
+def _ends(node: ast.Try, _: ast.AST) -> Iterator[Make]:
+    if node.finalbody:
+        yield _set(node, "finalbody", [ast.copy_location(ast.Pass(), node.finalbody[0])])
+
+
+_CHANGES: Mapping[Any, Callable[[Any, ast.AST], Iterator[Make]]] = {
+    ast.Compare: _comparisons,
+    ast.BoolOp: _and_or,
+    ast.BinOp | ast.AugAssign: _calculations,
+    ast.UnaryOp: _negations,
+    ast.IfExp: _choices,
+    ast.Constant: _constants,
+    ast.Name | ast.Attribute: _names,
+    ast.Tuple | ast.List | ast.Set: _collections,
+    ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp: _comprehensions,
+    ast.Call: _calls,
+    ast.Slice: _slices,
+    ast.If | ast.While: _conditions,
+    _EFFECTS: _effects,
+    ast.Assign: _assignments,
+    ast.Return: _answers,
+    ast.With | ast.AsyncWith: _suppressions,
+    ast.Try: _ends,
+}
 
 
 def _head(statement: Any) -> str:
@@ -223,13 +296,6 @@ def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
-def _constants(node: ast.Constant) -> Iterator[Make]:
-    if isinstance(node.value, bool):
-        yield _set(node, "value", not node.value)
-    elif isinstance(node.value, int | float):
-        yield _set(node, "value", node.value + 1)
-
-
 def _one_left_out(parts: list[Any]) -> Iterator[Make]:
     for index in range(len(parts)):
         yield _remove(parts, index)
@@ -241,16 +307,6 @@ def _one_not_compared(node: ast.Compare) -> Iterator[Make]:
     if isinstance(left, ast.Tuple) and isinstance(right, ast.Tuple) and len(left.elts) == len(right.elts) >= _FEWEST:
         for index in range(len(left.elts)):
             yield _both(_remove(left.elts, index), _remove(right.elts, index))
-
-
-def _one_not_assigned(node: ast.Assign) -> Iterator[Make]:
-    targets, values = node.targets[0], node.value
-    assert isinstance(targets, ast.Tuple)
-    assert isinstance(values, ast.Tuple)
-    for index in range(len(targets.elts)):
-        if isinstance(targets.elts[index], ast.Name) or len(targets.elts) != len(values.elts):
-            continue
-        yield _both(_remove(targets.elts, index), _remove(values.elts, index))
 
 
 def _set(node: Any, field: str, value: Any) -> Make:

@@ -49,7 +49,7 @@ class Session:
         self._path = Path(job["path"])
         self._module = Module(self._path)
         self._mutants = list(self._module.mutants())
-        self._results = open(job["results"], "a", encoding="utf-8")  # noqa: SIM115 - as long as the session
+        self._results = Path(job["results"]).open("a", encoding="utf-8")  # noqa: SIM115 - as long as the session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
@@ -286,7 +286,7 @@ class _traced:  # noqa: N801 - it reads as what it does
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         return self._ran if frame.f_code.co_filename == self._path else None

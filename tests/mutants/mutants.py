@@ -52,7 +52,7 @@ def main() -> int:
         asked = (asked + asked)[first : first + arguments.turn]
     equivalent = _equivalent()
     left = 0
-    table = [("module", "mutants", "killed", "equivalent", "survived", "seconds")]
+    table: list[tuple[str, ...]] = [("module", "mutants", "killed", "equivalent", "survived", "seconds")]
     for path in asked:
         judged = _judged(path)
         survivors = judged.survivors()

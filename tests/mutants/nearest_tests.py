@@ -71,6 +71,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_CONTROL}/api_server/lease.py": (f"{_WIRING}/test_lease.py", f"{_WIRING}/test_lease_over_time.py"),
     f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),
     f"{_CONTROL}/live": _LIVE,
+    f"{_CONTROL}/live/objects.py": _LIVE[:2],
+    f"{_CONTROL}/live/room.py": (f"{_WIRING}/test_room.py", f"{_WIRING}/test_turns.py"),
     f"{_CONTROL}/turns.py": (f"{_WIRING}/test_turns.py",),
     f"{_CONTROL}/metrics/bearer_check.py": (f"{_WIRING}/test_bearer_check.py",),
     f"{_CONTROL}/run": tuple(

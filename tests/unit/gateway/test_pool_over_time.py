@@ -203,7 +203,7 @@ def test_one_connection_at_a_time_makes_room() -> None:
 
 
 def test_of_credentials_that_are_busy_the_one_with_most_connections_gives_one_up() -> None:
-    async def claim(pool: Pool, servers: Servers) -> None:
+    async def claim(pool: Pool, _servers: Servers) -> None:
         sessions = [await session_of(pool, who) for who in (BOB, BOB, ADA, ADA, ADA)]
         eve = asked(pool, EVE)
         await settle()
@@ -599,5 +599,3 @@ def test_a_login_that_is_done_after_the_credential_was_replaced_is_closed() -> N
         assert ([one.is_closed for one in servers.opened], pool.connections) == ([True], 0)
 
     play(claim)
-
-

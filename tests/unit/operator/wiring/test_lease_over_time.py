@@ -63,7 +63,7 @@ class Server:
         return self.leases[namespace]
 
     async def delete(self, path: str, preconditions: dict[str, str]) -> bool:
-        namespace = path.split("/namespaces/")[1].split("/")[0]
+        namespace = path.partition("/namespaces/")[2].partition("/")[0]
         await self._answered(namespace)
         if self.leases[namespace]["metadata"]["resourceVersion"] == preconditions["resourceVersion"]:
             del self.leases[namespace]
@@ -108,7 +108,7 @@ Play = Callable[[Claim], None]
 async def held_for_s(leases: Leases) -> float:
     """Wait until Leases are not held any more, and return how long that took, to a tenth of a second."""
     began_s = now_s()
-    while leases.are_held():
+    while leases.are_held():  # noqa: ASYNC110 - nobody tells of that moment
         await asyncio.sleep(0.1)
     return round(now_s() - began_s, 1)
 

@@ -6,6 +6,7 @@ In virtual time: hours pass at once.
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -86,7 +87,7 @@ def played(passes: Reconciler[Any], claim: Callable[[LiveObjects[Any]], Coroutin
 
 def pauses(passes: Told) -> list[float]:
     at_s = passes.at_s()
-    return [round(later - earlier, 1) for earlier, later in zip(at_s, at_s[1:], strict=False)]
+    return [round(later - earlier, 1) for earlier, later in pairwise(at_s)]
 
 
 # Back-off
