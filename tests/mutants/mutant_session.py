@@ -2,7 +2,7 @@
 
 Within functions, a mutant's code takes the place of the code of the functions that tests have imported already. What
 else a module has (constants, defaults, fields of classes) is copied by others when they are imported: such a mutant is
-forked before anything of the product is imported, and so are those that survived. The environment has the job, as JSON.
+forked before anything of the product is imported, and so are those that survived.
 """
 
 import ast
@@ -32,7 +32,7 @@ from _pytest.runner import runtestprotocol
 from mutant_changes import Module, Mutant
 
 JOB = "SSHLOAD_MUTANTS_JOB"
-"""The variable with the job: module, path, results, and either `ways` or nothing."""
+"""The variable with the path of the job: module, path, results; and what to run from the start, if anything."""
 _KILLED, _SURVIVED, _NOT_CHANGED = 1, 0, 3
 _LEAST_LIMIT_S = 3.0
 _TIMES_AS_LONG = 8
@@ -330,4 +330,5 @@ def _waited(child: int, limit_s: float | None = None) -> int | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take part in the session that the job asks for."""
-    config.pluginmanager.register(Session(json.loads(os.environ[JOB])), "mutants of one module")
+    job = json.loads(Path(os.environ[JOB]).read_text(encoding="utf-8"))
+    config.pluginmanager.register(Session(job), "mutants of one module")

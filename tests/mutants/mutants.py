@@ -19,8 +19,7 @@ from typing import Any
 from nearest_tests import MUTATED, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
-_HERE = Path(__file__).parent
-_EQUIVALENT = _HERE / "equivalent.toml"
+_EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 _A_DAY_S = 24 * 3600
 
 
@@ -106,8 +105,9 @@ def _pytest(job: dict[str, Any], tests: Sequence[str], folder: str) -> None:
     """Run the nearest tests in a pytest that has our session."""
     words = [sys.executable, "-m", "pytest", "-q", "--tb=no", "--assert=plain", "-p", "mutant_session"]
     words += ["-p", "no:cacheprovider", f"--basetemp={folder}/t", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(_HERE), "SSHLOAD_MUTANTS_JOB": json.dumps(job)}
-    log = Path(folder, "log")
+    asked, log = Path(folder, "job"), Path(folder, "log")
+    asked.write_text(json.dumps(job), encoding="utf-8")
+    environment = {**os.environ, "SSHLOAD_MUTANTS_JOB": str(asked)}
     with log.open("wb") as output:
         subprocess.run(words, cwd=ROOT, env=environment, stdout=output, stderr=output, check=False)
     if not Path(job["results"]).exists() or not Path(job["results"]).stat().st_size:

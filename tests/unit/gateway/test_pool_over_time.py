@@ -1,6 +1,7 @@
 """What the pool gives back, forgets and counts anew: over hours, in virtual time, and with several users at once."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -599,3 +600,273 @@ def test_a_login_that_is_done_after_the_credential_was_replaced_is_closed() -> N
         assert ([one.is_closed for one in servers.opened], pool.connections) == ([True], 0)
 
     play(claim)
+
+
+# At once, and not when the pool next looks around
+
+
+def test_what_is_given_back_goes_to_one_who_waits_at_once() -> None:
+    async def claim(pool: Pool, _servers: Servers) -> None:
+        for give_back in (pool.release, pool.broken, pool.refused):
+            session = await session_of(pool, ADA)
+            waiting = asked(pool, BOB)
+            await settle()
+            assert not waiting.done()
+            give_back(session)
+            await settle()
+            assert waiting.done()
+            pool.release(await waiting)
+
+    play(claim, sessions=1)
+
+
+def test_a_session_that_is_given_back_as_its_request_goes_is_the_next_ones_at_once() -> None:
+    async def claim(pool: Pool, _servers: Servers) -> None:
+        session = await session_of(pool, ADA)
+        going, next_one = asked(pool, ADA), asked(pool, ADA)
+        await settle()
+        pool.release(session)
+        going.cancel()
+        await settle()
+        assert next_one.done()
+        pool.release(await next_one)
+
+    play(claim, sessions=1)
+
+
+def test_as_many_as_a_new_connection_has_room_for_are_served_at_once() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        servers.login_takes_s = 0.3
+        waiting = [asked(pool, ADA) for _ in range(4)]
+        await asyncio.sleep(0.3)
+        await settle()
+        assert [one.done() for one in waiting] == [True] * 4
+        for one in waiting:
+            pool.release(await one)
+
+    play(claim, sessions_per_connection=4, connections_per_credential=1)
+
+
+def test_a_request_beside_a_refused_login_is_served_just_when_the_pause_is_over() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        first = await session_of(pool, ADA)
+        await asyncio.sleep(0.5)
+        servers.failures = [LoginError(LoginFailure.AUTHENTICATION, "no")]
+        second = await session_of(pool, ADA)
+        assert second.wait_s == 10
+        pool.release(first)
+        pool.release(second)
+
+    play(claim)
+
+
+def test_a_request_beside_a_login_that_failed_waits_for_the_longest_pause() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        first = await session_of(pool, ADA)
+        await asyncio.sleep(0.5)
+        servers.failures = [LoginError(LoginFailure.UNREACHABLE, "no route")]
+        second = await session_of(pool, ADA)
+        assert second.wait_s == LONGEST_PAUSE_S
+        pool.release(first)
+        pool.release(second)
+
+    play(claim)
+
+
+def test_a_refused_login_may_be_tried_again_when_its_pause_is_over_to_the_moment() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        servers.failures = [LoginError(LoginFailure.HOST_KEY, "another server")]
+        with pytest.raises(LoginError):
+            await session_of(pool, ADA)
+        await asyncio.sleep(10)
+        await used(pool, ADA)
+
+    play(claim)
+
+
+def test_a_request_whose_time_is_over_to_the_moment_is_busy() -> None:
+    async def claim(pool: Pool, _servers: Servers) -> None:
+        await used(pool, ADA)
+        with pytest.raises(BusyError):
+            await pool.acquire(ADA, secrets, now_s())
+
+    play(claim)
+
+
+# Limits that hold for each
+
+
+def test_a_host_that_is_full_gets_no_connection_more_however_many_users_wait() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        sessions = [await session_of(pool, who) for who in (ADA, BOB)]
+        waiting = [asked(pool, EVE), asked(pool, replace(EVE, credential="zoe"))]
+        await asyncio.sleep(5)
+        assert (pool.connections, len(servers.opened)) == (2, 2)
+        for one in sessions:
+            pool.release(one)
+        for one in waiting:
+            pool.release(await one)
+        assert pool.connections <= 2
+
+    play(claim, connections_per_host=2)
+
+
+def test_after_many_logins_as_few_as_before_are_under_way_at_once() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        for _ in range(3):
+            pool.broken(await session_of(pool, ADA))
+            servers.failures = [LoginError(LoginFailure.UNREACHABLE, "no route")]
+            with pytest.raises(LoginError):
+                await session_of(pool, BOB)
+        await asyncio.sleep(5)
+        before, servers.login_takes_s = len(servers.logins_at_s), 1
+        waiting = [asked(pool, who) for who in (ADA, BOB, EVE)]
+        await settle()
+        assert len(servers.logins_at_s) == before + 1
+        for one in waiting:
+            pool.release(await one)
+
+    play(claim, logins_per_host=1)
+
+
+def test_no_more_requests_wait_than_may_and_they_are_told_so() -> None:
+    async def claim(pool: Pool, _servers: Servers) -> None:
+        session = await session_of(pool, ADA)
+        waiting = [asked(pool, who) for who in (ADA, BOB)]
+        await settle()
+        with pytest.raises(BusyError, match=r"^2 requests wait for a session already$") as busy:
+            await session_of(pool, EVE)
+        assert busy.value.retry_after_s == 3
+        pool.release(session)
+        for one in waiting:
+            pool.release(await one)
+
+    play(claim, sessions=1, waiting=2, wait_s=2.5)
+
+
+def test_a_connection_that_is_not_to_be_trusted_gets_no_session_more_though_it_has_others() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        first, second = [await session_of(pool, ADA) for _ in range(2)]
+        assert first.connection is second.connection
+        pool.broken(second)
+        third = await session_of(pool, ADA)
+        assert third.connection is not first.connection
+        pool.release(first)
+        await settle()
+        assert [one.is_closed for one in servers.opened] == [True, False]
+        pool.release(third)
+
+    play(claim, sessions_per_connection=3)
+
+
+def test_a_session_that_is_refused_because_its_connection_is_lost_may_be_tried_elsewhere() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        session = await session_of(pool, ADA)
+        servers.opened[0].is_closed = True
+        servers.opened[0].on_lost()
+        assert pool.refused(session)
+        await used(pool, ADA)
+
+    play(claim)
+
+
+# What is known of it
+
+
+def test_a_session_says_how_long_it_was_waited_for_and_has_its_connection() -> None:
+    async def claim(pool: Pool, servers: Servers) -> None:
+        servers.login_takes_s = 3
+        session = await session_of(pool, ADA)
+        assert (session.wait_s, session.ssh) == (3, servers.opened[0])
+        pool.release(session)
+
+    play(claim)
+
+
+def test_what_the_pool_did_is_counted() -> None:
+    async def hold() -> dict[str, float]:
+        servers, registry = Servers(), CollectorRegistry()
+        pool = Pool(replace(LIMITS, wait_s=5), servers.login, PoolMetrics(registry), asyncio.get_running_loop().time)
+        servers.failures = [None, None, LoginError(LoginFailure.AUTHENTICATION, "no")]
+        servers.login_takes_s = 2
+        ada, bob = await session_of(pool, ADA), await session_of(pool, BOB)
+        pool.refused(ada)
+        servers.opened[1].is_closed = True
+        servers.opened[1].on_lost()
+        pool.broken(bob)
+        with pytest.raises(LoginError):
+            await session_of(pool, EVE)
+        with pytest.raises(BusyError):
+            await pool.acquire(ADA, secrets, now_s())
+        await pool.close(0)
+        return {
+            f"{sample.name} {' '.join(sample.labels.values())}".strip(): sample.value
+            for family in registry.collect()
+            for sample in family.samples
+            if not sample.name.endswith(("_created", "_bucket")) and sample.value
+        }
+
+    counted = run_at_once(hold())
+    assert {name.removeprefix("sshload_gateway_"): value for name, value in counted.items()} == {
+        "logins_total ok": 2,
+        "logins_total authentication": 1,
+        "login_seconds_count": 2,
+        "login_seconds_sum": 4,
+        "wait_seconds_count": 2,
+        "wait_seconds_sum": 4,
+        "waits_given_up_total": 1,
+        "refused_sessions_total": 1,
+        "connections_closed_total lost": 1,
+        "connections_closed_total shutdown": 1,
+    }
+
+
+# Nothing is left
+
+
+def test_who_gives_up_is_forgotten_with_its_secrets_at_once_and_so_is_who_is_superseded() -> None:
+    async def claim(pool: Pool, _servers: Servers) -> None:
+        session = await session_of(pool, BOB)
+        waiting = [asked(pool, ADA), asked(pool, EVE)]
+        await settle()
+        assert set(pool._secrets) == {ADA, BOB, EVE}
+        waiting[0].cancel()
+        pool.supersede("eve")
+        await settle()
+        assert set(pool._secrets) == set(pool._lanes) == {BOB}
+        with pytest.raises(SupersededError):
+            await waiting[1]
+        pool.release(session)
+
+    play(claim, sessions=1)
+
+
+def test_a_gateway_that_ends_closes_idle_connections_at_once_and_looks_around_no_more() -> None:
+    async def hold() -> None:
+        said: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        servers = Servers()
+        pool = Pool(LIMITS, servers.login, METRICS(), asyncio.get_running_loop().time)
+        session = await session_of(pool, ADA)
+        await used(pool, BOB)
+        servers.login_takes_s = 1_000
+        waiting = asked(pool, EVE)
+        await settle()
+        closing = asyncio.ensure_future(pool.close(60))
+        await settle()
+        assert (servers.whose_are_open(), session.connection.is_draining) == (["ada"], True)
+        with pytest.raises(BusyError) as busy:
+            await waiting
+        assert busy.value.retry_after_s == 1
+        pool.release(session)
+        await closing
+        await settle()
+        assert [lane.opening for lane in pool._lanes.values()] in ([], [0])
+        assert (pool._logins, pool._tasks) == (set(), set())
+        assert pool._sweeper is not None
+        assert pool._sweeper.done()
+        del waiting, closing
+        gc.collect()
+        assert said == []
+
+    run_at_once(hold())
