@@ -84,10 +84,11 @@ unfinished and too large heads, heads of very many fields, pipelined requests, b
 reads; at the master's port for workers silent ones, greetings, unfinished and too large frames), or of one kind alone
 that the port waits for, as many as it takes. *Held* is the most connections that the container's kernel had at the
 port: those that it holds, and those that wait to be accepted or closed. *At rest* and *most* are the container's
-anonymous memory by its cgroup, read every {_LOOK_EVERY_S} s. *Answer* is the time of a request by another pod in the
-flood, with its connection and TLS handshake. *First status* is the time from the creation of a suspended test in
-another namespace until it has a status. Pods, control plane and whatever else this machine does share its CPUs. `make
-bench-hostile` repeats the measurement; the figures behind the table are in `floods.json`."""
+anonymous memory by its cgroup, read every {_LOOK_EVERY_S} s, without the kernel's buffers of sockets. *Answer* is the
+time of a request by another pod in the flood, with its connection and TLS handshake. *First status* is the time from
+the creation of a suspended test in another namespace until it has a status. Pods, control plane and whatever else this
+machine does share its CPUs. `make bench-hostile` repeats the measurement; the figures behind the table are in
+`floods.json`."""
 _HEAD = (
     "port", "flood", "connections/s", "held", "at rest, MB", "most, MB", "limit, MB", "answer, median, s", "longest, s",
     "not answered", "first status, median, s", "longest, s",
