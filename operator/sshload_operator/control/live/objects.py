@@ -262,7 +262,6 @@ class LiveObjects(Generic[S]):
             live.task.cancel()
 
     def _ring(self, key: Key) -> None:
-        del self._alarms[key]
         parked = self._parked.get(key)
         again_s = None if parked is None else self._reconciler.stay_parked_s(key, parked.state)
         if again_s is None:
@@ -317,7 +316,6 @@ class LiveObjects(Generic[S]):
 
     def _rest(self, key: Key, live: Live[S], following: Rest | Park) -> None:
         """Release an object. No event can come between its last pass and this, because nothing awaits in between."""
-        self._silence(key)
         del self._live[key]
         if isinstance(following, Park) and live.newest is not None:
             self._parked[key] = Parked(live.newest, self._reconciler.kept(live.state))

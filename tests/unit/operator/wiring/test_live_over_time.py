@@ -146,14 +146,18 @@ def test_a_pass_that_fails_gives_its_turn_back_and_so_does_one_that_is_cancelled
     passes = Told(ApiError(500, "no"), takes_s=0.2)
 
     async def claim(live: LiveObjects[Any]) -> None:
-        for number in range(40):
+        for number in range(6):
             live.object_changed("ADDED", body(3, name=f"{number}"))
         await asyncio.sleep(30)
-        assert live._turns._value <= 2
-        for number in range(40):
+        for number in range(6):
             live.object_changed("DELETED", body(4, name=f"{number}"))
         await asyncio.sleep(1)
-        assert (live._turns._value, live._live, live._parked, live._alarms) == (2, {}, {}, {})
+        assert (live._live, live._parked, live._alarms) == ({}, {}, {})
+        passes.passes.clear()
+        for name in ("one", "two"):
+            live.object_changed("ADDED", body(8, name=name))
+        await asyncio.sleep(0.1)
+        assert passes.seen() == ["8", "8"]
 
     played(passes, claim, at_once=2)
 
@@ -228,6 +232,10 @@ def test_an_event_before_the_alarm_takes_its_place() -> None:
 
     played(passes, claim)
     assert passes.seen() == ["3", "4"]
+    again = Told(Rest(100.0), Rest(100.0), Rest())
+    again.served = body(9)
+    played(again, claim)
+    assert again.at_s() == [0.0, 50.0, 150.0]
 
 
 def test_what_an_owner_wakes_has_a_pass_that_reads_it_and_one_that_is_worked_on_is_left_as_it_is() -> None:
@@ -362,6 +370,7 @@ def test_what_is_read_counts_as_known_if_it_is_newer_and_what_an_event_has_broug
     live.offer(body(4))
     live.name_only()
     assert live.fill(body(6)) == body(6)
+    live.is_named = False
     live.offer(body(5))
     assert live.body == body(6)
     assert live.fill(body(7)) == body(6)
@@ -515,3 +524,124 @@ def test_an_edit_during_a_pass_that_fails_or_parks_is_worked_on_next() -> None:
 
     played(passes, claim)
     assert passes.seen() == ["3", "4", "5"]
+
+
+# What is stopped, and what nobody knows yet
+
+
+@pytest.mark.parametrize("following", [Wait(None), Park(None), Park(100.0), Rest(100.0), Rest()])
+def test_of_objects_that_are_gone_nothing_is_kept_wherever_they_were(following: Next) -> None:
+    def write(live: Live[Any]) -> Next:
+        live.offer(body(7))
+        return following
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3))
+        live.object_changed("ADDED", body(3, name="two"))
+        await asyncio.sleep(1)
+        before = live.find(ONE)
+        live.forget(lambda key: key == ONE)
+        live.forget(lambda _: False)
+        everything = (live._live, live._parked, live._alarms, live._untold)
+        assert [ONE in kept for kept in everything] == [False] * 4
+        assert any(TWO in kept for kept in everything)
+        if before is not None:
+            assert before.task is not None
+            await asyncio.sleep(0)
+            assert before.task.cancelled()
+
+    played(Told(write), claim)
+
+
+def test_a_deletion_at_the_version_of_the_last_write_silences_the_alarm() -> None:
+    def write(live: Live[Any]) -> Next:
+        live.offer(body(7))
+        return Rest(100.0)
+
+    passes = Told(write)
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(1)
+        live.object_changed("DELETED", body(7))
+        assert (live._alarms, live._untold) == ({}, {})
+
+    played(passes, claim)
+    assert len(passes.passes) == 1
+
+
+def test_after_the_end_no_alarm_rings_and_no_task_is_left() -> None:
+    passes = Told(Rest(100.0), Wait(None))
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(1)
+        live.object_changed("ADDED", body(3, name="two"))
+        await asyncio.sleep(1)
+        two = live.find(TWO)
+        assert two is not None
+        assert two.task is not None
+        await live.stop()
+        assert two.task.done()
+        await asyncio.sleep(500)
+
+    played(passes, claim)
+    assert len(passes.passes) == 2
+
+
+@pytest.mark.parametrize("event", ["MODIFIED", "DELETED"])
+def test_an_event_of_an_object_that_was_woken_and_not_read_yet_is_taken_in(event: str) -> None:
+    passes = Told(Wait(None))
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        woken = live.wake(ONE)
+        live.object_changed(event, body(4))
+        assert live.find(ONE) is (woken if event == "MODIFIED" else None)
+
+    played(passes, claim)
+
+
+def test_a_parked_object_whose_status_was_told_is_not_woken_by_an_event_that_comes_too_late() -> None:
+    passes = Told(Park(None))
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(1)
+        live.object_changed("MODIFIED", body(6))
+        live.object_changed("MODIFIED", body(5, generation=2))
+        await asyncio.sleep(1)
+
+    played(passes, claim)
+    assert passes.seen() == ["3"]
+
+
+def test_changes_in_one_moment_are_handled_by_one_pass() -> None:
+    passes = Told(Wait(None))
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(1)
+        for number in range(4):
+            live.object_changed("MODIFIED", body(4 + number, generation=2 + number))
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(1)
+
+    played(passes, claim)
+    assert passes.seen() == ["3", "7"]
+
+
+def test_an_object_that_needs_neither_work_nor_requests_takes_no_turn() -> None:
+    class AtOnce(Told):
+        def at_once(self, live: Live[list[str]]) -> Next | None:
+            return Park(10.0) if live.body is not None and live.body["metadata"]["name"] == "one" else None
+
+    passes = AtOnce(Wait(None), takes_s=1_000)
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3, name="two"))
+        await asyncio.sleep(1)
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(1)
+        assert (list(live._parked), list(live._alarms), len(passes.passes)) == ([ONE], [ONE], 1)
+
+    played(passes, claim, at_once=1)
