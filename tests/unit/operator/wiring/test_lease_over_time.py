@@ -38,6 +38,7 @@ class Server:
     is_silent: bool = False
     loses_answers: bool = False
     written_at_s: list[float] = field(default_factory=list)
+    requests: int = 0
     order: list[str] = field(default_factory=list)
 
     async def read_lease(self, namespace: str, name: str) -> Object | None:
@@ -75,6 +76,7 @@ class Server:
         self.leases[namespace] = {"metadata": {"resourceVersion": str(self.version)}, "spec": spec}
 
     async def _answered(self, namespace: str) -> None:
+        self.requests += 1
         await asyncio.sleep(3_600 if self.is_silent else self.answer_s)
         refusal = self.refuse or self.refuse_in.get(namespace)
         if refusal is not None:
@@ -206,7 +208,9 @@ def test_a_lease_that_somebody_deleted_or_labelled_is_written_again_and_held_on(
                 del server.leases["home"]
             else:
                 server.put("home", server.leases["home"]["spec"])
-            await asyncio.sleep(GIVE_UP_S)
+            written = len(server.written_at_s)
+            await asyncio.sleep(RENEW_S + 1.5)
+            assert len(server.written_at_s) == written + 1
             assert leases.are_held()
             assert server.leases["home"]["spec"]["holderIdentity"] == "a"
         await leases.release()
@@ -358,6 +362,30 @@ def test_a_watched_namespace_without_rights_or_that_is_gone_hinders_nobody_and_i
     play(claim)
 
 
+def test_an_operator_that_had_no_rights_in_a_namespace_is_not_let_in_beside_the_one_that_holds_it(play: Play) -> None:
+    async def claim(server: Server) -> None:
+        server.refuse_in["late"] = ApiError(403, "no")
+        leases = server.leases_of("a", ("late",))
+        await leases.take()
+        assert leases.are_held()
+        server.put("late", {"holderIdentity": "b", "leaseDurationSeconds": DURATION_S})
+        del server.refuse_in["late"]
+        assert await held_for_s(leases) <= RENEW_S + 1
+        await leases.wait_until_lost()
+        await leases.release()
+        assert server.leases["late"]["spec"]["holderIdentity"] == "b"
+
+    play(claim)
+
+
+def test_what_was_never_taken_is_released_without_a_request(play: Play) -> None:
+    async def claim(server: Server) -> None:
+        await server.leases_of("a", ("one", "two")).release()
+        assert server.requests == 0
+
+    play(claim)
+
+
 def test_a_namespace_that_is_deleted_and_made_anew_is_held_on(play: Play) -> None:
     async def claim(server: Server) -> None:
         leases = server.leases_of("a", ("one",))
@@ -367,7 +395,7 @@ def test_a_namespace_that_is_deleted_and_made_anew_is_held_on(play: Play) -> Non
         await asyncio.sleep(100)
         assert leases.are_held()
         server.refuse_in.clear()
-        await asyncio.sleep(RENEW_S + 1)
+        await asyncio.sleep(RENEW_S + 0.5)
         assert (leases.are_held(), set(server.leases)) == (True, {"one"})
         await leases.release()
 
