@@ -6,6 +6,7 @@ from sshload_contract.shortened import shortened
 from sshload_contract.vocabulary import Outcome, Timing
 
 MESSAGE_LIMIT_CHARACTERS = 400
+_UNSAID = "the server did not say why"
 PRE_BANNER_TEXTS = {
     "Exceeded MaxStartups": Outcome.THROTTLED,  # OpenSSH 8.2 to 9.7
     "Not allowed at this time": Outcome.DROPPED_UNKNOWN,  # 9.8 and later, for MaxStartups and penalties alike
@@ -30,12 +31,15 @@ TIMEOUTS = {
 
 
 class StepFailure(Exception):  # noqa: N818 - a refused login is a finding, not an error
-    """A step ended with an outcome other than OK. `message` has no credentials and at most 400 characters."""
+    """A step ended with an outcome other than OK.
+
+    `message` has no credentials, and at most 400 characters. It is never empty, whatever the server said.
+    """
 
     def __init__(self, outcome: Outcome, message: str) -> None:
         super().__init__(message)
         self.outcome = outcome
-        self.message = shortened(message, MESSAGE_LIMIT_CHARACTERS)
+        self.message = shortened(message.strip() or _UNSAID, MESSAGE_LIMIT_CHARACTERS)
 
 
 class UnsupportedSettingError(Exception):

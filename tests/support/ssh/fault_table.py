@@ -187,6 +187,11 @@ _LOGIN_FAULTS = {
     "refuses the login": Fault(
         all_of(_S.exchange_own_keys, _S.accept_service, it.refuse_every_login), Outcome.AUTH_REJECTED, "auth"
     ),
+    "refuses the login, and disconnects": Fault(
+        all_of(_S.exchange_own_keys, _S.accept_service, it.at_once(it.refuse_login, it.disconnect)),
+        Outcome.AUTH_REJECTED,
+        "auth",
+    ),
     "wants more than the key": Fault(
         all_of(_S.exchange_own_keys, _S.accept_service, it.ask_for_more), Outcome.AUTH_REJECTED, "auth"
     ),
@@ -198,10 +203,22 @@ _CHANNEL_FAULTS = {
     "refuses the channel": Fault(
         all_of(_LOGGED_IN, it.refuse_channel, it.serve_on), Outcome.CHANNEL_REFUSED, "channelOpen"
     ),
+    "refuses the channel, and disconnects": Fault(
+        all_of(_LOGGED_IN, it.at_once(it.refuse_channel, it.disconnect)), Outcome.CHANNEL_REFUSED, "channelOpen"
+    ),
+    "refuses the channel, and closes": Fault(
+        all_of(_LOGGED_IN, it.at_once(it.refuse_channel, it.hang_up)), Outcome.CHANNEL_REFUSED, "channelOpen"
+    ),
     "never opens the channel": Fault(
         all_of(_LOGGED_IN, _S.hear_channel, it.be_silent), Outcome.STEP_TIMEOUT, "channelOpen", "channel step"
     ),
     "refuses the command": Fault(all_of(_CHANNEL, it.refuse_command, it.serve_on), Outcome.EXEC_REJECTED, "exec"),
+    "refuses the command, and disconnects": Fault(
+        all_of(_CHANNEL, it.at_once(it.refuse_command, it.disconnect)), Outcome.EXEC_REJECTED, "exec"
+    ),
+    "refuses the command, and closes": Fault(
+        all_of(_CHANNEL, it.at_once(it.refuse_command, it.hang_up)), Outcome.EXEC_REJECTED, "exec"
+    ),
     "refuses the command, and tells an exit status of 0": Fault(
         all_of(_CHANNEL, it.refuse_command, it.exits(0), it.serve_on), Outcome.EXEC_REJECTED, "exec"
     ),
@@ -375,6 +392,17 @@ _SFTP_FAULTS = {
             (14, Outcome.SFTP_OTHER),
         )
     },
+    "answers with status 2, and closes": Fault(
+        all_of(_RUNNING, it.sftp_opens(it.say_no_file_and_close)),
+        Outcome.SFTP_NO_SUCH_FILE,
+        "open",
+        doing=READ,
+        otherwise={
+            Library.SSH2_PYTHON: Otherwise(
+                Outcome.DISCONNECTED, "open", "libssh2 reads all that has come before it looks for an answer"
+            )
+        },
+    ),
     "reads less than it is asked for": Fault(
         all_of(_RUNNING, it.sftp_reads(it.read_little)),
         Outcome.OK,

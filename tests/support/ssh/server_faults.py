@@ -114,6 +114,16 @@ def disconnect(server: StagedServer) -> None:
     hang_up(server)
 
 
+def at_once(*stages: Stage) -> Stage:
+    """Return the stages one after the other, of which the client is sent all in one piece."""
+
+    def serve(server: StagedServer) -> None:
+        server.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        all_of(*stages)(server)
+
+    return serve
+
+
 def chatter(server: StagedServer) -> None:
     """Send what any client has to pass over (RFC 4253 section 11)."""
     server.send(bytes([IGNORE]) + string(b"nothing"))
@@ -125,11 +135,16 @@ def request_unknown(server: StagedServer) -> None:
     server.send(bytes([GLOBAL_REQUEST]) + string(b"unknown@example.org") + bytes([1]))
 
 
+def refuse_login(server: StagedServer) -> None:
+    """Take a signature for nothing."""
+    server.hear_signature()
+    server.send(bytes([USERAUTH_FAILURE]) + string(METHODS) + bytes(1))
+
+
 def refuse_every_login(server: StagedServer) -> None:
     """Take no signature."""
     while True:
-        server.hear_signature()
-        server.send(bytes([USERAUTH_FAILURE]) + string(METHODS) + bytes(1))
+        refuse_login(server)
 
 
 def ask_for_more(server: StagedServer) -> None:
@@ -209,6 +224,17 @@ def flood_stderr(server: StagedServer) -> None:
 def sftp_statuses(code: int) -> Stage:
     """Return an SFTP server that answers every request for a file with this status."""
     return sftp_server({_OPEN: _answers(code)})
+
+
+def say_no_file_and_close(server: StagedServer, number: bytes, rest: Fields) -> None:
+    """Answer that there is no file, and close the connection."""
+    at_once(lambda server: _answers(2)(server, number, rest), hang_up)(server)
+    raise ConnectionResetError("by the server itself")
+
+
+def sftp_opens(answer: SftpAnswer) -> Stage:
+    """Return an SFTP server that answers requests to open so, and all others in order."""
+    return sftp_server({_OPEN: answer})
 
 
 def sftp_reads(answer: SftpAnswer) -> Stage:

@@ -19,6 +19,7 @@ from sshload_worker.clients.interface import Channel, CommandEnd, RemoteFile
 from sshload_worker.outcomes import StepFailure
 
 END_OF_FILE = 1
+NO_SCP_STATUS = "the server closed the channel of its scp without an exit status"
 _SFTP_STATUSES = {
     2: Outcome.SFTP_NO_SUCH_FILE,
     3: Outcome.SFTP_PERMISSION_DENIED,
@@ -169,7 +170,7 @@ def _end(channel: Channel) -> None:
         pass
     end = channel.close()
     if end.exit_code is None and not end.signal:
-        raise StepFailure(Outcome.NO_EXIT_STATUS, "the server closed the channel of its scp without an exit status")
+        raise StepFailure(Outcome.NO_EXIT_STATUS, NO_SCP_STATUS)
     if end.exit_code or end.signal:
         raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended {_how(end)}")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from asyncssh.channel import SSHClientChannel
-from asyncssh.constants import EXTENDED_DATA_STDERR, MSG_CHANNEL_CLOSE
+from asyncssh.constants import EXTENDED_DATA_STDERR, MSG_CHANNEL_CLOSE, MSG_CHANNEL_FAILURE
 from asyncssh.packet import Byte, SSHPacket, String, UInt32
 from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Timing
@@ -125,6 +125,8 @@ class RequestChannel(SSHClientChannel[bytes]):
     """asyncssh's channel, with separate calls to open it and for each request."""
 
     closed_by_server = False
+    refused = False
+    """Whether the server has refused a request. It may end the connection after that."""
 
     async def open(self, session: Any, kind: bytes, *arguments: bytes) -> None:
         """Open a channel of a type; `session` receives its data."""
@@ -151,8 +153,13 @@ class RequestChannel(SSHClientChannel[bytes]):
         self.closed_by_server = True
         super()._process_close(kind, number, packet)
 
+    def _record_failure(self, kind: int, number: int, packet: SSHPacket) -> None:
+        self.refused = True
+        super()._process_response(kind, number, packet)
+
     _packet_handlers = {  # noqa: RUF012 - asyncssh's own name and form
         **SSHClientChannel._packet_handlers,  # noqa: SLF001 - to be extended
+        MSG_CHANNEL_FAILURE: _record_failure,
         MSG_CHANNEL_CLOSE: _record_close,
     }
 
@@ -210,5 +217,6 @@ class AsyncsshChannel:
 
     def _require(self, granted: object) -> None:
         if not granted:
-            self._driver.check(Timing.EXEC)
+            if not self._channel.refused:
+                self._driver.check(Timing.EXEC)
             raise StepFailure(Outcome.EXEC_REJECTED, "the server refused the request")

@@ -77,8 +77,11 @@ class AsyncsshConnection:
         try:
             self._driver.check(Timing.AUTH)
         except StepFailure as failure:
-            if failure.outcome is not Outcome.AUTH_REJECTED or not milestones.offered_methods:
-                raise
+            if (
+                not (failure.outcome is Outcome.AUTH_REJECTED or milestones.is_refused)
+                or not milestones.offered_methods
+            ):
+                raise  # a server may also end the connection after it has refused, before asyncssh gives up
             accepted = milestones.is_partly_authenticated
             raise rejection(self._login.credentials.auth, milestones.offered_methods, accepted=accepted) from None
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import gevent
 from asyncssh import misc
-from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
+from asyncssh.constants import FX_CONNECTION_LOST, FX_NO_CONNECTION, OPEN_REQUEST_SESSION_FAILED
 from asyncssh.misc import DisconnectError
 from asyncssh.packet import PacketDecodeError
 from asyncssh.sftp import SFTPError
@@ -43,6 +43,10 @@ OTHER_LIBRARY_ERRORS = {
     Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
     Timing.EXEC: Outcome.EXEC_REJECTED,
 }
+
+
+_CLOSED = "SSH connection closed"
+"""What asyncssh itself says of a channel that was being opened when the connection ended."""
 
 
 class EventLoop:
@@ -131,6 +135,13 @@ def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcom
     return OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
 
 
+def _is_answer(error: Exception) -> bool:
+    """Return whether an error is what the server answered, which counts even if the connection has ended since."""
+    if isinstance(error, SFTPError):
+        return error.code not in (FX_NO_CONNECTION, FX_CONNECTION_LOST)
+    return isinstance(error, misc.ChannelOpenError) and error.reason != _CLOSED
+
+
 def error_text(error: BaseException) -> str:
     """Return the text of an error, or only its type if that is unknown."""
     if isinstance(error, misc.HostKeyNotVerifiable):
@@ -174,9 +185,10 @@ class Driver:
 
     def _failure(self, step: Timing, error: Exception) -> StepFailure:
         milestones = self.protocol.milestones
-        if milestones.disconnect_text:
+        answered = _is_answer(error)
+        if milestones.disconnect_text and not answered:
             return self.lost()
-        lost = milestones.ended.is_set()
+        lost = milestones.ended.is_set() and not answered
         if isinstance(error, SFTPError) and not lost:
             return status_failure(error.code, error.reason)
         outcome = library_outcome(step, error, lost=lost)

@@ -52,6 +52,10 @@ class _Owner(asyncssh.SSHClient):
         return [password] * len(prompts)
 
 
+_NO_METHOD = b"none"
+"""With which asyncssh asks the server for its methods (RFC 4252 section 5.2)."""
+
+
 class Milestones:
     """The milestones of a connection. The end of the connection sets all of them, so that every waiter wakes."""
 
@@ -63,6 +67,7 @@ class Milestones:
         self.disconnect_text = ""
         self.offered_methods: tuple[str, ...] = ()
         self.is_partly_authenticated = False
+        self.is_refused = False
 
     def end(self, error: Exception | None) -> None:
         """Record the end, and its error unless one is known already."""
@@ -146,6 +151,7 @@ class Protocol(SSHClientConnection):
         told = SSHPacket(packet.get_remaining_payload())
         self.milestones.offered_methods = tuple(str(name, "ascii", "replace") for name in told.get_namelist())
         self.milestones.is_partly_authenticated |= told.get_boolean()
+        self.milestones.is_refused |= getattr(self._auth, "_method", _NO_METHOD) != _NO_METHOD
         super()._process_userauth_failure(kind, number, packet)
 
     def _record_disconnect(self, kind: int, number: int, packet: SSHPacket) -> None:

@@ -46,20 +46,19 @@ class OwnSession:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._control: ControlSocket | None = None
-        self._accepted_before: int | None = None
+        self._answered_before: tuple[int, int] | None = None
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
-        self._accepted_before = self._master.accepted_requests()
+        self._answered_before = self._master.answered_requests()
         try:
             self._control = ControlSocket(self._master.socket_path)
             self._control.open_session(command, pipes.given(), terminal=terminal)
             pipes.set_raw_mode()
         except (OSError, EOFError):
             raise self._lost() from None
-        except StepFailure:
-            self._master.claim_refusal()  # the failure raised here reports it
-            raise
+        except StepFailure as failure:
+            raise StepFailure(failure.outcome, self._master.claim_refusal() or failure.message) from None
         finally:
             pipes.give_away()
 
@@ -70,9 +69,8 @@ class OwnSession:
             self._control.open_forward(host, port, pipes.given())
         except (OSError, EOFError):
             raise self._lost() from None
-        except StepFailure:
-            self._master.claim_refusal()
-            raise
+        except StepFailure as failure:
+            raise StepFailure(failure.outcome, self._master.claim_refusal() or failure.message) from None
         finally:
             pipes.give_away()
 
@@ -83,7 +81,7 @@ class OwnSession:
 
     def check_accepted(self) -> None:
         """Raise StepFailure if the server refused the command."""
-        _check_accepted(self._master, self._accepted_before)
+        _check_accepted(self._master, self._answered_before)
 
     def hang_up(self) -> None:
         """End it immediately; never waits."""
@@ -100,14 +98,17 @@ class OwnSession:
         code = self._control.exit_code()
         self._control.close()
         pipes.await_stderr()
+        self.check_accepted()
         if code is not None:
-            self.check_accepted()
             return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
         killed = self._master.was_killed()
         return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
 
     def _lost(self) -> StepFailure:
         self._master.await_end()
+        refusal = self._master.claim_refusal()
+        if refusal is not None:
+            return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
         return self._master.failure(Timing.EXEC)
 
 
@@ -122,12 +123,12 @@ class ClientSession:
         self._directory = directory
         self._process: Process | None = None
         self._statuses_before = 0
-        self._accepted_before: int | None = None
+        self._answered_before: tuple[int, int] | None = None
         self._forwards = False
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
-        self._accepted_before = self._master.accepted_requests()
+        self._answered_before = self._master.answered_requests()
         self._run(["-tt" if terminal else "-T", SERVER, *([command] if command else [])], pipes)
 
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
@@ -142,10 +143,8 @@ class ClientSession:
         self._process.ended.wait()
         pipes.await_stderr()
         code, stderr = self._process.exit_code, pipes.stderr
+        self.check_accepted()
         if code == _OWN_FAILURE:
-            refusal = self._master.claim_refusal()
-            if refusal is not None:
-                raise StepFailure(Outcome.CHANNEL_REFUSED, refusal)
             if self._master.was_killed():
                 return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL, stderr=stderr)
             if self._forwards:
@@ -153,7 +152,6 @@ class ClientSession:
                 raise StepFailure(Outcome.CHANNEL_REFUSED, said or "ssh did not open the forward, and did not say why")
             if self._master.exit_statuses() == self._statuses_before:
                 return CommandEnd(exit_code=None, signal="", stderr=stderr)
-        self.check_accepted()
         return CommandEnd(exit_code=code, signal="", stderr=stderr)
 
     @property
@@ -163,7 +161,7 @@ class ClientSession:
 
     def check_accepted(self) -> None:
         """Raise StepFailure if the server refused the command."""
-        _check_accepted(self._master, self._accepted_before)
+        _check_accepted(self._master, self._answered_before)
 
     def hang_up(self) -> None:
         """Kill the program immediately; never waits."""
@@ -180,17 +178,21 @@ class ClientSession:
             pipes.give_away()
 
 
-def _check_accepted(master: Master, before: int | None) -> None:
-    """Raise StepFailure if the server refused the channel, or has accepted no command since there were `before`.
+def _check_accepted(master: Master, before: tuple[int, int] | None) -> None:
+    """Raise StepFailure if the server refused the channel, or has accepted no command since it answered `before`.
 
     None stands for a forward, which is no command.
 
-    A refused command may have an exit status all the same: ProFTPD's is 0.
+    A refused command may have an exit status all the same: ProFTPD's is 0. A server may end the connection after it
+    has refused, but what it has not answered before that is lost, and not refused.
     """
     refusal = master.claim_refusal()
     if refusal is not None:
         raise StepFailure(Outcome.CHANNEL_REFUSED, refusal)
-    if before is not None and master.accepted_requests() == before and not master.has_ended():
+    if before is None:
+        return
+    accepted, refused = (now - then for now, then in zip(master.answered_requests(), before, strict=True))
+    if refused or not (accepted or master.has_ended()):
         raise StepFailure(Outcome.EXEC_REJECTED, "the server refused the request, or closed the channel instead")
 
 

@@ -36,6 +36,9 @@ _KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-
 _ACCEPTED = re.compile(
     r"debug2: \S*client_status_confirm\(\):\d+ \([^()]*\): (exec|shell) request accepted on channel "
 )
+_NOT_ACCEPTED = re.compile(
+    r"debug3: \S*client_status_confirm\(\):\d+ \([^()]*\): channel \d+: mux request: (exec|shell)"
+)
 _EXIT_STATUS = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-status ")
 _REFUSED = re.compile(r"channel \d+: open failed: (.*)")
 _CONNECT = r"ssh: connect to host .*: "
@@ -100,6 +103,7 @@ class LoginLog:
         self.reached: set[Timing] = set()
         self.lines: list[str] = []
         self.accepted_requests = 0
+        self.refused_requests = 0
         self.exit_statuses = 0
         self.connecting_ns = 0
         self.offered_methods: tuple[str, ...] = ()
@@ -168,6 +172,7 @@ class LoginLog:
             self.host_key = presented[1]
         self.is_partly_authenticated |= bool(_PARTLY.match(line))
         self.accepted_requests += bool(_ACCEPTED.match(line))
+        self.refused_requests += bool(_NOT_ACCEPTED.match(line))
         self.exit_statuses += bool(_EXIT_STATUS.match(line))
         self._killed += bool(_KILLED.match(line))
         if refused := _REFUSED.match(line):

@@ -196,10 +196,13 @@ class Master:
         self._catch_up()
         return self.log.exit_statuses
 
-    def accepted_requests(self) -> int:
-        """Return how many commands and shells the server has accepted. ssh logs each before it reports its end."""
+    def answered_requests(self) -> tuple[int, int]:
+        """Return how many commands and shells the server has accepted, and how many it has refused.
+
+        ssh logs each before it reports its end.
+        """
         self._catch_up()
-        return self.log.accepted_requests
+        return self.log.accepted_requests, self.log.refused_requests
 
     def _catch_up(self) -> None:
         while piece := self._log_pipe.read_available():

@@ -17,6 +17,7 @@ from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.by_parts import read_by_parts
+from sshload_worker.clients.file_protocols import NO_SCP_STATUS
 from sshload_worker.clients.interface import Course
 from sshload_worker.clients.openssh.log import sftp_failure
 from sshload_worker.clients.openssh.master import Master
@@ -32,6 +33,12 @@ _ENTRY = re.compile(rb"\S{10,} +\S+ +\S+ +\S+ +\d+ \w{3} [ \d]\d +[\d:]+ (.*)")
 """A line of `ls -ln`. A name may contain line ends, so what does not look like this belongs to the line before."""
 
 _OWN_ENTRIES = (b".", b"..")
+_NO_ANSWERS = (Outcome.SFTP_CONNECTION_LOST, Outcome.SFTP_NO_CONNECTION, Outcome.SFTP_OTHER)
+"""What sftp says if the connection ends in place of an answer."""
+
+_SCP_LOST = ("lost connection", "Connection closed", "Connection to ")
+"""How scp's last line begins then."""
+
 _NO_ROOM = (os.strerror(errno.EFBIG), os.strerror(errno.ENOSPC))
 
 
@@ -60,13 +67,22 @@ class FileTransfer:
         command = ["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER]
         code, wrong = self._run(command, request, take)
         if code:
-            raise self._failure(wrong) or sftp_failure(_last_line(wrong))
+            failure = sftp_failure(_last_line(wrong) or f"sftp ended with exit code {code}, and printed no message")
+            raise self._failure(wrong, failure, is_answer=failure.outcome not in _NO_ANSWERS)
 
     def scp(self, arguments: list[str]) -> None:
         """Run scp; raises StepFailure."""
+        statuses = self._master.exit_statuses()
         code, wrong = self._run(["scp", "-q", "-O", *self._shared(), *arguments], "", lambda _: None)
-        if code:
-            raise self._failure(wrong) or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
+        if not code:
+            return
+        said = _last_line(wrong)
+        failure = StepFailure(
+            Outcome.SCP_FAILED, said or f"the server's scp printed no message, and scp ended with {code}"
+        )
+        if not said and self._master.exit_statuses() == statuses:
+            failure = StepFailure(Outcome.NO_EXIT_STATUS, NO_SCP_STATUS)
+        raise self._failure(wrong, failure, is_answer=bool(said) and not said.startswith(_SCP_LOST))
 
     def remote(self, path: str) -> str:
         """Return scp's argument for a file on the server, with a shell's special characters escaped, as scp expects."""
@@ -117,16 +133,20 @@ class FileTransfer:
     def _takes_too_much(self) -> bool:
         return self._directory.local_bytes() >= OPENSSH_FILE_LIMIT_BYTES
 
-    def _failure(self, wrong: str) -> StepFailure | None:
+    def _failure(self, wrong: str, failure: StepFailure, *, is_answer: bool) -> StepFailure:
+        """Return `failure` unless it has a cause outside of the protocol of files.
+
+        What the server answered there counts, even if it ended the connection after that.
+        """
         if self._takes_too_much() or any(self._is_about_disk(line) for line in wrong.splitlines()):
             most = f"the files of a login take at most {OPENSSH_FILE_LIMIT_BYTES} bytes of the worker's disk"
             return StepFailure(Outcome.GENERATOR_FAULT, f"with OpenSSH's programs, {most}, and the server sends more")
         refusal = self._master.claim_refusal()
         if refusal is not None:
             return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
-        if self._master.has_ended():
+        if not is_answer and self._master.has_ended():
             return StepFailure(Outcome.DISCONNECTED, "the connection ended")
-        return None
+        return failure
 
 
 class LocalCopy:
@@ -271,4 +291,4 @@ def _listed(path: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip()), "the program printed no message")
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")

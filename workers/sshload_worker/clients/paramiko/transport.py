@@ -12,7 +12,14 @@ from typing import Any
 
 from paramiko import transport as library
 from paramiko.channel import Channel
-from paramiko.common import MSG_CHANNEL_CLOSE, MSG_CHANNEL_REQUEST, MSG_USERAUTH_FAILURE
+from paramiko.common import (
+    CONNECTION_FAILED_CODE,
+    MSG_CHANNEL_CLOSE,
+    MSG_CHANNEL_FAILURE,
+    MSG_CHANNEL_OPEN_FAILURE,
+    MSG_CHANNEL_REQUEST,
+    MSG_USERAUTH_FAILURE,
+)
 from paramiko.kex_gex import KexGexSHA256
 from paramiko.message import Message
 from paramiko.packet import Packetizer
@@ -120,6 +127,12 @@ def _record_close(channel: Channel, message: Message) -> None:
     end.finish()
 
 
+def _record_failure(channel: Channel, message: Message) -> None:
+    transport = channel.get_transport()
+    transport.refusal = StepFailure(Outcome.EXEC_REJECTED, "the server refused the request")
+    Channel._request_failed(channel, message)  # noqa: SLF001 - paramiko's table has it
+
+
 class _BoundedGroupExchange(KexGexSHA256):
     """paramiko's group exchange with a group that is bounded, and an exponent that is no longer than it need be."""
 
@@ -141,6 +154,7 @@ class Transport(library.Transport):
         **library.Transport._channel_handler_table,  # noqa: SLF001 - to be extended
         MSG_CHANNEL_REQUEST: _record_request,
         MSG_CHANNEL_CLOSE: _record_close,
+        MSG_CHANNEL_FAILURE: _record_failure,
     }
 
     _kex_info = {  # noqa: RUF012 - likewise
@@ -161,6 +175,9 @@ class Transport(library.Transport):
         self.host_key_blob = b""
         self.disconnect_text = ""
         self.offered_methods: tuple[str, ...] = ()
+        self.refusal: StepFailure | None = None
+        """What the server refused: paramiko forgets it if the server ends the connection after that."""
+        self._handler_table[MSG_CHANNEL_OPEN_FAILURE] = self._record_channel_refusal
         self._handler_table[MSG_USERAUTH_FAILURE] = self._record_refusal
         self.preferred_host_keys = prefer(self, client, host_keys)
         self.packetizer: _Packets
@@ -219,9 +236,19 @@ class Transport(library.Transport):
     def _record_refusal(self, message: Message) -> None:
         position = message.packet.tell()
         self.offered_methods = tuple(message.get_list())
+        self.refusal = StepFailure(Outcome.AUTH_REJECTED, "the server refused the login")
         message.packet.seek(position)
         if self.auth_handler is not None:
             self.auth_handler._parse_userauth_failure(message)  # noqa: SLF001 - paramiko's table has it
+
+    def _record_channel_refusal(self, message: Message) -> None:
+        position = message.packet.tell()
+        message.get_int()
+        code = message.get_int()
+        refused = ChannelException(code, CONNECTION_FAILED_CODE.get(code, "(unknown code)"))
+        self.refusal = StepFailure(Outcome.CHANNEL_REFUSED, error_text(refused))
+        message.packet.seek(position)
+        self._parse_channel_open_failure(message)
 
     def _parse_disconnect(self, message: Message) -> None:
         message.get_int()
@@ -288,6 +315,9 @@ class Driver:
         return StepFailure(Outcome.DISCONNECTED, text)
 
     def _failure(self, step: Timing, error: Exception) -> StepFailure:
+        refusal, self.transport.refusal = self.transport.refusal, None
+        if refusal is not None:
+            return refusal
         if self.transport.disconnect_text:
             return self.lost()
         outcome = library_outcome(step, error, lost=not self.transport.is_active())

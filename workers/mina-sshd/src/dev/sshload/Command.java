@@ -62,6 +62,9 @@ final class Command {
             long closedNs = System.nanoTime();
             Integer code = channel.getExitStatus();
             String signal = channel.getExitSignal();
+            if (channel.isRefused) {
+                throw new Failure("exec", "the server refuses the command");
+            }
             if (code == null && signal == null && !session.isOpen()) {
                 throw new Failure("lost", "the server closed the connection");
             }
@@ -76,6 +79,7 @@ final class Command {
     /** A channel that tells whether the server has accepted the command. The library closes it where the server refuses. */
     private static final class Channel extends ChannelExec {
         private volatile boolean isAccepted;
+        private volatile boolean isRefused;
 
         Channel(String command) {
             super(command, null, Map.of());
@@ -85,6 +89,12 @@ final class Command {
         public void handleSuccess() throws IOException {
             isAccepted = true;
             super.handleSuccess();
+        }
+
+        @Override
+        public void handleFailure() throws IOException {
+            isRefused = true;
+            super.handleFailure();
         }
     }
 }
