@@ -4,12 +4,12 @@
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import other_servers as run
-from client_kinds import Kind
 from other_servers import Start
 from sshload_contract.client import Library
 from sshload_contract.steps import (
@@ -53,6 +53,10 @@ class Place:
         for name in ("one", "two words", ".hidden"):
             (self.folder / "three" / name).touch()
 
+    def tidy(self) -> None:
+        """Remove what a step has made if the next one, which was to remove it, could not."""
+        shutil.rmtree(self.folder / "made", ignore_errors=True)
+
 
 @dataclass(frozen=True)
 class Doing:
@@ -78,6 +82,7 @@ def doings(place: Place) -> dict[str, Doing]:
         "a command with much output": Doing(command(f"head -c {MUCH_BYTES} /dev/zero")),
         "a command that closes its output first": Doing(command("exec >&- 2>&-; sleep 0.3")),
         "a shell": Doing((ShellStep("", "", "", "echo sum-$((40+2))\n", "sum-42", 1),)),
+        "a shell that is told to exit": Doing((ShellStep("", "", "", "echo sum-$((40+2)); exit\n", "sum-42", 1),)),
         "a command on a terminal": Doing((ShellStep("", PROMPTING, "ready> ", "x\n", "you said x", 1),)),
         "sftpRead": Doing((SftpReadStep("", f"{at}/file", len(CONTENT), sha256),)),
         "sftpRead of an empty file": Doing((SftpReadStep("", f"{at}/empty", 0, ""),)),
@@ -116,28 +121,40 @@ def doings(place: Place) -> dict[str, Doing]:
 
 @dataclass(frozen=True)
 class Ending:
-    """How an iteration ends otherwise, and why."""
+    """How an iteration ends otherwise, in one of several ways if it depends on what is noticed first, and why.
 
-    outcome: Outcome
+    If a step is given, it fails in this one.
+    """
+
+    outcomes: tuple[Outcome, ...]
     why: str
+    step: str = ""
 
 
 @dataclass(frozen=True)
 class Other:
-    """A server, what ends otherwise there, for every library or for those that are named, and what is not played."""
+    """A server, and what ends otherwise there.
+
+    It ends so for every library, for one of them in all that it does, or in one thing. Libraries that are left out do
+    nothing there, each for a reason.
+    """
 
     start: Start
     ends: Mapping[str, Ending] = field(default_factory=dict)
     by_library: Mapping[tuple[str, Library], Ending] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    always: Mapping[Library, Ending] = field(default_factory=dict)
+    left_out: Mapping[Library, str] = field(default_factory=dict)
 
-    def outcome(self, name: str, doing: Doing, kind: Kind) -> Outcome:
-        """Return how an iteration of `doing` ends by this kind of client."""
-        ending = self.by_library.get((name, kind.library)) or self.ends.get(name)
-        return doing.outcome if ending is None else ending.outcome
+    def ending(self, name: str, library: Library) -> Ending | None:
+        """Return how an iteration of what is so named ends otherwise by this library, None if it does not."""
+        return self.always.get(library) or self.by_library.get((name, library)) or self.ends.get(name)
 
 
-_NO_COMMANDS = Ending(Outcome.EXEC_REJECTED, "mod_sftp runs no commands")
+def _for_each(names: Iterable[str], libraries: Iterable[Library], ending: Ending) -> dict[tuple[str, Library], Ending]:
+    return {(name, library): ending for name in names for library in libraries}
+
+
+_NO_COMMANDS = Ending((Outcome.EXEC_REJECTED,), "mod_sftp runs no commands")
 _COMMANDS = (
     "a command",
     "a command with the exit code 3",
@@ -146,36 +163,78 @@ _COMMANDS = (
     "a command with much output",
     "a command that closes its output first",
     "a shell",
+    "a shell that is told to exit",
     "a command on a terminal",
     "gitUploadPack",
 )
-_EXISTS = Ending(Outcome.SFTP_OTHER, "MINA SSHD answers with status 11, of version 6 of the protocol")
-_SHELL_CODE = Ending(Outcome.EXIT_CODE, "MINA SSHD runs a program of Java's, which has exit codes only")
-_NEW_VERSION = Ending(Outcome.SFTP_OTHER, "MINA SSHD asks for version 6 of the protocol, whose status this is, 11")
-_WITHOUT_TERMINAL = Ending(Outcome.OUTPUT_MISMATCH, "`ssh` prints why it has no terminal as output")
-_DISCONNECTS = "it refuses the channel and ends the connection: `channelRefused` or `disconnected`, what is read first"
-_KEEPS_OPEN = (
-    "it answers the close of a channel (RFC 4254 section 5.3) only once the program has ended, and hangs up no terminal"
-    " before that, so that the step ends in `stepTimeout` in its `close`, but by `openssh`, which waits for no answer"
+_SHELLS = ("a shell", "a command on a terminal")
+_EXISTS = Ending((Outcome.SFTP_OTHER,), "MINA SSHD answers with status 11, of version 6 of the protocol")
+_SHELL_CODE = Ending((Outcome.EXIT_CODE,), "MINA SSHD runs a program of Java's, which has exit codes only")
+_NEW_VERSION = Ending((Outcome.SFTP_OTHER,), "MINA SSHD asks for version 6 of the protocol, whose status this is, 11")
+_WITHOUT_TERMINAL = Ending((Outcome.OUTPUT_MISMATCH,), "`ssh` prints why it has no terminal as output")
+_NO_FORWARDS = Ending((Outcome.CHANNEL_REFUSED,), "mod_sftp has no such channels, and ends the connection besides")
+_KEEPS_OPEN = Ending(
+    (Outcome.STEP_TIMEOUT,),
+    "Dropbear answers the close of a channel (RFC 4254 section 5.3) only once the program has ended, and does not hang"
+    " up its terminal: let what the step sends end the program",
+    step="close",
 )
-_SCP_ENDS = "`scp` of `openssh` sometimes fails there without a word, on a busy machine; the cause is not known"
+_NO_STATUS = Ending(
+    (Outcome.OK, Outcome.NO_EXIT_STATUS),
+    "MINA SSHD ends the output of its `scp` before it tells the exit status, and tells none if the client, which has"
+    " nothing more to say, has closed the channel in between",
+)
+_NO_CIPHER = Ending(
+    (Outcome.KEX_FAILED,), "TinySSH has one cipher, `chacha20-poly1305@openssh.com`, which paramiko lacks"
+)
+_TAKES_ONE_PACKET = (
+    "TinySSH takes one packet of those that arrive together, and the next one when more arrives; asyncssh sends an empty"
+    " `SSH_MSG_IGNORE` before each packet, so that it waits for ever for an answer now and then"
+)
+_ENDS_CONNECTION = Ending(
+    (Outcome.OK, Outcome.DISCONNECTED),
+    "TinySSH answers the close of a channel by the end of the connection, unless the program has ended before",
+)
+_ONE_CHANNEL = Ending(
+    (Outcome.CHANNEL_REFUSED, Outcome.DISCONNECTED),
+    "TinySSH has one channel for each connection, which ends with it, and this needs two: one is to verify",
+)
+_SFTP_WRITES = ("sftpWrite", "sftpWrite of an empty file", "other requests of SFTP")
+_SFTP = ("sftpRead", "sftpRead of an empty file", "sftpList", "sftpStat", *_SFTP_WRITES)
+_SCP_WRITES = ("scpWrite", "scpWrite of an empty file")
+_SSH2 = (Library.SSH2_PYTHON,)
+_OPENSSH = (Library.OPENSSH,)
 
 OTHERS: dict[str, Other] = {
     "ProFTPD (mod_sftp)": Other(
         run.proftpd,
-        dict.fromkeys(_COMMANDS, _NO_COMMANDS),
+        {**dict.fromkeys(_COMMANDS, _NO_COMMANDS), "forward": _NO_FORWARDS},
         {
-            ("a shell", Library.OPENSSH): _WITHOUT_TERMINAL,
+            **_for_each(("a shell", "a shell that is told to exit"), _OPENSSH, _WITHOUT_TERMINAL),
             ("sftpMkdir of a directory that is there", Library.MINA_SSHD): _NEW_VERSION,
         },
-        {"forward": _DISCONNECTS, "forward to a port at which nobody listens": _DISCONNECTS},
     ),
-    "Dropbear": Other(run.dropbear, left_out={"a shell": _KEEPS_OPEN, "a command on a terminal": _KEEPS_OPEN}),
+    "Dropbear": Other(
+        run.dropbear,
+        by_library=_for_each(_SHELLS, (Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH), _KEEPS_OPEN),
+    ),
+    "TinySSH": Other(
+        run.tinyssh,
+        {"forward": Ending((Outcome.CHANNEL_REFUSED,), "TinySSH has no forwards")},
+        {
+            **_for_each((*_SHELLS, *_SFTP), _SSH2, _ENDS_CONNECTION),
+            **_for_each(_SCP_WRITES, _SSH2, _ONE_CHANNEL),
+            **_for_each((*_SFTP_WRITES, *_SCP_WRITES), _OPENSSH, _ONE_CHANNEL),
+        },
+        {Library.PARAMIKO: _NO_CIPHER},
+        {Library.ASYNCSSH: _TAKES_ONE_PACKET},
+    ),
+    "asyncssh": Other(run.asyncssh_server),
     "Go (x/crypto/ssh, pkg/sftp)": Other(run.go_server),
     "Apache MINA SSHD": Other(
         run.mina_server,
         {"sftpMkdir of a directory that is there": _EXISTS, "a command that a signal kills": _SHELL_CODE},
-        left_out={"scpWrite": _SCP_ENDS, "scpWrite of an empty file": _SCP_ENDS},
+        _for_each(_SCP_WRITES, _OPENSSH, _NO_STATUS),
     ),
 }
 
@@ -188,11 +247,6 @@ This page is made from the table of that test.
 "Expected" is the outcome at a server that has all that the step needs. [Faulty servers](faulty-servers.md) has servers
 that break the protocol.
 """
-_FOOT = """## Not played
-
-- TinySSH, which serves one channel per connection and has no cipher in common with paramiko.
-- The server of asyncssh, in which a program of its user answers each step.
-"""
 
 
 def page() -> str:
@@ -204,24 +258,26 @@ def _lines() -> Iterator[str]:
     yield _HEAD
     for name, other in OTHERS.items():
         yield f"## {name}\n"
+        for library, why in other.left_out.items():
+            yield f"`{library}` is not played: {why}.\n"
+        for library, ending in other.always.items():
+            yield f"`{library}`: {_told(ending)}, whatever is done.\n"
         yield "| what is done | expected | otherwise |"
         yield "|---|---|---|"
         for title, doing in doings(Place(Path("/"), 0, 0)).items():
             yield f"| {title} | `{doing.outcome}` | {_otherwise(title, other)} |"
         yield ""
-    yield _FOOT
 
 
 def _otherwise(title: str, other: Other) -> str:
-    if title in other.left_out:
-        return f"not played: {other.left_out[title]}"
     told = [_told(other.ends[title])] if title in other.ends else []
     told += [f"`{library}`: {_told(end)}" for (named, library), end in other.by_library.items() if named == title]
     return "; ".join(told)
 
 
 def _told(ending: Ending) -> str:
-    return f"`{ending.outcome}`, because {ending.why}"
+    where = f" in `{ending.step}`" if ending.step else ""
+    return f"{' or '.join(f'`{outcome}`' for outcome in ending.outcomes)}{where}, because {ending.why}"
 
 
 if __name__ == "__main__":

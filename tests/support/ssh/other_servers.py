@@ -6,6 +6,7 @@ Run as a program, this module compiles the one in Go, if it is not compiled yet.
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ _HERE = Path(__file__).parent
 _GO_MODULE = _HERE / "go_ssh_server"
 _MINA = _HERE / "mina_ssh_server/Server.java"
 _MINA_JARS = ROOT / ".venv/share/sshload/mina-sshd"
+_SFTP_SERVER = "/usr/lib/openssh/sftp-server"
 _AT_HOME = 'mount --bind "$0" /root && exec "$@"'
 """Starts a program that looks for authorized keys in root's home, which is another folder to it."""
 
@@ -102,29 +104,47 @@ def dropbear(folder: Path, keys: Keys) -> Iterator[OtherServer]:
         yield OtherServer(port, "root", _known_hosts(folder, port, public))
 
 
+def tinyssh(folder: Path, keys: Keys) -> Iterator[OtherServer]:
+    """Run TinySSH, a process for each connection, with OpenSSH's SFTP server."""
+    made, home = folder / "host-key", _home(folder, keys)
+    subprocess.check_output(["tinysshd-makekey", made])
+    public = subprocess.check_output(["tinysshd-printkey", made], text=True)
+    listener = [sys.executable, str(_HERE / "listener.py")]
+    command = [*listener, "tinysshd", "-v", "-x", f"sftp={_SFTP_SERVER}", str(made)]
+    yield from _telling_port(_at_home(home, command), folder, "root", public)
+
+
+def asyncssh_server(folder: Path, keys: Keys) -> Iterator[OtherServer]:
+    """Run a server by asyncssh."""
+    yield from _with_keys([sys.executable, str(_HERE / "asyncssh_server.py")], folder, keys)
+
+
 def go_server(folder: Path, keys: Keys) -> Iterator[OtherServer]:
     """Run a server in Go, by golang.org/x/crypto/ssh and github.com/pkg/sftp."""
-    yield from _telling_port([str(go_program())], folder, keys)
+    yield from _with_keys([str(go_program())], folder, keys)
 
 
 def mina_server(folder: Path, keys: Keys) -> Iterator[OtherServer]:
     """Run a server by Apache MINA SSHD."""
-    yield from _telling_port(["java", "-XX:TieredStopAtLevel=1", "-cp", f"{_MINA_JARS}/*", str(_MINA)], folder, keys)
+    yield from _with_keys(["java", "-XX:TieredStopAtLevel=1", "-cp", f"{_MINA_JARS}/*", str(_MINA)], folder, keys)
 
 
-def _telling_port(command: Sequence[str], folder: Path, keys: Keys) -> Iterator[OtherServer]:
-    """Run a server that takes any user, and prints its port once it listens."""
-    public = keys.host.with_suffix(".pub").read_text()
+def _with_keys(command: Sequence[str], folder: Path, keys: Keys) -> Iterator[OtherServer]:
+    """Run a server that takes any user, and is given its host key and the user's."""
+    given = [*command, str(keys.host), str(keys.user.with_suffix(".pub"))]
+    yield from _telling_port(given, folder, "load", keys.host.with_suffix(".pub").read_text())
+
+
+def _telling_port(command: Sequence[str], folder: Path, user: str, public: str) -> Iterator[OtherServer]:
+    """Run a server that prints its port once it listens."""
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [*command, keys.host, keys.user.with_suffix(".pub")], stdout=subprocess.PIPE, stderr=log
-        )
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         try:
             assert server.stdout is not None
             told = server.stdout.readline()
             assert told, (folder / "log").read_text()
             port = int(told)
-            yield OtherServer(port, "load", _known_hosts(folder, port, public))
+            yield OtherServer(port, user, _known_hosts(folder, port, public))
         finally:
             _end(server)
 
