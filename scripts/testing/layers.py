@@ -94,7 +94,7 @@ PACKAGES = Need(
         "scripts/debian-packages", "cmake", "dropbear-bin", "gcc", "git", "haproxy", "iproute2", "libc6-dev",
         "libnginx-mod-stream", "make", "nginx", "openssh-client", "openssh-server", "patch", "prometheus",
         "proftpd-core", "proftpd-mod-crypto", "python3-dev", "rsync",
-        "shellcheck", "util-linux", "zlib1g-dev",
+        "shellcheck", "tinysshd", "util-linux", "zlib1g-dev",
     ),
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--install"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import gevent
 import pytest
-from client_kinds import KINDS, Kind, every_kind
-from fault_table import ANYWHERE, FAULTS, Fault, page
+from client_kinds import KINDS, Kind, every_kind, every_kind_with_scp
+from fault_table import ANYWHERE, FAULTS, NO_STATUS_OF_SCP, Fault, page
 from guide import ROOT
 from one_iteration import Counted, run_once
 from run_configs import arrivals, run_config, scenario
@@ -77,6 +77,16 @@ def test_a_faulty_server_ends_an_iteration_once_in_its_outcome_and_leaves_nothin
         await_condition(lambda: server.ended == server.begun, "the server still has the connection")
         await_condition(lambda: left_open() <= before, f"left open: {before} before, {left_open()}")
         assert server.begun == 1
+
+
+@every_kind_with_scp
+def test_a_file_that_scp_wrote_without_an_exit_status_is_not_taken_for_written(
+    keys: Keys, tmp_path: Path, kind: Kind
+) -> None:
+    with staged(NO_STATUS_OF_SCP.serve) as server:
+        done = played(config_for(server, NO_STATUS_OF_SCP, kind, keys, tmp_path / "known_hosts"))
+    assert done.outcome is Outcome.NO_EXIT_STATUS
+    assert done.message == "the server closed the channel of its scp without an exit status"
 
 
 def played(config: RunConfig) -> Counted:

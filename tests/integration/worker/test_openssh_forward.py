@@ -13,7 +13,7 @@ from sshload_worker.outcomes import StepFailure
 def test_a_forward_that_ends_without_a_reason_is_no_success() -> None:
     master: Any = SimpleNamespace(
         socket_path="/nowhere",
-        accepted_requests=lambda: 0,
+        answered_requests=lambda: (0, 0),
         exit_statuses=lambda: 0,
         claim_refusal=lambda: None,
         was_killed=lambda: False,

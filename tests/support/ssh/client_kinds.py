@@ -52,15 +52,12 @@ class Kind:
 
 
 SSH2_PYTHON = Kind(Library.SSH2_PYTHON)
+PARAMIKO = Kind(Library.PARAMIKO)
+ASYNCSSH = Kind(Library.ASYNCSSH)
+OPENSSH = Kind(Library.OPENSSH)
+OPENSSH_SHARED = Kind(Library.OPENSSH, control_master=True)
 MINA_SSHD = Kind(Library.MINA_SSHD)
-KINDS = (
-    SSH2_PYTHON,
-    Kind(Library.PARAMIKO),
-    Kind(Library.ASYNCSSH),
-    Kind(Library.OPENSSH),
-    Kind(Library.OPENSSH, control_master=True),
-    MINA_SSHD,
-)
+KINDS = (SSH2_PYTHON, PARAMIKO, ASYNCSSH, OPENSSH, OPENSSH_SHARED, MINA_SSHD)
 
 
 def _each(kinds: tuple[Kind, ...]) -> pytest.MarkDecorator:

@@ -11,7 +11,15 @@ import server_faults as it
 from client_kinds import Kind
 from server_faults import BRIEF_S, FILE, all_of
 from sshload_contract.client import Library
-from sshload_contract.steps import ExecStep, ScenarioStep, SftpListStep, SftpReadStep, SftpStatStep
+from sshload_contract.steps import (
+    ExecStep,
+    ScenarioStep,
+    ScpWriteStep,
+    SftpListStep,
+    SftpReadStep,
+    SftpStatStep,
+    Verify,
+)
 from sshload_contract.vocabulary import Outcome, Timing
 from staged_ssh_server import Stage, StagedServer
 
@@ -344,6 +352,13 @@ _COMMAND_FAULTS = {
         Outcome.OK,
     ),
 }
+NO_STATUS_OF_SCP = Fault(
+    all_of(_RUNNING, it.take_by_scp, it.ends_output_before(_S.close_channel), it.be_silent),
+    Outcome.NO_EXIT_STATUS,
+    "scpWrite",
+    doing=ScpWriteStep(name="", path="/any", size_bytes=0, verify=Verify.NONE),
+)
+"""Not in the table, since not every library has scp."""
 _SFTP_FAULTS = {
     "takes no input": Fault(
         all_of(_LOGGED_IN, _S.open_shut_channel, _S.start, it.be_silent),

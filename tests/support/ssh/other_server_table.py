@@ -37,6 +37,10 @@ MUCH_BYTES = 3_000_000
 PROMPTING = """sh -c 'while printf "ready> " && read -r line; do echo "you said $line"; done'"""
 
 
+KEEP_ALIVE = "keep-alive requests of a held session"
+"""What is done besides, by the libraries that can ask for a reply."""
+
+
 @dataclass(frozen=True)
 class Place:
     """What the steps use: a folder of the server's machine, a port that answers, and one at which nobody does."""
@@ -184,12 +188,17 @@ _NO_STATUS = Ending(
     "MINA SSHD ends the output of its `scp` before it tells the exit status, and tells none if the client, which has"
     " nothing more to say, has closed the channel in between",
 )
+_NO_REPLY = Ending(
+    (Outcome.UNFINISHED,),
+    "TinySSH answers the request by `SSH_MSG_UNIMPLEMENTED`, which is for messages that a side does not know (RFC 4253"
+    " section 11.4), and not by a refusal (RFC 4254 section 4): leave `keepAlive` out",
+)
 _NO_CIPHER = Ending(
     (Outcome.KEX_FAILED,), "TinySSH has one cipher, `chacha20-poly1305@openssh.com`, which paramiko lacks"
 )
 _TAKES_ONE_PACKET = (
-    "TinySSH takes one packet of those that arrive together, and the next one when more arrives; asyncssh sends an empty"
-    " `SSH_MSG_IGNORE` before each packet, so that it waits for ever for an answer now and then"
+    "TinySSH takes one packet of those that arrive together, and the next one when more arrives; asyncssh sends an"
+    " empty `SSH_MSG_IGNORE` before each packet, so that now and then it waits for an answer for ever"
 )
 _ENDS_CONNECTION = Ending(
     (Outcome.OK, Outcome.DISCONNECTED),
@@ -220,9 +229,9 @@ OTHERS: dict[str, Other] = {
     ),
     "TinySSH": Other(
         run.tinyssh,
-        {"forward": Ending((Outcome.CHANNEL_REFUSED,), "TinySSH has no forwards")},
+        {KEEP_ALIVE: _NO_REPLY, "forward": Ending((Outcome.CHANNEL_REFUSED,), "TinySSH has no forwards")},
         {
-            **_for_each((*_SHELLS, *_SFTP), _SSH2, _ENDS_CONNECTION),
+            **_for_each((*_SHELLS, "a shell that is told to exit", *_SFTP), _SSH2, _ENDS_CONNECTION),
             **_for_each(_SCP_WRITES, _SSH2, _ONE_CHANNEL),
             **_for_each((*_SFTP_WRITES, *_SCP_WRITES), _OPENSSH, _ONE_CHANNEL),
         },
@@ -264,15 +273,18 @@ def _lines() -> Iterator[str]:
             yield f"`{library}`: {_told(ending)}, whatever is done.\n"
         yield "| what is done | expected | otherwise |"
         yield "|---|---|---|"
-        for title, doing in doings(Place(Path("/"), 0, 0)).items():
+        for title, doing in {**doings(Place(Path("/"), 0, 0)), KEEP_ALIVE: Doing(())}.items():
             yield f"| {title} | `{doing.outcome}` | {_otherwise(title, other)} |"
         yield ""
 
 
 def _otherwise(title: str, other: Other) -> str:
     told = [_told(other.ends[title])] if title in other.ends else []
-    told += [f"`{library}`: {_told(end)}" for (named, library), end in other.by_library.items() if named == title]
-    return "; ".join(told)
+    libraries: dict[str, list[str]] = {}
+    for (named, library), ending in other.by_library.items():
+        if named == title:
+            libraries.setdefault(_told(ending), []).append(f"`{library}`")
+    return "; ".join([*told, *(f"{', '.join(named)}: {said}" for said, named in libraries.items())])
 
 
 def _told(ending: Ending) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import repeat
 
 import gevent
-from bare_ssh_server import CHANNEL_CLOSE, IGNORE, Exchange, string
+from bare_ssh_server import CHANNEL_CLOSE, CHANNEL_DATA, IGNORE, Exchange, string
 from staged_ssh_server import (
     DISCONNECT,
     GLOBAL_REQUEST,
@@ -199,6 +199,14 @@ def ends_output_before(stage: Stage) -> Stage:
 def exits_by(signal: bytes) -> Stage:
     """Return a stage that tells an exit signal."""
     return lambda server: server.exit_by(signal)
+
+
+def take_by_scp(server: StagedServer) -> None:
+    """Take an empty file by scp, whose program does not end yet."""
+    server.say(b"\0")
+    for _ in ("its name", "its content"):
+        server.hear(CHANNEL_DATA)
+        server.say(b"\0")
 
 
 def drip(server: StagedServer) -> None:

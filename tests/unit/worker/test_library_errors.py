@@ -219,7 +219,7 @@ def test_what_ends_a_call_of_paramiko_passes_through_its_error_about_a_lock(end:
 
 def test_an_error_of_paramiko_after_a_call_was_ended_is_a_failure_of_its_own() -> None:
     """What cleans up after the end of a call makes calls too."""
-    driver = Driver(Mock(disconnect_text=""))
+    driver = Driver(Mock(disconnect_text="", refusal=None))
 
     def write_and_close() -> None:
         try:

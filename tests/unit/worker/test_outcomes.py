@@ -23,6 +23,11 @@ def test_the_servers_word_before_its_banner_decides(line: str, outcome: Outcome 
     assert pre_banner_outcome(line) is outcome
 
 
+@pytest.mark.parametrize("said", ["", " ", "\r\n"])
+def test_a_failure_says_something_even_if_the_server_said_nothing(said: str) -> None:
+    assert StepFailure(Outcome.SCP_FAILED, said).message == "the server did not say why"
+
+
 @pytest.mark.parametrize(
     ("number", "outcome"),
     [

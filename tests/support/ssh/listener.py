@@ -18,7 +18,7 @@ def listen(command: Sequence[str]) -> None:
             connection, _ = listening.accept()
             with connection:
                 running = [program for program in running if program.poll() is None]
-                running.append(subprocess.Popen(command, stdin=connection, stdout=connection))
+                running.append(subprocess.Popen(command, stdin=connection.fileno(), stdout=connection.fileno()))
 
 
 if __name__ == "__main__":
