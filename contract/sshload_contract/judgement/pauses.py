@@ -22,11 +22,17 @@ TIME_LIMITS = frozenset(
 
 BY_TIME = TIME_LIMITS | {
     Outcome.DISCONNECTED,
+    Outcome.NO_EXIT_STATUS,
+    Outcome.SFTP_CONNECTION_LOST,
+    Outcome.TLS_FAILED,
     Outcome.UNFINISHED,
     Outcome.GATEWAY_TIMEOUT,
     Outcome.COMMAND_TIMEOUT,
 }
-"""Outcomes that depend on durations: a timeout of the client, one of the server for a slow client, or of a gateway."""
+"""Outcomes that depend on durations: a timeout of the client, one of the server for a slow client, or of a gateway.
+
+A server ends what is idle for too long: the connection, its SFTP subsystem, a channel (ChannelTimeout), a handshake.
+"""
 
 BY_CROWD = frozenset(
     {
@@ -36,12 +42,14 @@ BY_CROWD = frozenset(
         Outcome.DROPPED_UNKNOWN,
         Outcome.RESET_BEFORE_BANNER,
         Outcome.CHANNEL_REFUSED,
+        Outcome.EXEC_REJECTED,
         Outcome.RATE_LIMITED,
         Outcome.GATEWAY_BUSY,
+        Outcome.BAD_GATEWAY,
         Outcome.PROXY_ERROR,
     }
 )
-"""Refusals that depend on how many connections or requests arrive at once."""
+"""Refusals that depend on how many connections, commands or requests arrive at once."""
 
 _SHORTEST_NS = SOUND_BELOW_US * 1_000
 _FELT = 10

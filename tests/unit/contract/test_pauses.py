@@ -7,7 +7,15 @@ from sshload_contract.vocabulary import Outcome
 _NS_PER_MS = 1_000_000
 LIMIT_MS = 1_000
 SERVERS_OWN = (Outcome.EXIT_CODE, Outcome.AUTH_REJECTED, Outcome.OUTPUT_MISMATCH, Outcome.REFUSED)
-BY_ANOTHER_CLOCK = (Outcome.DISCONNECTED, Outcome.UNFINISHED, Outcome.GATEWAY_TIMEOUT, Outcome.COMMAND_TIMEOUT)
+BY_ANOTHER_CLOCK = (
+    Outcome.DISCONNECTED,
+    Outcome.NO_EXIT_STATUS,
+    Outcome.SFTP_CONNECTION_LOST,
+    Outcome.TLS_FAILED,
+    Outcome.UNFINISHED,
+    Outcome.GATEWAY_TIMEOUT,
+    Outcome.COMMAND_TIMEOUT,
+)
 BY_LIMIT = tuple(
     outcome for outcome in Outcome if outcome.value.endswith("Timeout") and outcome not in BY_ANOTHER_CLOCK
 )
@@ -18,8 +26,10 @@ BY_CROWD = (
     Outcome.DROPPED_UNKNOWN,
     Outcome.RESET_BEFORE_BANNER,
     Outcome.CHANNEL_REFUSED,
+    Outcome.EXEC_REJECTED,
     Outcome.RATE_LIMITED,
     Outcome.GATEWAY_BUSY,
+    Outcome.BAD_GATEWAY,
     Outcome.PROXY_ERROR,
 )
 
