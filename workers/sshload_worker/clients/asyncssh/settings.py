@@ -13,6 +13,7 @@ from sshload_contract.client import Auth, Client, Library
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients import group_exchange
+from sshload_worker.clients.asyncssh.compression import bound_inflations
 from sshload_worker.clients.asyncssh.group_exchange import bound_group_exchanges
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.login import Login
@@ -30,6 +31,7 @@ def _names(algorithms: list[bytes]) -> tuple[str, ...]:
 _HOST_KEYS = _names(get_certificate_algs() + get_public_key_algs())
 
 bound_group_exchanges()
+bound_inflations()
 KNOWN = {
     "kex_algorithms": _names(get_kex_algs()),
     "ciphers": _names(get_encryption_algs()),

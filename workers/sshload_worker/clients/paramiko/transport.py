@@ -44,6 +44,7 @@ from sshload_worker.clients.group_exchange import (
     is_secret,
     private_exponent,
 )
+from sshload_worker.clients.inflation import Inflation, InflationError
 from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
@@ -92,7 +93,7 @@ class ChannelEnd:
 class _Packets(Packetizer):
     """paramiko's packets, with a limit of their length, and without paramiko's own time limit for the handshake.
 
-    paramiko accepts any length: a server could fill the memory with a packet of up to 4 GiB.
+    paramiko accepts any length: a server could fill the memory with a packet of up to 4 GiB, or with a compressed one.
     """
 
     most_bytes = _MOST_PACKET_BYTES
@@ -103,6 +104,19 @@ class _Packets(Packetizer):
             raise SSHException(f"a packet of {n:,} bytes")
         read: bytes = super().read_all(n, check_rekey)
         return read
+
+    def set_inbound_compressor(self, compressor: object) -> None:
+        """Inflate what follows, bounded, in place of what paramiko gives for it."""
+        del compressor
+        inflation = Inflation()
+
+        def inflated(packet: bytes) -> bytes:
+            try:
+                return inflation.inflated(packet)
+            except InflationError as error:
+                raise SSHException(str(error)) from None
+
+        super().set_inbound_compressor(inflated)
 
     def start_handshake(self, timeout: float) -> None:
         """Set no time limit: the caller that waits for the handshake has its own."""
