@@ -1,24 +1,27 @@
 """Run the layers of tests that the command line names, and end with one table and one line of counts.
 
 A layer passes when at least one test of it ran and every test passed: a skip or an empty folder is a failure, with
-its reason. Tests run side by side in lanes. Those that are marked `alone` follow, one after the other.
+its reason. Tests run side by side in lanes. Those that are marked `alone` follow, one after the other. A test that
+failed runs once more, by itself: where it passes then, it is counted and named as flaky.
 """
 
 import os
+import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from testing.layers import CORES, LAYERS, LINT, NEEDS, ROOT, Layer
+from testing.layers import LAYERS, LINT, NEEDS, ROOT, Layer
 from testing.machine import CACHE, cpu_times, fixed_work_s
 from testing.preparation import Preparation, PreparationError, serving
-from testing.pytest_run import REPORTS, Lane, Test, run_suite
-from testing.table import Outcome, counts, table
+from testing.pytest_run import REPORTS, Given, Lane, Test, run_suite
+from testing.table import Outcome, counts, how_it_failed, table
 
 VENV = ROOT / ".venv/bin"
+_KILLED = (124, -9)  # the exit codes of what timeout(1) has ended
 
 
 def lint_commands(environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
@@ -36,45 +39,60 @@ def lint_commands(environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     yield f"{VENV}/ruff", "format", "--check", "."
 
 
-def run_lint(environment: Mapping[str, str]) -> Lane:
-    """Run the checks of the lint layer side by side; each counts as a test."""
-    began, cpu = time.monotonic(), cpu_times()
-    with ThreadPoolExecutor(CORES) as lanes:
-        checks = tuple(lanes.map(_check, lint_commands(environment)))
-    return Lane(LINT, CORES, checks, (), time.monotonic() - began, cpu_times().share_since(cpu))
+def run_commands(name: str, lanes: int, commands: Iterable[tuple[str, ...]], limit_s: float) -> Lane:
+    """Run commands side by side; each counts as a test, and has the whole time."""
+    began, cpu, own_cpu_s = time.monotonic(), cpu_times(), _children_cpu_s()
+    with ThreadPoolExecutor(lanes) as pool:
+        checks = tuple(pool.map(lambda command: _check(command, limit_s), commands))
+    seconds, shares = time.monotonic() - began, cpu_times().share_since(cpu)
+    return Lane(name, lanes, checks, (), seconds, shares, _children_cpu_s() - own_cpu_s)
 
 
-def _check(command: tuple[str, ...]) -> Test:
+def _check(command: tuple[str, ...], limit_s: float) -> Test:
     began = time.monotonic()
     # Checkouts share mypy's cache: the first check without one takes a minute. mypy hashes files whose times differ.
     environment = {"MYPY_CACHE_DIR": str(CACHE / "mypy"), **os.environ}
+    limited = ("timeout", "--kill-after=30", str(round(limit_s)), *command)
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        limited, cwd=ROOT, env=environment, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     shown = " ".join(Path(word).name if word.startswith("/") else word for word in command)
     print(f"\n$ {shown}\n{done.stdout}", end="", flush=True)
-    return Test(shown, time.monotonic() - began, f"exit code {done.returncode}" if done.returncode else "")
+    failure = f"exit code {done.returncode}" if done.returncode else ""
+    if done.returncode in _KILLED:
+        failure = f"took longer than {limit_s:.0f} s, and was killed"
+    return Test(shown, time.monotonic() - began, failure, done.stdout)
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
     """Run one layer within its time limit, when its needs are prepared."""
     lanes: list[Lane] = []
     problems: list[str] = []
+    output = ""
     began = time.monotonic()
     try:
         environment = preparation.environment(layer.needs)
         began = time.monotonic()
         if layer.name == LINT:
-            lanes.append(run_lint(environment))
+            lanes.append(run_commands(layer.name, layer.lanes, lint_commands(environment), layer.limit_s))
+        elif layer.commands:
+            lanes.append(run_commands(layer.name, layer.lanes, layer.commands, layer.limit_s))
         else:
             for suite in layer.suites():
                 with serving(suite.services, environment) as served:
-                    lanes += run_suite(suite, served, began + layer.limit_s)
+                    lanes += run_suite(suite, Given(served, began + layer.limit_s))
     except PreparationError as error:
         problems.append(str(error))
-    if not problems and not any(lane.tests or lane.problems for lane in lanes):
+        output = error.output
+    if not problems and not any(lane.tests or lane.problems or lane.need_root for lane in lanes):
         problems.append("it has no tests")
-    return Outcome(layer.name, tuple(lanes), tuple(problems), time.monotonic() - began, layer.budget_s)
+    seconds = time.monotonic() - began
+    return Outcome(layer.name, tuple(lanes), tuple(problems), seconds, layer.budget_s, output, layer.is_quick)
 
 
 def main(names: list[str]) -> int:
@@ -95,7 +113,10 @@ def main(names: list[str]) -> int:
         outcomes.append(run_layer(layer, preparation))
     (REPORTS / "summary").write_text(counts(outcomes) + "\n", encoding="utf-8")
     speed_s = (fixed_work_before_s + fixed_work_s()) / 2
-    print(table(outcomes, preparation, time.monotonic() - began, speed_s), flush=True)
+    closing = table(outcomes, preparation, time.monotonic() - began, speed_s)
+    (REPORTS / "failed").write_text("\n".join(how_it_failed(outcomes)) + "\n", encoding="utf-8")
+    (REPORTS / "table").write_text(closing + "\n", encoding="utf-8")
+    print(closing, flush=True)
     return 1 if any(outcome.failures for outcome in outcomes) else 0
 
 

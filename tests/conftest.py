@@ -12,6 +12,8 @@ import gc
 from circles import draws
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ("testing.costs", "testing.lanes", "testing.root")
+
 gc.disable()
 
 

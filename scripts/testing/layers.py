@@ -12,6 +12,8 @@ FIXED_WORK_S = 0.045
 
 It is an estimate: a slower machine takes 0.10 s, and 2.25 times the CPU for a command (docs/measurements/speed.md).
 """
+QUICK_CPU_S = 0.2
+"""What a test of the quick circle may take of CPUs of that speed."""
 _CHANGES_ITS_PROCESS: Mapping[str, int] = {"report": 3, "worker": 6}
 """Folders of tests that each need a pytest process: Locust patches the process, a browser's event loop stays in it.
 
@@ -67,9 +69,17 @@ class Layer:
     limit_s: int
     needs: tuple[Need, ...] = ()
     services: tuple[Service, ...] = ()
+    is_quick: bool = False
+    """Whether `make test-quick` runs it, so that each test of it that takes much CPU is marked `slow`."""
+    commands: tuple[tuple[str, ...], ...] = ()
+    """What it runs in place of pytest: each command is a test."""
+    folders: tuple[str, ...] = ()
+    """Folders and files of other layers that it runs, where it has none of its own."""
 
     def suites(self) -> tuple[Suite, ...]:
         """Return the suites of its folder; folders that change their process have one each."""
+        if self.folders:
+            return (Suite(self.name, tuple(ROOT / "tests" / one for one in self.folders), self.lanes, self.services),)
         folder = ROOT / "tests" / self.name
         inside = sorted(path for path in folder.glob("*/") if not path.name.startswith(("_", ".")))
         if not any(path.glob("**/test_*.py") for path in inside) or any(folder.glob("test_*.py")):
@@ -119,17 +129,13 @@ ARGO = Need("Argo CD", _made_by("gitops/argo_cd_programs"))
 REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
 BROWSER = Need("browser", ("scripts/debian-packages", "chromium"))
 CLUSTER_PROGRAMS = Need("cluster's programs", ("tests/cluster/cluster", "build"))
+OLDEST_API_SERVER = Need("API server of the oldest Kubernetes", ("scripts/oldest-api-server",))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 """It prints the path of helm too, as HELM does."""
-COMPILED_TESTS = Need(
-    "compiled tests", ("bash", "-c", ".venv/bin/pytest --collect-only -qq tests/integration > /dev/null || true")
-)
-"""Lanes that start together would each compile all tests. A test that cannot be compiled is reported by its lane."""
 NEEDS = (
     PACKAGES,
     ACTIONLINT,
     SSH_LIBRARY,
-    COMPILED_TESTS,
     MINA_SSHD,
     GO_SSH_SERVER,
     GITOPS_READER,
@@ -142,18 +148,26 @@ NEEDS = (
     REDIS,
     FLUX,
     ARGO,
+    OLDEST_API_SERVER,
 )
 """All needs, in the order in which they are prepared. The cluster's programs include helm, so helm comes after them."""
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/kubernetes/chart_release.py"))
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/kubernetes/api_server.py"))
 
 LINT = "lint"
+
+
+def _one_program(name: str, limit_minutes: int, *command: str) -> Layer:
+    """Return the layer of a program that is one test, of `make test-all`."""
+    return Layer(name, 1, limit_minutes * 60, limit_minutes * 60, commands=(command,))
+
+
 # Some unit tests wait: with a lane for each core, a fifth of the cores' time is idle.
 LAYERS = (
     Layer(LINT, CORES, 15, 10 * 60, (PACKAGES, ACTIONLINT)),
-    Layer("unit", CORES + 1, 65, 20 * 60, (PACKAGES, SSH_LIBRARY)),
-    Layer("simulation", CORES, 30, 20 * 60),
-    Layer("golden", 1, 5, 10 * 60, (PACKAGES, HELM)),
+    Layer("unit", CORES + 1, 65, 20 * 60, (PACKAGES, SSH_LIBRARY), is_quick=True),
+    Layer("simulation", CORES, 30, 20 * 60, is_quick=True),
+    Layer("golden", 1, 5, 10 * 60, (PACKAGES, HELM), is_quick=True),
     Layer(
         "integration",
         6,
@@ -162,7 +176,6 @@ LAYERS = (
         (
             PACKAGES,
             SSH_LIBRARY,
-            COMPILED_TESTS,
             MINA_SSHD,
             GO_SSH_SERVER,
             HELM,
@@ -175,5 +188,25 @@ LAYERS = (
         (API_SERVER,),
     ),
     Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, CLUSTER), (INSTALLED_CHART,)),
+    Layer(
+        "oldest",
+        2,
+        300,
+        60 * 60,
+        (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, CLUSTER_PROGRAMS, OLDEST_API_SERVER),
+        (API_SERVER,),
+        folders=(
+            *(f"integration/{name}" for name in ("api_server", "manifests", "watch", "chart")),
+            *(f"integration/operator_api/test_{name}.py" for name in ("whole_run", "schedules")),
+        ),
+    ),
+    _one_program("families", 60, "scripts/families"),
     Layer("gitops", 1, 180, 60 * 60, (PACKAGES, REDIS, CLUSTER_PROGRAMS, FLUX, ARGO)),
+    _one_program("chaos", 240, "env", "EVERY=10", "scripts/chaos", "operator"),
+    _one_program("chaos-network", 120, "scripts/chaos", "network"),
+    _one_program("chaos-cluster", 120, "scripts/chaos", "cluster"),
+    _one_program("fuzz", 120, "scripts/fuzz", "60"),
+    _one_program("images", 120, "scripts/images", "compare"),
+    _one_program("mutants", 240, ".venv/bin/python", "tests/mutants/mutants.py", "--turn", "5"),
 )
+"""All layers, in the order in which they run."""

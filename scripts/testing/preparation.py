@@ -4,10 +4,13 @@ import contextlib
 import os
 import shlex
 import subprocess
+import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import IO
 
 from testing.layers import ROOT, Need, Service
 
@@ -17,7 +20,11 @@ _SERVICE_END_LIMIT_S = 5 * 60
 
 
 class PreparationError(Exception):
-    """A command that prepares what tests need failed. The message names it; its output is on standard error."""
+    """A command that prepares what tests need failed. The message names it, and `output` is what it said."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
 
 
 @dataclass(slots=True)
@@ -29,8 +36,8 @@ class Preparation:
     """How long each need took."""
     waited_s: float = 0.0
     """How long layers have waited, for all needs together."""
-    _environment: dict[str, str] = field(default_factory=dict)
-    _errors: dict[str, str] = field(default_factory=dict)
+    _variables: dict[str, dict[str, str]] = field(default_factory=dict)
+    _errors: dict[str, PreparationError] = field(default_factory=dict)
     _done: dict[str, threading.Event] = field(default_factory=dict)
 
     def start(self) -> None:
@@ -38,8 +45,8 @@ class Preparation:
         self._done = {need.name: threading.Event() for need in self.needs}
         threading.Thread(target=self._prepare, daemon=True).start()
 
-    def environment(self, needs: Iterable[Need]) -> dict[str, str]:
-        """Wait until these needs are prepared. Return the environment for what comes after them.
+    def environment(self, needs: Sequence[Need]) -> dict[str, str]:
+        """Wait until these needs are prepared. Return the environment for what needs them: it has only their variables.
 
         Raises PreparationError if one of them failed.
         """
@@ -47,22 +54,27 @@ class Preparation:
         for need in needs:
             self._done[need.name].wait()
             if need.name in self._errors:
-                raise PreparationError(self._errors[need.name])
+                raise self._errors[need.name]
         self.waited_s += time.monotonic() - began
-        return {**os.environ, **self._environment}
+        return {**os.environ, **{name: value for need in needs for name, value in self._variables[need.name].items()}}
 
     def _prepare(self) -> None:
         for need in self.needs:
             began = time.monotonic()
-            try:
-                self._environment |= variables(self._output(need))
-            except (OSError, subprocess.SubprocessError) as error:
-                self._errors[need.name] = f"preparing {need.name} failed: {error}"
+            with tempfile.TemporaryFile("w+") as said:
+                try:
+                    self._variables[need.name] = variables(self._output(need, said))
+                except (OSError, subprocess.SubprocessError) as error:
+                    problem = f"preparing {need.name} failed: {error}"
+                    self._errors[need.name] = PreparationError(problem, _content(said))
+                print(_content(said), end="", file=sys.stderr, flush=True)
             self.seconds[need.name] = time.monotonic() - began
             self._done[need.name].set()
 
-    def _output(self, need: Need) -> Iterable[str]:
-        environment = {**os.environ, **self._environment}
+    def _output(self, need: Need, said: IO[str]) -> Iterable[str]:
+        environment = dict(os.environ)
+        for known in self._variables.values():
+            environment |= known
         done = subprocess.run(
             need.command,
             cwd=ROOT,
@@ -71,9 +83,15 @@ class Preparation:
             text=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
+            stderr=said,
             timeout=_LIMIT_S,
         )
         return done.stdout.splitlines()
+
+
+def _content(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
 
 
 def variables(lines: Iterable[str]) -> dict[str, str]:

@@ -1,11 +1,13 @@
-"""The pytest runs of a suite, in its lanes and after them, and their reports."""
+"""The pytest runs of a suite: in its lanes, after them, and once more what failed; and their reports."""
 
 import os
 import shlex
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,10 +17,13 @@ from testing.layers import ROOT, Suite
 from testing.machine import CpuShares, cpu_times
 
 REPORTS = ROOT / ".cache/test"
+"""The folder with the reports of the last run: JUnit files, what failed, and the counts."""
 _PYTEST = ROOT / ".venv/bin/pytest"
 _NO_TESTS_COLLECTED = 5
 _NOT_COLLECTED = "error: collection failure"
 _END_LIMIT_S = 30
+_MOST_RUN_AGAIN = 10
+"""Of how many tests of a suite that failed each runs once more. More failures have one cause, which is not chance."""
 RERUNS_FILE = REPORTS / "reruns"
 """Where tests write a line per load that ran again because this machine kept the generator from the CPU."""
 
@@ -28,18 +33,28 @@ _ALONE = "alone"
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One test of a report. `failure` says why it did not pass, empty if it did; a skip is a failure."""
+    """One test of a report. `failure` says why it did not pass, empty if it did; a skip is a failure.
+
+    `flaky` says why it failed, where it passed when it ran again. `output` is what is known of a failure. `circle` is
+    the smallest one that has the test. `cpu_s` is what it took of its process and its children, 0 if that is unknown.
+    """
 
     name: str
     seconds: float
     failure: str
+    output: str = ""
+    flaky: str = ""
+    node: str = ""
+    cpu_s: float = 0.0
+    circle: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
     """How one run of a suite ended: its tests, failures that belong to no test, and its use of the machine.
 
-    `reruns` has a line for each load that ran again: the test, the reason and the message.
+    `cpu` is of all processes of the machine, `own_cpu_s` of those that the run started and waited for. `reruns` has a
+    line for each load that ran again: the test, the reason and the message. `need_root` names tests that did not run.
     """
 
     name: str
@@ -48,7 +63,9 @@ class Lane:
     problems: tuple[str, ...]
     seconds: float
     cpu: CpuShares
+    own_cpu_s: float = 0.0
     reruns: tuple[str, ...] = ()
+    need_root: tuple[str, ...] = ()
 
     @property
     def passed(self) -> int:
@@ -61,31 +78,57 @@ class Lane:
         return (*(f"{test.name}: {test.failure}" for test in self.tests if test.failure), *self.problems)
 
 
-def run_suite(suite: Suite, environment: Mapping[str, str], give_up: float) -> Iterator[Lane]:
-    """Run the tests of the lanes, then those that run alone. `give_up` is on the monotonic clock."""
-    lanes = list(_run_all(suite, environment, give_up))
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a suite is given: its environment, and until when it may run, on the monotonic clock."""
+
+    environment: Mapping[str, str]
+    give_up: float
+
+
+def run_suite(suite: Suite, given: Given) -> Iterator[Lane]:
+    """Run the tests of the lanes, those that run alone, and once more those that failed."""
+    lanes = list(_run_all(suite, given))
+    yield from _run_again(suite, lanes, given)
     found = [test.name for lane in lanes for test in lane.tests]
     empty = [
         folder
         for folder in suite.folders
-        if not any(_module(folder) in name for name in found) and not _is_of_a_larger_circle(folder)
+        if not any(_module(folder) in name for name in found) and not _has_tests_left_out(folder)
     ]
     if empty and not any(lane.problems for lane in lanes):
         problems = tuple(f"{_shown(folder)}: no tests" for folder in empty)
         nothing = cpu_times().share_since(cpu_times())
-        lanes.append(Lane(suite.name, 0, (), problems, 0.0, nothing))
-    yield from lanes
+        yield Lane(suite.name, 0, (), problems, 0.0, nothing)
 
 
-def _run_all(suite: Suite, environment: Mapping[str, str], give_up: float) -> Iterator[Lane]:
-    yield _run(suite, suite.folders, environment, give_up)
-    files = tuple(path for folder in suite.folders for path in _files_of_tests_alone(folder))
+def _run_all(suite: Suite, given: Given) -> Iterator[Lane]:
+    folders = [_shown(folder) for folder in suite.folders]
+    yield _run(suite.name, suite.lanes, folders, given, f"not {_ALONE}")
+    files = [_shown(path) for folder in suite.folders for path in _files_of_tests_alone(folder)]
     if not files:
         return
-    alone = _run(suite, files, environment, give_up, _ALONE)
+    alone = _run(f"{suite.name} {_ALONE}", 1, files, given, _ALONE)
     tests = tuple(test for test in alone.tests if test.failure != _NOT_COLLECTED)  # the lanes have reported it already
-    if tests or alone.problems:
+    if tests or alone.problems or alone.need_root:
         yield replace(alone, tests=tests)
+
+
+def _run_again(suite: Suite, lanes: list[Lane], given: Given) -> Iterator[Lane]:
+    """Yield the lanes, whose tests are flaky where they failed and pass in a process of their own now."""
+    failed = [test for lane in lanes for test in lane.tests if test.failure and test.node]
+    again: dict[str, Lane] = {}
+    if len(failed) <= _MOST_RUN_AGAIN and not any(lane.problems for lane in lanes):
+        for number, test in enumerate(failed, 1):
+            again[test.node] = _run(f"{suite.name} again {number}", 1, [test.node], given)
+    flaky = {node for node, lane in again.items() if lane.passed == 1 and not lane.failures}
+    for lane in lanes:
+        yield replace(lane, tests=tuple(_as_flaky(test) if test.node in flaky else test for test in lane.tests))
+    yield from (replace(lane, tests=(), problems=()) for lane in again.values())
+
+
+def _as_flaky(test: Test) -> Test:
+    return replace(test, failure="", flaky=test.failure) if test.failure else test
 
 
 def _files_of_tests_alone(folder: Path) -> list[Path]:
@@ -96,24 +139,17 @@ def _files_of_tests_alone(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("test_*.py")) if f"mark.{_ALONE}" in path.read_text(encoding="utf-8")]
 
 
-def _is_of_a_larger_circle(folder: Path) -> bool:
-    """Return whether there are tests in a folder that this circle leaves out, so that it may have none to run."""
-    marks = [f"mark.{word}" for word in CIRCLE.marks.split() if word not in {"and", "not"}]
-    texts = (path.read_text(encoding="utf-8") for path in folder.rglob("test_*.py"))
-    return any(mark in text for text in texts for mark in marks)
+def _has_tests_left_out(folder: Path) -> bool:
+    """Return whether a folder has tests that this circle or an ordinary user leaves out: it may have no others."""
+    words = set(CIRCLE.marks.split()) - {"and", "not"} | ({"root"} if os.geteuid() else set())
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("test_*.py")]
+    return any(f"mark.{word}" in text for text in texts for word in words)
 
 
-def _options(lanes: int, mark: str) -> list[str]:
-    """Return pytest's options."""
-    chosen = ["-m", " and ".join(filter(None, (mark or f"not {_ALONE}", CIRCLE.marks)))]
-    distributed = ["-n", str(lanes), "--dist", "loadgroup", "--max-worker-restart", "0"]
-    return [*distributed, *chosen] if lanes > 1 else chosen
-
-
-def _run(suite: Suite, paths: Sequence[Path], environment: Mapping[str, str], give_up: float, mark: str = "") -> Lane:
-    name = f"{suite.name} {mark}".rstrip()
-    lanes = 1 if mark else suite.lanes
-    options = _options(lanes, mark)
+def _run(name: str, lanes: int, tests: Sequence[str], given: Given, mark: str = "") -> Lane:
+    """Run tests, named as pytest does."""
+    marks = " and ".join(filter(None, (mark, CIRCLE.marks)))
+    options = ["--lanes", str(lanes), *(["-m", marks] if marks else [])]
     report = REPORTS / f"{name.replace('/', '-').replace(' ', '-')}.xml"
     command = [
         str(_PYTEST),
@@ -121,42 +157,50 @@ def _run(suite: Suite, paths: Sequence[Path], environment: Mapping[str, str], gi
         "--tb=short",
         "--continue-on-collection-errors",
         f"--junitxml={report}",
+        "--override-ini=junit_logging=all",
+        "--override-ini=junit_log_passing_tests=false",
         *options,
-        *map(_shown, paths),
+        *tests,
     ]
-    print(f"\n$ {shlex.join(['pytest', *options, *map(_shown, paths)])}", flush=True)
+    print(f"\n$ {shlex.join(['pytest', *options, *tests])}", flush=True)
     began, cpu, before = time.monotonic(), cpu_times(), len(_reruns())
-    code = _exit_code(command, {**environment, "SSHLOAD_RERUNS_FILE": str(RERUNS_FILE)}, give_up - began)
-    tests, problems = _result(report, code, name)
+    environment = {**given.environment, "SSHLOAD_RERUNS_FILE": str(RERUNS_FILE)}
+    code, own_cpu_s = _ended(command, environment, given.give_up - began)
+    found, problems, need_root = _result(report, code, name)
+    if time.monotonic() >= given.give_up:
+        problems = (*problems, f"{name}: its layer took longer than it may take, and was killed")
     shares = cpu_times().share_since(cpu)
-    return Lane(name, lanes, tests, problems, time.monotonic() - began, shares, _reruns()[before:])
+    seconds = time.monotonic() - began
+    return Lane(name, lanes, found, problems, seconds, shares, own_cpu_s, _reruns()[before:], need_root)
 
 
-def _exit_code(command: list[str], environment: Mapping[str, str], limit_s: float) -> int | None:
-    """Return the exit code, None if the command took too long and was killed with all that it started."""
+def _ended(command: list[str], environment: Mapping[str, str], limit_s: float) -> tuple[int, float]:
+    """Return the exit code and the CPU time. What takes too long is ended, with all that it started, then killed."""
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        return process.wait(max(limit_s, 1))
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)  # xdist's workers are of the same group
-    try:
-        process.wait(_END_LIMIT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return None
+    timers = [
+        threading.Timer(max(limit_s, 1) + later_s, _signal, (process.pid, number))
+        for later_s, number in ((0, signal.SIGTERM), (_END_LIMIT_S, signal.SIGKILL))
+    ]
+    for timer in timers:
+        timer.start()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    for timer in timers:
+        timer.cancel()
+    return process.returncode, used.ru_utime + used.ru_stime
 
 
-def _result(report: Path, code: int | None, name: str) -> tuple[tuple[Test, ...], tuple[str, ...]]:
-    if code is None:
-        return (), (f"{name}: took longer than its layer may take",)
-    if code == _NO_TESTS_COLLECTED:
-        return (), ()
+def _signal(group: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def _result(report: Path, code: int, name: str) -> tuple[tuple[Test, ...], tuple[str, ...], tuple[str, ...]]:
     if not report.exists():
-        return (), (f"{name}: pytest ended with exit code {code} and no report",)
-    tests = tuple(read_report(report))
-    problems = (f"{name}: pytest ended with exit code {code}",) if code and all(not t.failure for t in tests) else ()
-    return tests, problems
+        return (), (f"{name}: pytest ended with exit code {code} and no report",), ()
+    tests, need_root = tuple(read_report(report)), tuple(_need_root(report))
+    is_explained = code in {0, _NO_TESTS_COLLECTED} or any(test.failure for test in tests)
+    return tests, () if is_explained else (f"{name}: pytest ended with exit code {code}",), need_root
 
 
 def read_report(report: Path) -> Iterator[Test]:
@@ -164,8 +208,28 @@ def read_report(report: Path) -> Iterator[Test]:
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it a moment ago
         name = f"{case.get('classname', '').removeprefix('tests.')}::{case.get('name')}"
         wrong = next((child for child in case if child.tag in {"failure", "error", "skipped"}), None)
-        failure = "" if wrong is None else f"{wrong.tag}: {_first_line(wrong.get('message'))}"
-        yield Test(name, float(case.get("time", 0)), failure)
+        known = {str(one.get("name")): str(one.get("value")) for one in case.iter("property")}
+        yield Test(
+            name,
+            float(case.get("time", 0)),
+            "" if wrong is None else f"{wrong.tag}: {_first_line(wrong.get('message'))}",
+            "" if wrong is None else _output(case, wrong),
+            node="" if wrong is not None and wrong.tag == "skipped" else known.get("nodeid", ""),
+            cpu_s=float(known.get("cpu_s", 0)),
+            circle=known.get("circle", ""),
+        )
+
+
+def _output(case: ET.Element, wrong: ET.Element) -> str:
+    """Return what a test printed, and then how it failed."""
+    printed = [child.text or "" for child in case if child.tag in {"system-out", "system-err"}]
+    return "\n".join(part.strip("\n") for part in (*printed, wrong.text or "") if part.strip())
+
+
+def _need_root(report: Path) -> Iterator[str]:
+    for one in ET.parse(report).iterfind("testsuite/properties/property"):  # noqa: S314 - see above
+        if one.get("name") == "needs root":
+            yield str(one.get("value"))
 
 
 def _first_line(message: str | None) -> str:

@@ -1,28 +1,42 @@
-"""The closing table of a test run: a row per lane, what was slow, what failed, and one line of counts."""
+"""The closing table of a test run: a row per lane, what was slow or flaky, what failed, and one line of counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from testing.layers import FIXED_WORK_S
+from testing.circles import Circle
+from testing.layers import FIXED_WORK_S, QUICK_CPU_S
 from testing.preparation import Preparation
-from testing.pytest_run import Lane, slowest
+from testing.pytest_run import REPORTS, Lane, Test, slowest
 
 _SLOWEST = 10
+_MOST_SHOWN = 40
+"""Of how many failures the output is shown, and how many of its last lines; the rest is in the reports."""
 _HEADER = (
-    f"{'suite':<26} {'lanes':>5} {'tests':>6} {'failed':>6} {'seconds':>8} {'cpu s':>7} {'idle':>6} {'stolen':>7} "
-    f"{'reruns':>7}"
+    f"{'suite':<26} {'lanes':>5} {'tests':>6} {'failed':>6} {'seconds':>8} {'cpu s':>7} {'own s':>7} {'idle':>6} "
+    f"{'stolen':>7} {'reruns':>7}"
 )
+"""`cpu s` is the time that the machine's CPUs were busy, `own s` that of the processes that the suite waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one layer ended: its lanes, failures that belong to no lane, its duration and its budget."""
+    """How one layer ended: its lanes, failures that belong to no lane, what is known of those, its duration and budget.
+
+    `is_quick` says that it belongs to the quick circle, in which each test that takes long is marked.
+    """
 
     layer: str
     lanes: tuple[Lane, ...]
     problems: tuple[str, ...]
     seconds: float
     budget_s: int
+    output: str = ""
+    is_quick: bool = False
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """Its tests."""
+        return tuple(test for lane in self.lanes for test in lane.tests)
 
     @property
     def passed(self) -> int:
@@ -34,15 +48,28 @@ class Outcome:
         """A sentence for everything that did not pass."""
         return (*(failure for lane in self.lanes for failure in lane.failures), *self.problems)
 
+    @property
+    def need_root(self) -> tuple[str, ...]:
+        """The names of tests that did not run, because only root can run them."""
+        return tuple(name for lane in self.lanes for name in lane.need_root)
+
 
 def counts(outcomes: Iterable[Outcome]) -> str:
-    """Return how many tests passed and how many failed, for the last line of a test run."""
+    """Return how many tests passed, failed, passed when they ran again, and need root: the last line of a test run."""
     ended = list(outcomes)
-    return f"{sum(one.passed for one in ended)} passed, {sum(len(one.failures) for one in ended)} failed"
+    flaky = sum(bool(test.flaky) for one in ended for test in one.tests)
+    need_root = sum(len(one.need_root) for one in ended)
+    parts = [
+        f"{sum(one.passed for one in ended)} passed",
+        f"{sum(len(one.failures) for one in ended)} failed",
+        *([f"{flaky} flaky"] if flaky else []),
+        *([f"{need_root} not run: they need root"] if need_root else []),
+    ]
+    return ", ".join(parts)
 
 
 def table(outcomes: list[Outcome], preparation: Preparation, seconds: float, fixed_work_s: float) -> str:
-    """Return the closing table, with the slowest tests, the reruns, the failures and the exceeded budgets below.
+    """Return the closing table, and below it what is to be said of single tests: last, how each failure came about.
 
     Budgets are scaled by `fixed_work_s`, the CPU time that the machine needs for the fixed piece of work.
     """
@@ -52,22 +79,58 @@ def table(outcomes: list[Outcome], preparation: Preparation, seconds: float, fix
     lines += [_row(lane) for lane in lanes]
     lines += [_preparation(preparation), _in_all(lanes, seconds, fixed_work_s), "", f"the {_SLOWEST} slowest tests"]
     lines += [f"{test.seconds:>8.1f} s  {test.name}" for test in slowest(lanes, _SLOWEST)]
-    reruns = [f"  {rerun}" for lane in lanes for rerun in lane.reruns]
-    lines += ["", "loads that ran again", *reruns] if reruns else []
-    failures = [f"  {one.layer}: {failure}" for one in outcomes for failure in one.failures]
-    lines += ["", *failures] if failures else []
-    lines += [
+    lines += _titled("loads that ran again", (rerun for lane in lanes for rerun in lane.reruns))
+    lines += _titled(f"above {QUICK_CPU_S} s of CPU, and not marked slow", _not_marked(outcomes, slowness))
+    lines += _titled("not run: they need root", (name for one in outcomes for name in one.need_root))
+    lines += _titled("flaky: failed, and passed when they ran again, alone", _flaky(outcomes))
+    over = [
         f"{one.layer} took {one.seconds:.0f} s; its budget is {one.budget_s * slowness:.0f} s on CPUs of this speed"
         for one in outcomes
         if one.seconds > one.budget_s * slowness
     ]
-    return "\n".join([*lines, "", counts(outcomes)])
+    lines += ["", *over] if over else []
+    return "\n".join([*lines, *how_it_failed(outcomes), "", f"reports as JUnit's XML: {REPORTS}", counts(outcomes)])
+
+
+def _titled(title: str, lines: Iterable[str]) -> list[str]:
+    """Return lines below a title, nothing where there are none."""
+    found = [f"  {line}" for line in lines]
+    return ["", title, *found] if found else []
+
+
+def _not_marked(outcomes: Iterable[Outcome], slowness: float) -> Iterator[str]:
+    for test in (test for one in outcomes if one.is_quick for test in one.tests):
+        if test.circle == Circle.QUICK.value and test.cpu_s > QUICK_CPU_S * slowness:
+            yield f"{test.cpu_s:.2f} s  {test.name}"
+
+
+def _flaky(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    return (f"{test.name}: {test.flaky}" for one in outcomes for test in one.tests if test.flaky)
+
+
+def how_it_failed(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return each failure, and the last lines of what is known of it."""
+    known = [
+        (f"{one.layer}: {failure}", output)
+        for one in outcomes
+        for failure, output in (
+            *((f"{test.name}: {test.failure}", test.output) for test in one.tests if test.failure),
+            *((problem, "") for lane in one.lanes for problem in lane.problems),
+            *((problem, one.output) for problem in one.problems),
+        )
+    ]
+    lines = []
+    for number, (failure, output) in enumerate(known):
+        shown = output.splitlines()[-_MOST_SHOWN:] if number < _MOST_SHOWN else []
+        lines += ["", f"failed: {failure}", *(f"  {line}" for line in shown)]
+    return lines
 
 
 def _row(lane: Lane) -> str:
     return (
         f"{lane.name:<26} {lane.lanes:>5} {len(lane.tests):>6} {len(lane.failures):>6} {lane.seconds:>8.1f} "
-        f"{lane.cpu.busy_s(lane.seconds):>7.0f} {lane.cpu.idle:>6.0%} {lane.cpu.stolen:>7.0%} {len(lane.reruns):>7}"
+        f"{lane.cpu.busy_s(lane.seconds):>7.0f} {lane.own_cpu_s:>7.1f} {lane.cpu.idle:>6.0%} {lane.cpu.stolen:>7.0%} "
+        f"{len(lane.reruns):>7}"
     )
 
 

@@ -1,5 +1,6 @@
 """What the runner of the test layers prepares in the background, and the services that it keeps for a layer."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -22,16 +23,24 @@ def prepared(*needs: Need) -> Preparation:
 
 def test_a_need_has_the_variables_of_those_before_it_and_hands_on_its_own() -> None:
     first, second = shell("first", "echo A=1; echo some words"), shell("second", "echo \"B='$A 2'\"")
-    environment = prepared(first, second).environment([second])
+    environment = prepared(first, second).environment([first, second])
     assert (environment["A"], environment["B"]) == ("1", "1 2")
 
 
+def test_a_layer_has_the_variables_of_what_it_needs_and_no_others() -> None:
+    """The API server of the oldest Kubernetes is for those tests alone."""
+    first, second = shell("first", "echo A=1"), shell("second", "echo B=2")
+    environment = prepared(first, second).environment([second])
+    assert ("A" in environment, environment["B"]) == ("A" in os.environ, "2")
+
+
 def test_a_need_that_fails_fails_only_what_needs_it() -> None:
-    broken, sound = shell("broken", "exit 3"), shell("sound", "true")
+    broken, sound = shell("broken", "echo the reason >&2; exit 3"), shell("sound", "true")
     preparation = prepared(broken, sound)
     assert preparation.environment([sound])
-    with pytest.raises(PreparationError, match=r"preparing broken failed: .*exit status 3"):
+    with pytest.raises(PreparationError, match=r"preparing broken failed: .*exit status 3") as failed:
         preparation.environment([broken])
+    assert failed.value.output == "the reason\n"
 
 
 def test_every_need_is_named_once_in_the_closing_table() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from sshload_operator.planning.proxy_programs import PROXY_PROGRAMS
+from testing.layers import LAYERS
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -97,6 +98,15 @@ def test_each_verb_that_a_workflow_makes_is_one_of_the_makefile() -> None:
     named = {verb.split()[0] for verb in (*fixed, *nightly)}
     assert {"test", "test-quick", "test-all"} <= named
     assert named - targets == set()
+    layers = {layer for verb in nightly for layer in verb.partition("LAYERS=")[2].split(",")}
+    assert layers == {layer.name for layer in LAYERS}
+
+
+def test_everything_is_every_layer() -> None:
+    """`make test-all` leaves none out."""
+    lists = dict(re.findall(r"^(QUICK|USUAL|ALL) := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = re.sub(r"\$\((\w+)\)", lambda found: lists[found[1]], lists["ALL"].replace("$(USUAL)", lists["USUAL"]))
+    assert named.split() == [layer.name for layer in LAYERS]
 
 
 def test_tests_run_on_the_debian_of_the_images() -> None:

@@ -1,5 +1,6 @@
 """The runner of the test layers, run on small projects of its own: what it counts, and what never passes."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -14,21 +15,98 @@ from testing.circles import VARIABLE, Circle
 from testing.layers import CORES, FIXED_WORK_S
 from testing.machine import CACHE, CpuShares
 from testing.preparation import Preparation
-from testing.pytest_run import Lane
+from testing.pytest_run import Lane, read_report
 from testing.table import Outcome, table
+from until import until
 
 pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two runs
 
 ROOT = Path(__file__).parents[3]
 
 # Each of two dozen processes would import these libraries, which none of these projects needs.
-OPTIONS = "--import-mode=importlib -p no:hypothesispytest -p no:anyio -p no:schemathesis -p no:locust"
-MARKS = "\n  alone\n  full\n  slow"
+OPTIONS = "--import-mode=importlib -p no:hypothesispytest -p no:anyio -p no:schemathesis -p no:locust -p no:xdist"
+MARKS = "\n  alone\n  full\n  slow\n  root\n  xdist_group"
+PLUGINS = 'pytest_plugins = ("testing.costs", "testing.lanes", "testing.root")\n'
 PASSES = "def test_it(): pass\n"
 FAILS = "def test_it(): assert False, 'the reason'\n"
 SKIPS = "import pytest\n\ndef test_it(): pytest.skip('sshd is missing')\n"
 BREAKS = "import no_such_module\n"
-KILLS = "import os\n\ndef test_it(): os._exit(0)\n"
+KILLS = "import os\n\ndef test_first(): pass\n\ndef test_it(): os._exit(0)\n\ndef test_next(): pass\n"
+FLAKY = """
+import pathlib
+
+def test_it():
+    before = pathlib.Path(__file__).with_name("ran")
+    assert before.exists() or before.touch(), "it ran for the first time"
+
+def test_other(): pass
+"""
+FAILS_LOUDLY = """
+def test_it():
+    for number in range(100):
+        print(f"line {number}")
+    assert not "the reason"
+"""
+LEAVES_BADLY = """
+import pytest
+
+@pytest.fixture(scope="session")
+def shared():
+    yield
+    raise RuntimeError("it would not end")
+
+def test_it(shared): pass
+"""
+WORKS = """
+import pytest, time
+
+def work():
+    until = time.process_time() + 0.7
+    while time.process_time() < until: pass
+
+@pytest.fixture(scope="module")
+def shared(): work()
+
+def test_works(): work()
+
+@pytest.mark.slow
+def test_works_and_says_so(): work()
+
+def test_shares(shared): pass
+"""
+SHARED = """
+import os, pytest
+
+@pytest.fixture(scope="module")
+def process(): return os.getpid()
+
+@pytest.mark.parametrize("number", range(40))
+def test_one_process_runs_them(process, number): assert process == os.getpid()
+"""
+OF_ONE_GROUP = """
+import os, pathlib, pytest
+
+@pytest.mark.xdist_group("one")
+def test_it():
+    seen = pathlib.Path(__file__).parents[1] / "process"
+    if not seen.exists(): seen.write_text(str(os.getpid()))
+    assert seen.read_text() == str(os.getpid())
+"""
+NEEDS_ROOT = """
+import pytest
+
+def test_it(): pass
+
+@pytest.mark.root
+def test_mounts(): assert False
+"""
+WAITS = """
+import pathlib, time
+
+def test_waits():
+    pathlib.Path(__file__).with_name("waits").touch()
+    time.sleep(600)
+"""
 LANES_MEET = """
 import pathlib, time
 
@@ -73,16 +151,25 @@ def test_usual(): pass
 def test_of_all(): pass
 """
 ONLY_FULL = "import pytest\n\n@pytest.mark.full\ndef test_it(): pass\n"
-GOOD = {"one": PASSES, "meet": LANES_MEET, "alone": ALONE_AND_NOT, "reruns": RERUNS}
+GOOD = {
+    "group-1": OF_ONE_GROUP,
+    "group-2": OF_ONE_GROUP,
+    "shared": SHARED,
+    "one": PASSES,
+    "meet": LANES_MEET,
+    "alone": ALONE_AND_NOT,
+    "reruns": RERUNS,
+}
 BAD = {"fails": FAILS, "skips": SKIPS, "breaks": BREAKS, "empty": "", "one": PASSES}
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run of the simulation layer: its exit code, and what it printed from the header of its table on."""
+    """A run of the simulation layer: its exit code, what it printed from the header of its table on, its reports."""
 
     code: int
     closing: str
+    reports: Path
 
     @property
     def last_line(self) -> str:
@@ -94,11 +181,13 @@ class Ended:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ended]:
     """Run the simulation layer of a project whose folders there hold one test file each, in a circle."""
 
-    def run_layer(folders: Mapping[str, str], circle: Circle = Circle.USUAL) -> Ended:
+    def run_layer(folders: Mapping[str, str], circle: Circle = Circle.USUAL, conftest: str = "") -> Ended:
         project = tmp_path_factory.mktemp("project")
         shutil.copytree(ROOT / "scripts", project / "scripts")
         (project / ".venv").symlink_to(sys.prefix)
-        (project / "pytest.ini").write_text(f"[pytest]\naddopts = {OPTIONS}\nmarkers = {MARKS}\n")
+        (project / "pytest.ini").write_text(f"[pytest]\naddopts = {OPTIONS}\nmarkers = {MARKS}\npythonpath = scripts\n")
+        (project / "tests").mkdir()
+        (project / "tests/conftest.py").write_text(PLUGINS + conftest)
         for name, text in folders.items():
             folder = project / "tests/simulation" / name
             folder.mkdir(parents=True)
@@ -113,7 +202,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ended]:
             cwd=project,
             env={**os.environ, VARIABLE: circle.value},
         )
-        return Ended(done.returncode, "suite " + done.stdout.split("\nsuite ")[-1])
+        return Ended(done.returncode, "suite " + done.stdout.split("\nsuite ")[-1], project / ".cache/test")
 
     return run_layer
 
@@ -132,7 +221,12 @@ def bad(run: Callable[..., Ended]) -> Ended:
 
 def test_passing_tests_of_every_folder_are_counted(good: Ended) -> None:
     """The last line counts them all."""
-    assert (good.code, good.last_line) == (0, "7 passed, 0 failed"), good.closing
+    assert (good.code, good.last_line) == (0, "49 passed, 0 failed"), good.closing
+
+
+def test_one_lane_runs_tests_of_one_group_and_tests_that_share_what_their_file_makes(good: Ended) -> None:
+    """Each of them asserts its process; files of other lanes are dealt out meanwhile."""
+    assert good.code == 0, good.closing
 
 
 def test_lanes_run_side_by_side(good: Ended) -> None:
@@ -144,8 +238,8 @@ def test_tests_that_run_alone_come_after_the_lanes_in_a_row_of_their_own(good: E
     """They have the machine for themselves."""
     assert good.code == 0, good.closing
     rows = good.closing.splitlines()[1:3]
-    assert [(*row.split("  ")[:1], *row.split()[-8:-6]) for row in rows] == [
-        ("simulation", str(os.cpu_count()), "6"),
+    assert [(*row.split("  ")[:1], *row.split()[-9:-7]) for row in rows] == [
+        ("simulation", str(os.cpu_count()), "48"),
         ("simulation alone", "1", "1"),
     ]
 
@@ -160,9 +254,10 @@ def test_loads_that_ran_again_are_counted_and_named_with_their_reason(good: Ende
 def test_the_table_tells_what_the_cpus_did_and_which_tests_were_slow(good: Ended) -> None:
     """The shares of time that were idle and stolen, and the slowest tests by name."""
     header, row = good.closing.splitlines()[:2]
-    assert header.split()[-5:] == ["cpu", "s", "idle", "stolen", "reruns"]
+    assert header.split()[-7:] == ["cpu", "s", "own", "s", "idle", "stolen", "reruns"]
     assert [word[-1] for word in row.split()[-3:-1]] == ["%", "%"]
-    assert int(row.split()[-4]) > 0
+    assert float(row.split()[-4]) > 0
+    assert int(row.split()[-5]) > 0
     assert "simulation.meet.test_a::test_one" in good.closing.split("slowest tests")[1]
 
 
@@ -171,8 +266,7 @@ def test_what_mypy_found_of_a_library_is_kept_for_all_checkouts(
 ) -> None:
     """Else the first check of each checkout takes a minute."""
     monkeypatch.delenv("MYPY_CACHE_DIR", raising=False)
-    monkeypatch.setattr(run_tests, "lint_commands", lambda _: [("printenv", "MYPY_CACHE_DIR")])
-    assert run_tests.run_lint({}).failures == ()
+    assert run_tests.run_commands("lint", 1, [("printenv", "MYPY_CACHE_DIR")], 60).failures == ()
     assert capsys.readouterr().out.splitlines()[-1] == str(CACHE / "mypy")
 
 
@@ -211,11 +305,68 @@ def test_one_failing_folder_does_not_hide_the_others(bad: Ended) -> None:
     assert bad.last_line == "1 passed, 4 failed", bad.closing
 
 
-def test_a_process_that_ends_early_with_exit_code_0_fails(run: Callable[..., Ended]) -> None:
-    """Its tests did not pass, whatever it says."""
+def test_a_process_that_ends_early_with_exit_code_0_fails_one_test_and_no_other(run: Callable[..., Ended]) -> None:
+    """Its test did not pass, whatever it says; those that it had before it run in another process."""
     ended = run({"one": KILLS})
+    assert (ended.code, ended.last_line) == (1, "2 passed, 1 failed"), ended.closing
+    assert "test_a::test_it: failure: its process ended with exit code 0 during this test" in ended.closing
+
+
+def test_a_test_that_passes_when_it_runs_again_is_counted_and_named_as_flaky(run: Callable[..., Ended]) -> None:
+    """The reports keep how it failed, and say that it ran again."""
+    ended = run({"one": FLAKY})
+    assert (ended.code, ended.last_line) == (0, "2 passed, 0 failed, 1 flaky"), ended.closing
+    assert "simulation.one.test_a::test_it: failure: AssertionError: it ran for the first time" in ended.closing
+    assert "<failure" in (ended.reports / "simulation.xml").read_text()
+    assert "<failure" not in (ended.reports / "simulation-again-1.xml").read_text()
+    assert (ended.reports / "table").read_text().splitlines()[-1] == ended.last_line
+
+
+def test_the_last_lines_have_the_end_of_each_failure_and_then_the_counts(run: Callable[..., Ended]) -> None:
+    """So that a run of which only the end is kept says why it is red."""
+    ended = run({"one": FAILS_LOUDLY})
+    shown = ended.closing.split("failed: simulation: simulation.one.test_a::test_it: ")[1].splitlines()
+    assert "  line 70" in shown
+    assert "  line 50" not in shown
+    assert "  E   AssertionError: assert not 'the reason'" in shown
+    assert shown[-2:] == [f"reports as JUnit's XML: {ended.reports}", "0 passed, 1 failed"]
+
+
+def test_what_cannot_be_torn_down_at_the_end_fails(run: Callable[..., Ended]) -> None:
+    """A lane ends what its tests share when there are no more of them."""
+    ended = run({"one": LEAVES_BADLY})
     assert ended.code == 1
-    assert "crashed" in ended.closing.split("slowest tests")[1]
+    assert "it would not end" in ended.closing
+
+
+def test_a_test_that_takes_much_of_the_cpu_is_named_unless_it_is_marked_slow(run: Callable[..., Ended]) -> None:
+    """What it shares with others is not counted as its own."""
+    named = run({"one": WORKS}).closing.split("not marked slow\n")[1].split("\n\n")[0]
+    assert [line.split()[-1] for line in named.splitlines()] == ["simulation.one.test_a::test_works"]
+
+
+def test_tests_that_need_root_are_counted_and_named_where_they_do_not_run(run: Callable[..., Ended]) -> None:
+    """A folder that has no others is none without tests."""
+    ended = run({"one": NEEDS_ROOT}, conftest="import os\nos.geteuid = lambda: 1000\n")
+    assert (ended.code, ended.last_line) == (0, "1 passed, 0 failed, 1 not run: they need root"), ended.closing
+    assert "  tests/simulation/one/test_a.py::test_mounts" in ended.closing.split("not run: they need root\n")[1]
+
+
+def test_a_run_that_takes_too_long_says_so_and_what_was_under_way(tmp_path: Path) -> None:
+    """And its report has what had ended before."""
+    (tmp_path / "conftest.py").write_text(PLUGINS)
+    (tmp_path / "test_a.py").write_text(PASSES)
+    (tmp_path / "test_b.py").write_text(WAITS)  # a lane takes it once test_a.py has passed
+    report = tmp_path / "report.xml"
+    command = [sys.executable, "-m", "pytest", *OPTIONS.split(), "--lanes=1", f"--junitxml={report}", tmp_path]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
+        asyncio.run(until((tmp_path / "waits").exists))
+        running.terminate()
+        running.communicate()
+    assert {test.name.split("::")[1]: test.failure for test in read_report(report)} == {
+        "test_it": "",
+        "test_waits": "failure: the run was terminated during this test",
+    }
 
 
 def test_a_layer_without_tests_fails(run: Callable[..., Ended]) -> None:
