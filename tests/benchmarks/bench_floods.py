@@ -87,7 +87,7 @@ port: those that it holds, and those that wait to be accepted or closed. *At res
 anonymous memory by its cgroup, read every {_LOOK_EVERY_S} s, without the kernel's buffers of sockets. *Answer* is the
 time of a request by another pod in the flood, with its connection and TLS handshake. *First status* is the time from
 the creation of a suspended test in another namespace until it has a status. Pods, control plane and whatever else this
-machine does share its CPUs. `make bench-hostile` repeats the measurement; the figures behind the table are in
+machine does share its CPUs. `make bench WHAT=floods` repeats the measurement; the figures behind the table are in
 `floods.json`."""
 _HEAD = (
     "port", "flood", "connections/s", "held", "at rest, MB", "most, MB", "limit, MB", "answer, median, s", "longest, s",

@@ -49,8 +49,8 @@ _WHAT = """A real operator at a real kube-apiserver and etcd on loopback; node a
 a spec of 32 kB, which is as much as is accepted. *Idle* is the operator's resident memory before they were created,
 *settled* that once each has its status and a while has passed, *most* the most that it took until then (`VmHWM`);
 *restarted* is that of an operator that was started where they were there, and *most of it* the most that it took.
-Requests are those for objects of sshload's own kinds, after all have settled, per object and minute. `make bench-held`
-repeats the measurement; the figures behind the table are in `held.json`."""
+Requests are those for objects of sshload's own kinds, after all have settled, per object and minute.
+`make bench WHAT=held` repeats the measurement; the figures behind the table are in `held.json`."""
 _HEAD = (
     "what waits", "objects", "idle, MB", "settled, MB", "most, MB", "restarted, MB", "most of it, MB",
     "requests per minute",

@@ -52,8 +52,8 @@ attacks, another one creates tests, one after the other, each at a random moment
 API server's answer to the creation until the test has a status, found by a look every 10 ms. *Writes* are the
 attackers', or the connections that they open. *API server* is the time of such a look: what an attack takes from the
 API server and from the CPUs of the machine, whatever the operator does. *Memory* is the most that the operator has
-taken so far (`VmHWM`), in a cgroup with the limit of its chart, 512 MiB. The attacks take turns. `make bench-hostile`
-repeats the measurement; the figures behind the table are in `hostile-tenants.json`.
+taken so far (`VmHWM`), in a cgroup with the limit of its chart, 512 MiB. The attacks take turns.
+`make bench WHAT=hostile` repeats the measurement; the figures behind the table are in `hostile-tenants.json`.
 
 The aim is a first status within 0.5 s and 100 MB, and within 130 MB with pages that are flooded."""
 _HEAD = (

@@ -29,8 +29,8 @@ second, and a heartbeat each second. CPU is time that the kernel counts, not tim
 CPU seconds per second as the workers mean it, of which it can use no more than one, with its heartbeats and snapshots;
 *per report* is that by the reports that it took. *Longest pause* is the longest time between two snapshots, which are
 due each second; *came* is how much of what was sent was counted at the end of the time: less than 100 % says that
-reports wait. The machine's other load shows in the last two. `make bench-master` measures again; the figures behind the
-table are in `master.json`."""
+reports wait. The machine's other load shows in the last two.
+`make bench WHAT=master` measures again; the figures behind the table are in `master.json`."""
 _HEAD = (
     "workers", "logins/s each", "reports/s", "CPU", "per report, ms", "memory, MB", "longest pause, s", "came, %",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How fast and how frugal the operator is, on the cluster in KUBECONFIG. `make bench-operator` runs it.
+"""How fast and how frugal the operator is, on the cluster in KUBECONFIG. `make bench WHAT=operator` runs it.
 
 It installs the chart, works in a namespace of its own, prints one table, and takes the namespace away again. Times are
 seen from outside, by asking the API server for a test every 20 ms; what else the machine does shows in them.

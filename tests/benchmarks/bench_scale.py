@@ -33,7 +33,7 @@ prints a snapshot a second. *Running* tests have a master and a worker, and are 
 thousandths of one CPU; *start* is the CPU that the operator takes for each further test from its creation until its
 load runs. Requests are the operator's own, by verb and resource; *watch* is what the API server tells it of its own
 kinds. Where *per test and minute* falls, the API server or the machine gives no more: passes take turns, and come
-later. `make bench-scale` repeats the measurement; the figures behind the table are in `scale.json`."""
+later. `make bench WHAT=scale` repeats the measurement; the figures behind the table are in `scale.json`."""
 _HEAD = (
     "finished", "running", "CPU, mcore", "memory, MB", "requests/s", "per test and minute", "watch, events/s",
     "watch, kB/s", "start, CPU ms",

@@ -23,8 +23,8 @@ pass, *lapses* fail nonetheless. *Within 5 %* is the share of searches of which 
 bound, was at most 5 % off the limit; *between*, of which the limit was between the bounds. MLRsearch {mlrsearch}
 searched the same servers; as many trials of one length had to agree at its bounds (`duration_sum` 2 x confirm + 1 of
 trials of 1, `exceed_ratio` 0.5, `loss_ratio` 0), and *width* is how near to each other its bounds had to be: ours are
-half of the precision apart. Why: `docs/design/20261121-the-search.md`. `make bench-search` measures again; the figures
-behind the tables are in `search.json`."""
+half of the precision apart. Why: `docs/design/20261121-the-search.md`.
+`make bench WHAT=search` measures again; the figures behind the tables are in `search.json`."""
 _VERDICTS = """## By verdicts
 
 As of users, held sessions and bursts: all that is known of a trial is whether it passed."""

@@ -26,7 +26,7 @@ _WHAT = """One file is read from a real sshd by the worker's own client (ssh2-py
 aes128-gcm), once for each line and repeat, on one session; at 20 ms round trip through a proxy that delays each
 direction and buffers without limit. By SCP the size is the channel's receive window (`client.windowSize`), by SFTP what
 one read asks for (`client.sftpReadSize`), of which libssh2 keeps four on the way. Medians of the repeats.
-`make bench-windows` measures again; the figures behind the tables are in `windows.json`."""
+`make bench WHAT=windows` measures again; the figures behind the tables are in `windows.json`."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A fault of the cluster itself in mid-run, of which `make chaos-cluster` plays many more."""
+"""A fault of the cluster itself in mid-run, of which `make chaos WHAT=cluster` plays many more."""
 
 import time
 

@@ -1,9 +1,9 @@
 """Hundreds of searches of servers with a known limit: how near they end, after how many trials; MLRsearch beside.
 
-`make bench-search` searches 1,000 servers of each kind; docs/measurements/search.md has its figures. Here are as many
-servers as tell a worse search from chance. A search that finds 99.9 %, as ours does up to a noise of 2 %, finds less
-than 95 of 100 with a probability below 0.000001; one that finds 88 % finds 95 or more with probability 0.02. With a
-noise of 5 % ours finds 97.7 %, and less than 190 of 200 with probability 0.01; one that finds 91 % finds 190 or more
+`make bench WHAT=search` searches 1,000 servers of each kind; docs/measurements/search.md has its figures. Here are as
+many servers as tell a worse search from chance. A search that finds 99.9 %, as ours does up to a noise of 2 %, finds
+less than 95 of 100 with a probability below 0.000001; one that finds 88 % finds 95 or more with probability 0.02. With
+a noise of 5 % ours finds 97.7 %, and less than 190 of 200 with probability 0.01; one that finds 91 % finds 190 or more
 with probability 0.03.
 """
 

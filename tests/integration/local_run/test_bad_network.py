@@ -1,4 +1,4 @@
-"""A share of what `make chaos-network` runs whole: bad networks between a worker and a real sshd."""
+"""A share of what `make chaos WHAT=network` runs whole: bad networks between a worker and a real sshd."""
 
 from pathlib import Path
 

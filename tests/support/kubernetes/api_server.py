@@ -102,7 +102,7 @@ def _programs() -> Path:
     programs = Path(cache, "bin")
     missing = [name for name in PROGRAMS if not os.access(programs / name, os.X_OK)]
     if missing:
-        raise FileNotFoundError(f"{', '.join(missing)} not in {programs}: run `make cluster-build` once")
+        raise FileNotFoundError(f"{', '.join(missing)} not in {programs}: run `make cluster WHAT=build` once")
     return programs
 
 

@@ -33,7 +33,7 @@ _WITHIN = "--timeout=280s"
 def required(variable: str) -> str:
     """Return a variable that `scripts/bring-up` prints; raises AssertionError where it is not set."""
     value = os.environ.get(variable)
-    assert value, f"{variable} is not set: run these tests by `make test-e2e`"
+    assert value, f"{variable} is not set: run these tests by `make test LAYERS=e2e`"
     return value
 
 
