@@ -77,7 +77,8 @@ class Database:
             async with self._answering():
                 return await asyncio.get_running_loop().run_in_executor(self._threads, read)
         async with self._answering(), self._at_once.connect() as connection:
-            return (await connection.execute(statement, values)).mappings().one_or_none()
+            found: sa.RowMapping | None = (await connection.execute(statement, values)).mappings().one_or_none()
+            return found
 
     def version(self) -> int | None:
         """Return a number that is another one after each write of anybody, None if only a query tells.
