@@ -2,7 +2,7 @@
 
 The latencies go the way that they go in a run: histograms, slices, summary, status, judgement. They follow each other
 the more alike, the longer the server's moods last: their logarithms are an AR(1) process, whose correlation falls to
-1/e within that share of the run. docs/design/20261121-baselines.md has the table.
+1/e within that share of the run. docs/design/20261121-comparisons.md has the table.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

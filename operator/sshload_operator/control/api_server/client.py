@@ -1,6 +1,6 @@
 """Clients of the API server: in a pod by its service account, elsewhere by a kubeconfig.
 
-The official client reads both, and knows their ways to log in. See docs/design/20261123-kubernetes-client.md.
+The official client reads both, and knows their ways to log in. See docs/design/20261121-passes.md.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """The Leases that an operator holds before it does anything, so that a second one for the same objects waits.
 
-See docs/design/20261122-one-operator-at-a-time.md. Requests for Leases have connections of their own: all others may be
+See docs/design/20261121-passes.md. Requests for Leases have connections of their own: all others may be
 busy when a Lease must be renewed.
 """
 
