@@ -57,8 +57,8 @@ chaos: venv ## let the operator, the network or the cluster fail while tests run
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)
 
-mutants: venv ## what judges, counts and shares, broken line by line: which mutants no test kills; FILES=paths, or TURN=n of the day
-	@nice -n 19 $(PYTHON) tests/mutants/mutants.py $(if $(TURN),--turn $(TURN)) $(FILES)
+mutants: venv ## what judges, counts and shares, broken line by line: which mutants no test kills; FILES=paths, ONLY=regex, TURN=n of the day
+	@nice -n 19 $(PYTHON) tests/mutants/mutants.py $(if $(TURN),--turn $(TURN)) --only "$(ONLY)" $(FILES)
 
 cluster: ## Kubernetes from plain processes (compiled the first time, about 8 minutes): WHAT=up, build (only compile it) or down
 	@tests/cluster/cluster $(or $(WHAT),up)

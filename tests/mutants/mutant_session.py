@@ -13,6 +13,7 @@ import importlib.abc
 import importlib.util
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -78,6 +79,8 @@ class Session:
         items = {item.nodeid: item for item in session.items}
         first = self._codes(compile(self._module.tree, str(self._path), "exec"))
         for number, mutant in enumerate(self._mutants):
+            if not re.search(self._job["only"], mutant.was):
+                continue
             code = self._compiled(mutant)
             codes = {} if code is None else self._codes(code)
             if code is None or all(_is_alike(first.get(key), one) for key, one in codes.items()):

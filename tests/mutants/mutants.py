@@ -41,6 +41,7 @@ def main() -> int:
     """Judge the files that are asked for, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", help="files or folders of the product")
+    parser.add_argument("--only", default="", help="mutants of lines that this regular expression is found in")
     parser.add_argument("--turn", type=int, default=0, help="take the next so many files, each day others")
     arguments = parser.parse_intermixed_args()
     asked = [file for given in arguments.files for file in _files(given)]
@@ -53,7 +54,7 @@ def main() -> int:
     left = 0
     table: list[tuple[str, ...]] = [("module", "mutants", "killed", "equivalent", "survived", "seconds")]
     for path in asked:
-        judged = _judged(path)
+        judged = _judged(path, arguments.only)
         survivors = judged.survivors()
         real = [row for row in survivors if _key(path, row) not in equivalent]
         left += len(real)
@@ -79,13 +80,13 @@ def _files(given: str) -> list[str]:
     return [str(file.relative_to(ROOT)) for file in found if file.read_text(encoding="utf-8").count("\n") > 1]
 
 
-def _judged(path: str) -> Judged:
+def _judged(path: str, only: str) -> Judged:
     """Return how the mutants of one file ended."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results")
         module = path.partition("/")[2].removesuffix(".py").replace("/", ".")
-        job = {"module": module, "path": str(ROOT / path), "results": str(results)}
+        job = {"module": module, "path": str(ROOT / path), "results": str(results), "only": only}
         _pytest(job, nearest(path), folder)
         told = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
         rows = {row["number"]: row for row in told if row["kind"] == "mutant"}

@@ -20,6 +20,7 @@ _LIVE = tuple(
         "live_tests",
         "made_tests",
         "owned_tests",
+        "owned_tests_by_version",
         "owner_pass",
         "room",
         "tests_that_wait",
@@ -72,6 +73,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),
     f"{_CONTROL}/live": _LIVE,
     f"{_CONTROL}/live/objects.py": _LIVE[:2],
+    f"{_CONTROL}/live/owned_tests.py": (f"{_WIRING}/test_owned_tests.py", f"{_WIRING}/test_owned_tests_by_version.py"),
     f"{_CONTROL}/live/room.py": (f"{_WIRING}/test_room.py", f"{_WIRING}/test_turns.py"),
     f"{_CONTROL}/turns.py": (f"{_WIRING}/test_turns.py",),
     f"{_CONTROL}/metrics/bearer_check.py": (f"{_WIRING}/test_bearer_check.py",),
@@ -79,6 +81,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         f"{_WIRING}/test_{name}.py"
         for name in (
             "observe",
+            "observations",
             "pod_facts",
             "judging",
             "keys",
@@ -90,7 +93,14 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_CONTROL}/webhook": ("tests/unit/operator/webhook",),
     f"{_CONTROL}/otlp": ("tests/unit/operator/otlp",),
-    f"{_CONTROL}/pages/streams.py": ("tests/unit/operator/pages/test_streams.py",),
+    f"{_CONTROL}/pages/streams.py": (
+        "tests/unit/operator/pages/test_streams.py",
+        "tests/unit/operator/pages/test_streams_over_time.py",
+    ),
+    f"{_CONTROL}/pages/index.py": (
+        "tests/unit/operator/pages/test_index.py",
+        "tests/unit/operator/pages/test_streams_over_time.py",
+    ),
     f"{_CONTROL}/pages/reports.py": ("tests/unit/operator/pages/test_reports.py",),
     f"{_OPERATOR}/cli/record/sshd_log.py": ("tests/unit/operator/trace",),
     f"{_GATEWAY}/ssh/pool.py": ("tests/unit/gateway/test_pool.py", "tests/unit/gateway/test_pool_over_time.py"),
@@ -129,14 +139,15 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_held.py",
     ),
     f"{_WORKER}/pacing": ("tests/unit/worker/test_load.py", "tests/unit/worker/test_replay_rate.py"),
+    f"{_WORKER}/scenario/sessions.py": (
+        "tests/unit/worker/test_session_pool.py",
+        "tests/unit/worker/test_sessions_given_back.py",
+    ),
     f"{_WORKER}/search": (
         "tests/unit/worker/test_capacity_search.py",
         "tests/unit/worker/test_search_course.py",
     ),
-    f"{_WORKER}/coordination/connected_workers.py": (
-        "tests/unit/worker/test_worker_registry.py",
-        "tests/unit/worker/test_prompt_workers.py",
-    ),
+    f"{_WORKER}/coordination/connected_workers.py": ("tests/unit/worker/test_worker_registry.py",),
 }
 MUTATED = tuple(NEAREST)
 

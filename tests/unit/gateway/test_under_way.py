@@ -19,3 +19,13 @@ def test_a_request_that_fails_is_under_way_no_more() -> None:
     for _ in range(2):
         with pytest.raises(KeyError), under_way.one("ada"):
             raise KeyError
+
+
+def test_requests_that_ended_leave_a_caller_all_its_room_and_nothing_in_memory() -> None:
+    under_way = UnderWay(2)
+    for _ in range(3):
+        with under_way.one("ada"), under_way.one("ada"), pytest.raises(TooManyUnderWayError), under_way.one("ada"):
+            raise AssertionError
+    with under_way.one("ada"):
+        assert under_way._counts == {"ada": 1}
+    assert dict(under_way._counts) == {}

@@ -51,9 +51,12 @@ class Line:
 
 @dataclass(slots=True)
 class Course:
-    """A run that is under way: how it stands, and points of [seconds, completed/s, median ms, errors %]."""
+    """A run that is under way, by uid and number: how it stands, and points.
 
-    run: int
+    A point is [seconds, completed/s, median ms, errors %].
+    """
+
+    of: tuple[str, int]
     standing: dict[str, Any]
     points: list[tuple[float | None, ...]] = field(default_factory=list)
 
@@ -83,7 +86,7 @@ class Index:
         if plural == TEST.plural:
             status = read_fitting(TestStatus, body.get("status"))
             self._lines[plural][key] = _test_line(body, status)
-            self._follow(key, status)
+            self._follow(key, body["metadata"]["uid"], status)
         else:
             self._lines[plural][key] = _OWNER_LINES[plural](body)
 
@@ -123,13 +126,13 @@ class Index:
             self._courses.pop(key, None)
             self._tell(key)
 
-    def _follow(self, key: Key, status: TestStatus) -> None:
+    def _follow(self, key: Key, uid: str, status: TestStatus) -> None:
         if status.phase in (None, Phase.PENDING, Phase.FINISHED):
             self._courses.pop(key, None)
         else:
             course = self._courses.get(key)
-            if course is None or course.run != status.run:
-                course = self._courses[key] = Course(status.run, {})
+            if course is None or course.of != (uid, status.run):
+                course = self._courses[key] = Course((uid, status.run), {})
             if status.progress is not None:
                 course.add(status.progress)
             course.standing = {

@@ -65,6 +65,14 @@ def test_another_run_begins_a_course_of_its_own_and_the_end_of_a_run_ends_it() -
     assert index.course(KEY) is None
 
 
+def test_a_test_that_was_made_anew_begins_a_course_of_its_own_though_its_run_has_the_same_number() -> None:
+    again = under_way(1.0)
+    again["metadata"]["uid"] = "uid of another"
+    course = indexed(TEST, under_way(9.0), again).course(KEY)
+    assert course is not None
+    assert [point[0] for point in course.points] == [1.0]
+
+
 @pytest.mark.parametrize("kind", [TEST, SCHEDULE, COMPARISON])
 def test_an_object_that_is_gone_is_forgotten(kind: Kind) -> None:
     index = indexed(kind, body(), body(name="two"))
