@@ -5,6 +5,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -269,8 +270,8 @@ def test_a_lease_is_waited_for_anew_each_time_its_holder_renews_it(play: Play) -
     play(claim)
 
 
-@pytest.mark.parametrize("spec", [{"holderIdentity": "a"}, {"holderIdentity": ""}, {}, None])
-def test_ones_own_lease_of_before_and_one_of_nobody_are_taken_at_once(play: Play, spec: Any) -> None:
+@pytest.mark.parametrize("spec", [{"holderIdentity": "a"}, {"holderIdentity": ""}, {}, None, {"holderIdentity": "b"}])
+def test_ones_own_lease_of_before_one_of_nobody_and_one_of_no_duration_are_taken_at_once(play: Play, spec: Any) -> None:
     async def claim(server: Server) -> None:
         server.put("home", spec)
         leases = server.leases_of("a")
@@ -355,7 +356,7 @@ def test_a_watched_namespace_without_rights_or_that_is_gone_hinders_nobody_and_i
         del server.refuse_in["gone"]
         await asyncio.sleep(RENEW_S + 1)
         assert (leases.are_held(), set(server.leases)) == (True, {"gone", "here"})
-        server.refuse = ApiError(500, "no")
+        server.is_silent = True
         assert await held_for_s(leases) <= GIVE_UP_S
         await leases.release()
 
@@ -374,6 +375,18 @@ def test_an_operator_that_had_no_rights_in_a_namespace_is_not_let_in_beside_the_
         await leases.wait_until_lost()
         await leases.release()
         assert server.leases["late"]["spec"]["holderIdentity"] == "b"
+
+    play(claim)
+
+
+def test_a_lease_says_who_holds_it_for_how_long_and_since_when_to_the_microsecond(play: Play) -> None:
+    async def claim(server: Server) -> None:
+        leases = server.leases_of("a")
+        await leases.take()
+        spec = server.leases["home"]["spec"]
+        assert (spec["holderIdentity"], spec["leaseDurationSeconds"]) == ("a", DURATION_S)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", spec["renewTime"])
+        await leases.release()
 
     play(claim)
 
