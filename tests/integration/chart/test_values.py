@@ -24,8 +24,8 @@ GATEWAY_CONFIG = (
     "gateway.config.destinations.allowed=null"
 )
 NEEDED = "image.registry=registry.example.com,crds.install=false"
-BETWEEN_SETTINGS = re.compile(r",(?![^{]*})")
-"""A comma outside of a list."""
+BETWEEN = re.compile(r",(?![^{]*})")
+"""A comma between two settings, none of a list."""
 
 GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 
@@ -189,7 +189,7 @@ def said_by_the_schema(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str,
     chart = {"apiVersion": "v2", "name": "many", "version": "1.0.0"}
     chart["dependencies"] = [{**versions, "alias": name} for name in names.values()]
     (folder / "Chart.yaml").write_text(yaml.safe_dump(chart), encoding="utf-8")
-    given = [f"{name}.{one}" for setting, name in names.items() for one in re.split(BETWEEN_SETTINGS, setting)]
+    given = (",".join(f"{name}.{one}" for one in BETWEEN.split(setting)) for setting, name in names.items())
     done = helm.helm("template", "many", folder, *(option for one in given for option in ("--set", one)))
     _, *said = re.split(r"^(case-\d+):$", done.stderr, flags=re.MULTILINE)
     told = dict(zip(said[::2], said[1::2], strict=True))
