@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 from _pytest.mark import ParameterSet
+from circles import in_pairs
 from plans import plan
 from run_configs import NOWHERE, arrivals, run_config
 from runs import summary
@@ -137,14 +138,12 @@ SERVERS_OF_SHORT_MOODS = [
 SERVERS = [*SERVERS_OF_SHORT_MOODS, server_param(moods(0.1), "moods of 10 %")]
 
 
-@pytest.mark.parametrize("server", SERVERS)
-@pytest.mark.parametrize("percentile", [50.0, 90.0, 99.0])
+@in_pairs(("percentile", [50.0, 90.0, 99.0]), ("server", SERVERS))
 def test_equal_servers_are_called_slower_in_5_percent_of_pairs_at_most(server: Latencies, percentile: float) -> None:
     assert shares(server, 1_200, within(0.1, percentile))[False] <= 0.05
 
 
-@pytest.mark.parametrize("server", SERVERS_OF_SHORT_MOODS)
-@pytest.mark.parametrize("percentile", [50.0, 90.0, 99.0])
+@in_pairs(("percentile", [50.0, 90.0, 99.0]), ("server", SERVERS_OF_SHORT_MOODS))
 def test_not_even_a_tolerance_that_leaves_all_to_the_noise_is_called_broken(
     server: Latencies, percentile: float
 ) -> None:

@@ -49,9 +49,13 @@ def searched(noise: Noise, *, completed: bool) -> Sequence[Ended]:
 
 
 def searched_param(noise: Noise, *, completed: bool) -> ParameterSet:
-    """Return a kind of servers as a parameter. Its tests share one process, and there its searches."""
+    """Return a kind of servers as a parameter. Its tests share one process, and there its searches.
+
+    `make test` leaves out those of which more than a hundred are to be searched.
+    """
     name = f"{noise} {'completed rates too' if completed else 'verdicts only'}"
-    return pytest.param(noise, completed, id=name, marks=pytest.mark.xdist_group(name))
+    marks = [pytest.mark.xdist_group(name), *([pytest.mark.full] if noise in COUNTS else [])]
+    return pytest.param(noise, completed, id=name, marks=marks)
 
 
 BY_VERDICTS = [searched_param(noise, completed=False) for noise in NOISES]
@@ -68,7 +72,9 @@ def test_95_percent_of_searches_end_within_the_precision_of_the_limit_and_95_per
     assert ended.trials_p95 < TRIALS_LIMIT, ended
 
 
-@pytest.mark.parametrize(("precision", "count"), [(0.01, FINE_SEARCHES), (0.1, SEARCHES)])
+@pytest.mark.parametrize(
+    ("precision", "count"), [pytest.param(0.01, FINE_SEARCHES, marks=pytest.mark.full), (0.1, SEARCHES)]
+)
 def test_the_same_holds_of_a_finer_and_of_a_coarser_precision_with_noise_of_half_its_size(
     precision: float, count: int
 ) -> None:
@@ -78,6 +84,7 @@ def test_the_same_holds_of_a_finer_and_of_a_coarser_precision_with_noise_of_half
     assert ended.within >= 0.95, ended
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("completed", [False, True], ids=["verdicts only", "completed rates too"])
 def test_75_percent_do_so_where_the_limit_varies_by_twice_the_precision(*, completed: bool) -> None:
     """Ours finds 87 %, and less than 75 of 100 with probability 0.0004; one that finds 62 % with 0.996."""

@@ -8,6 +8,7 @@ from random import Random
 from statistics import NormalDist
 
 import pytest
+from circles import in_pairs
 from sshload_contract.percentiles import rate_width, spread
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.totals import Slices
@@ -50,8 +51,17 @@ def sojourn(percentile: float) -> float:
     return -_SERVICE_US * log(1 - percentile / 100) / (1 - _LOAD)
 
 
-@pytest.mark.parametrize("samples", [300, 1_000, 3_000])
-@pytest.mark.parametrize(("latencies", "truth"), [(independent, log_normal), (moods, log_normal), (queue, sojourn)])
+@in_pairs(
+    (
+        "latencies, truth",
+        [
+            pytest.param(independent, log_normal, id="independent"),
+            pytest.param(queue, sojourn, id="queue"),
+            pytest.param(moods, log_normal, id="moods"),
+        ],
+    ),
+    ("samples", [300, 1_000, 3_000]),
+)
 def test_intervals_of_percentiles_are_bounded_on_a_side_and_hold_the_truth_in_93_of_100_runs(
     latencies: Callable[[Random], Iterator[float]], truth: Callable[[float], float], samples: int
 ) -> None:
@@ -73,8 +83,7 @@ def test_intervals_of_percentiles_are_bounded_on_a_side_and_hold_the_truth_in_93
     assert bounded == dict.fromkeys(PERCENTILES, RUNS)
 
 
-@pytest.mark.parametrize(("users", "window_s"), [(1, 60), (1, 300), (10, 60)])
-@pytest.mark.parametrize("memory", [0.0, 0.99])
+@in_pairs(("memory", [0.0, 0.99]), ("users, window_s", [(1, 60), (10, 60), (1, 300)]))
 def test_intervals_of_the_rate_of_users_hold_the_truth_in_93_of_100_runs(
     users: int, window_s: int, memory: float
 ) -> None:

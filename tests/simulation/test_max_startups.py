@@ -9,6 +9,7 @@ from math import inf
 from random import Random
 
 import pytest
+from circles import in_pairs
 from sshd_queue import Played, SshdQueue, play, seeded
 from sshload_operator.decision.max_startups.advice import needed, recommended
 from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless
@@ -73,9 +74,18 @@ def test_a_setting_that_loses_nothing_is_found_and_no_maximum_is_claimed(manner:
         assert seen(manner, 30, recommended(need.start), draw)[0].dropped == 0
 
 
-@pytest.mark.parametrize("manner", ARRIVALS)
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
-@pytest.mark.parametrize("counted", [SHORTEST, 1.0, LONGEST], ids=["shorter", "as long", "longer"])
+@in_pairs(
+    (
+        "counted",
+        [
+            pytest.param(SHORTEST, id="shorter"),
+            pytest.param(1.0, id="as long"),
+            pytest.param(LONGEST, id="longer"),
+        ],
+    ),
+    ("setting", SETTINGS),
+    ("manner", ARRIVALS),
+)
 def test_the_band_of_the_prediction_holds_the_loss_that_is_seen_in_95_of_100_runs(
     manner: type[Even | Memoryless], setting: MaxStartups, counted: float
 ) -> None:
@@ -87,8 +97,7 @@ def test_the_band_of_the_prediction_holds_the_loss_that_is_seen_in_95_of_100_run
     assert held >= 0.95 * DRAWS, held
 
 
-@pytest.mark.parametrize("manner", ARRIVALS)
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@in_pairs(("setting", SETTINGS), ("manner", ARRIVALS))
 def test_the_loss_is_predicted_within_five_points_where_sshd_counts_what_clients_see(
     manner: type[Even | Memoryless], setting: MaxStartups
 ) -> None:

@@ -17,6 +17,7 @@ from statistics import mean
 from typing import Any
 
 import pytest
+from circles import in_pairs
 from plans import plan, quickstart
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.vocabulary import Window
@@ -230,9 +231,19 @@ LAWS = (
 )
 
 
-@pytest.mark.parametrize("process", ArrivalProcess)
-@pytest.mark.parametrize("load", [STEADY, stages((2, 40)), RISE, RAMP], ids=["20/s", "2/s", "rise", "ramp"])
-@pytest.mark.parametrize("law", LAWS, ids=str)
+@in_pairs(
+    ("law", LAWS),
+    (
+        "load",
+        [
+            pytest.param(STEADY, id="20/s"),
+            pytest.param(stages((2, 40)), id="2/s"),
+            pytest.param(RISE, id="rise"),
+            pytest.param(RAMP, id="ramp"),
+        ],
+    ),
+    ("process", list(ArrivalProcess)),
+)
 def test_the_interval_of_arrivals_holds_the_truth_however_long_they_take(
     law: Law, load: ArrivalsLoad, process: ArrivalProcess
 ) -> None:

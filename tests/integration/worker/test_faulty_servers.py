@@ -9,7 +9,8 @@ from pathlib import Path
 
 import gevent
 import pytest
-from client_kinds import KINDS, Kind, every_kind, every_kind_with_scp
+from circles import in_pairs
+from client_kinds import KINDS, Kind, every_kind_with_scp
 from fault_table import ANYWHERE, FAULTS, NO_STATUS_OF_SCP, Fault, page
 from guide import ROOT
 from one_iteration import Counted, run_once
@@ -60,8 +61,7 @@ def await_condition(condition: Callable[[], object], problem: str) -> None:
             gevent.sleep(0.01)
 
 
-@every_kind
-@pytest.mark.parametrize("name", FAULTS)
+@in_pairs(("kind", KINDS), ("name", list(FAULTS)))
 def test_a_faulty_server_ends_an_iteration_once_in_its_outcome_and_leaves_nothing(
     keys: Keys, tmp_path: Path, kind: Kind, name: str
 ) -> None:
@@ -94,8 +94,7 @@ def played(config: RunConfig) -> Counted:
         return run_once(config)
 
 
-@every_kind
-@pytest.mark.parametrize("name", FLOODS)
+@in_pairs(("kind", KINDS), ("name", FLOODS))
 def test_what_a_server_sends_without_end_is_not_kept(keys: Keys, tmp_path: Path, kind: Kind, name: str) -> None:
     fault = FAULTS[name]
     with staged(fault.serve) as server:

@@ -12,7 +12,10 @@ from typing import Any
 
 import gevent
 import pytest
+from circles import in_pairs
 from client_kinds import (
+    KINDS,
+    KINDS_WITH_SCP,
     Kind,
     every_kind,
     every_kind_with_forwards,
@@ -149,36 +152,44 @@ def test_compression_is_used_where_asked_for(start_sshd: Callable[[str], SshServ
     assert "compression: zlib@openssh.com" in server.log
 
 
-@every_kind
-@pytest.mark.parametrize(
-    ("step", "outcome", "message"),
-    [
-        pytest.param(exec_step("exit 3"), Outcome.EXIT_CODE, "exit code 3", id="another exit code"),
-        pytest.param(exec_step("exit 3", exit_code=3), Outcome.OK, "", id="the expected exit code"),
-        pytest.param(exec_step("echo why >&2; exit 1"), Outcome.EXIT_CODE, "exit code 1: why", id="stderr explains"),
-        pytest.param(exec_step("kill -9 $$"), Outcome.KILLED_BY_SIGNAL, "killed by signal", id="SIGKILL"),
-        pytest.param(exec_step("echo x; kill -TERM $$"), Outcome.KILLED_BY_SIGNAL, "killed by signal", id="SIGTERM"),
-        pytest.param(exec_step("echo abc", stdout="^abc$"), Outcome.OK, "", id="the expected output"),
-        pytest.param(exec_step("echo abd", stdout="abc"), Outcome.OUTPUT_MISMATCH, "expectStdout", id="other output"),
-        pytest.param(exec_step("head -c 5000000 /dev/zero"), Outcome.OK, "", id="much output"),
-        pytest.param(exec_step("head -c 5000000 /dev/zero >&2"), Outcome.OK, "", id="much on stderr"),
-        pytest.param(
-            exec_step("for i in 1 2 3; do echo $i; echo e >&2; done; head -c 3000000 /dev/zero >&2; echo end"),
-            Outcome.OK,
-            "",
-            id="both mixed",
-        ),
-        pytest.param(exec_step("kill -9 $PPID; sleep 5"), Outcome.DISCONNECTED, "", id="the connection dies"),
-        pytest.param(
-            exec_step(
-                "echo 'mux_client_request_session: session request failed: Session open refused by peer' >&2;"
-                " echo 'channel 2: open failed: connect failed: open failed' >&2; exit 255"
+@in_pairs(
+    ("kind", KINDS),
+    (
+        "step, outcome, message",
+        [
+            pytest.param(exec_step("exit 3"), Outcome.EXIT_CODE, "exit code 3", id="another exit code"),
+            pytest.param(exec_step("exit 3", exit_code=3), Outcome.OK, "", id="the expected exit code"),
+            pytest.param(
+                exec_step("echo why >&2; exit 1"), Outcome.EXIT_CODE, "exit code 1: why", id="stderr explains"
             ),
-            Outcome.EXIT_CODE,
-            "exit code 255",
-            id="ssh's words for a refusal",
-        ),
-    ],
+            pytest.param(exec_step("kill -9 $$"), Outcome.KILLED_BY_SIGNAL, "killed by signal", id="SIGKILL"),
+            pytest.param(
+                exec_step("echo x; kill -TERM $$"), Outcome.KILLED_BY_SIGNAL, "killed by signal", id="SIGTERM"
+            ),
+            pytest.param(exec_step("echo abc", stdout="^abc$"), Outcome.OK, "", id="the expected output"),
+            pytest.param(
+                exec_step("echo abd", stdout="abc"), Outcome.OUTPUT_MISMATCH, "expectStdout", id="other output"
+            ),
+            pytest.param(exec_step("head -c 5000000 /dev/zero"), Outcome.OK, "", id="much output"),
+            pytest.param(exec_step("head -c 5000000 /dev/zero >&2"), Outcome.OK, "", id="much on stderr"),
+            pytest.param(
+                exec_step("for i in 1 2 3; do echo $i; echo e >&2; done; head -c 3000000 /dev/zero >&2; echo end"),
+                Outcome.OK,
+                "",
+                id="both mixed",
+            ),
+            pytest.param(exec_step("kill -9 $PPID; sleep 5"), Outcome.DISCONNECTED, "", id="the connection dies"),
+            pytest.param(
+                exec_step(
+                    "echo 'mux_client_request_session: session request failed: Session open refused by peer' >&2;"
+                    " echo 'channel 2: open failed: connect failed: open failed' >&2; exit 255"
+                ),
+                Outcome.EXIT_CODE,
+                "exit code 255",
+                id="ssh's words for a refusal",
+            ),
+        ],
+    ),
 )
 def test_a_command_ends_in_the_outcome_of_what_it_did(
     sshd: SshServer, kind: Kind, step: ExecStep, outcome: Outcome, message: str
@@ -341,19 +352,23 @@ def test_names_are_made_listed_changed_and_removed_over_sftp(sftp_sshd: SshServe
     assert not folder.exists()
 
 
-@every_kind
-@pytest.mark.parametrize(
-    ("step", "outcome"),
-    [
-        pytest.param(SftpStatStep(name="", path="/missing"), Outcome.SFTP_NO_SUCH_FILE, id="stat"),
-        pytest.param(SftpListStep(name="", path="/missing", expect_entries=None), Outcome.SFTP_NO_SUCH_FILE, id="list"),
-        pytest.param(
-            SftpReadStep(name="", path="/missing", expect_bytes=None, expect_sha256=""),
-            Outcome.SFTP_NO_SUCH_FILE,
-            id="read",
-        ),
-        pytest.param(SftpMkdirStep(name="", path="/tmp"), Outcome.SFTP_FAILURE, id="mkdir of what is there"),
-    ],
+@in_pairs(
+    ("kind", KINDS),
+    (
+        "step, outcome",
+        [
+            pytest.param(SftpStatStep(name="", path="/missing"), Outcome.SFTP_NO_SUCH_FILE, id="stat"),
+            pytest.param(
+                SftpListStep(name="", path="/missing", expect_entries=None), Outcome.SFTP_NO_SUCH_FILE, id="list"
+            ),
+            pytest.param(
+                SftpReadStep(name="", path="/missing", expect_bytes=None, expect_sha256=""),
+                Outcome.SFTP_NO_SUCH_FILE,
+                id="read",
+            ),
+            pytest.param(SftpMkdirStep(name="", path="/tmp"), Outcome.SFTP_FAILURE, id="mkdir of what is there"),
+        ],
+    ),
 )
 def test_what_the_server_refuses_of_files_is_told_by_name(
     sftp_sshd: SshServer, kind: Kind, step: ScenarioStep, outcome: Outcome
@@ -361,13 +376,17 @@ def test_what_the_server_refuses_of_files_is_told_by_name(
     assert run_once(config_for(kind, sftp_sshd, step)).outcome is outcome
 
 
-@every_kind_with_scp
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(ScpReadStep(name="", path="/missing", expect_bytes=None, expect_sha256=""), id="read"),
-        pytest.param(ScpWriteStep(name="", path="/missing/file", size_bytes=10, verify=Verify.NONE), id="to nowhere"),
-    ],
+@in_pairs(
+    ("kind", KINDS_WITH_SCP),
+    (
+        "step",
+        [
+            pytest.param(ScpReadStep(name="", path="/missing", expect_bytes=None, expect_sha256=""), id="read"),
+            pytest.param(
+                ScpWriteStep(name="", path="/missing/file", size_bytes=10, verify=Verify.NONE), id="to nowhere"
+            ),
+        ],
+    ),
 )
 def test_what_the_server_refuses_of_scp_is_told(sftp_sshd: SshServer, kind: Kind, step: ScenarioStep) -> None:
     assert run_once(config_for(kind, sftp_sshd, step)).outcome is Outcome.SCP_FAILED
@@ -397,8 +416,7 @@ SPECIAL_NAMES = (
 )
 
 
-@every_kind
-@pytest.mark.parametrize("name", SPECIAL_NAMES)
+@in_pairs(("kind", KINDS), ("name", SPECIAL_NAMES))
 def test_a_path_is_taken_as_it_stands_over_sftp(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, name: str
 ) -> None:
@@ -420,8 +438,7 @@ def test_a_path_is_taken_as_it_stands_over_sftp(
     assert list((tmp_path / "home").iterdir()) == []
 
 
-@every_kind_with_scp
-@pytest.mark.parametrize("name", SPECIAL_NAMES)
+@in_pairs(("kind", KINDS_WITH_SCP), ("name", SPECIAL_NAMES))
 def test_a_path_is_taken_as_it_stands_by_scp(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, name: str
 ) -> None:
@@ -492,8 +509,7 @@ def test_a_wrong_key_is_rejected(sshd: SshServer, kind: Kind) -> None:
     assert done.steps["kex"] is Outcome.OK
 
 
-@every_kind
-@pytest.mark.parametrize("key", ["user", "stranger"])
+@in_pairs(("kind", KINDS), ("key", ["user", "stranger"]))
 def test_a_banner_in_ssh_s_own_words_changes_no_outcome(
     start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, key: str
 ) -> None:
@@ -513,8 +529,7 @@ def test_a_banner_in_ssh_s_own_words_changes_no_outcome(
     assert (done.outcome, done.failed_step) == expected, done
 
 
-@every_kind
-@pytest.mark.parametrize("auth", [Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE])
+@in_pairs(("kind", KINDS), ("auth", [Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE]))
 def test_a_wrong_password_is_rejected_and_not_told(
     start_sshd: Callable[[str], SshServer], kind: Kind, auth: Auth, tmp_path: Path
 ) -> None:
@@ -529,9 +544,8 @@ def test_a_wrong_password_is_rejected_and_not_told(
     server.await_log("Failed password|Authentication failure")
 
 
-@every_kind
-@pytest.mark.parametrize(
-    ("key_type", "bits"), [("rsa", "2048"), ("ecdsa", "256"), ("ecdsa", "521"), ("ed25519", "256")]
+@in_pairs(
+    ("kind", KINDS), ("key_type, bits", [("rsa", "2048"), ("ecdsa", "256"), ("ecdsa", "521"), ("ed25519", "256")])
 )
 def test_a_key_of_any_kind_logs_in(
     start_sshd: Callable[[str], SshServer], made_key: Callable[[str, str], Path], kind: Kind, key_type: str, bits: str
@@ -591,14 +605,16 @@ def test_past_max_startups_is_throttled(start_sshd: Callable[[str], SshServer], 
     assert done.message == "Exceeded MaxStartups"
 
 
-@every_kind
-@pytest.mark.parametrize(
-    ("words", "outcome"),
-    [
-        pytest.param(b"", Outcome.RESET_BEFORE_BANNER, id="nothing, then the end"),
-        pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n", Outcome.NOT_SSH, id="another protocol"),
-        pytest.param(b"Not allowed at this time\r\n", Outcome.DROPPED_UNKNOWN, id="a newer server's refusal"),
-    ],
+@in_pairs(
+    ("kind", KINDS),
+    (
+        "words, outcome",
+        [
+            pytest.param(b"", Outcome.RESET_BEFORE_BANNER, id="nothing, then the end"),
+            pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n", Outcome.NOT_SSH, id="another protocol"),
+            pytest.param(b"Not allowed at this time\r\n", Outcome.DROPPED_UNKNOWN, id="a newer server's refusal"),
+        ],
+    ),
 )
 def test_what_comes_before_a_banner_is_told(sshd: SshServer, kind: Kind, words: bytes, outcome: Outcome) -> None:
     with speaking(lambda connection: connection.sendall(words)) as port:
@@ -640,8 +656,7 @@ def test_silence_during_the_key_exchange_is_a_kex_timeout(sshd: SshServer, kind:
     assert (done.outcome, done.failed_step) == (Outcome.KEX_TIMEOUT, "kex")
 
 
-@every_kind
-@pytest.mark.parametrize("seed", range(4))
+@in_pairs(("kind", KINDS), ("seed", range(4)))
 def test_garbage_during_the_key_exchange_is_no_fault_of_ours(sshd: SshServer, kind: Kind, seed: int) -> None:
     random = Random(seed)  # noqa: S311 - the same garbage each time, no secrets
     garbage = (

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from client_kinds import Kind, each_by, each_that_logs_in_by, every_kind
+from circles import in_pairs
+from client_kinds import KINDS, Kind, each_by, every_kind, those_that_log_in_by
 from one_iteration import run_once
 from password_server import PASSWORD, SAY_NO_STATUS, USER, password_server
 from run_configs import arrivals, endpoint, run_config, scenario
@@ -109,8 +110,7 @@ def test_a_password_logs_in_at_a_name_whose_host_key_changes_where_any_will_do(
     assert (first.outcome, second.outcome) == (Outcome.OK, Outcome.OK), second
 
 
-@each_that_logs_in_by(Auth.CERTIFICATE)
-@pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
+@in_pairs(("kind", those_that_log_in_by(Auth.CERTIFICATE)), ("key_type", ["ed25519", "rsa", "ecdsa"]))
 def test_a_certificate_logs_in(
     start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: Kind, key_type: str
 ) -> None:
@@ -127,8 +127,7 @@ def test_a_certificate_logs_in(
     assert "CERT" in server.log
 
 
-@each_that_logs_in_by(Auth.AGENT)
-@pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
+@in_pairs(("kind", those_that_log_in_by(Auth.AGENT)), ("key_type", ["ed25519", "rsa", "ecdsa"]))
 def test_a_key_in_an_agent_logs_in(
     start_sshd: Callable[[str], SshServer],
     made_key: Callable[[str, str], Path],
@@ -143,8 +142,7 @@ def test_a_key_in_an_agent_logs_in(
     assert done.outcome is Outcome.OK, done
 
 
-@every_kind
-@pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
+@in_pairs(("kind", KINDS), ("key_type", ["ed25519", "rsa", "ecdsa"]))
 def test_an_encrypted_key_logs_in(
     start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: Kind, key_type: str
 ) -> None:

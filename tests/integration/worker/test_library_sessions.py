@@ -10,7 +10,10 @@ from time import monotonic_ns
 
 import gevent
 import pytest
+from circles import in_pairs
 from client_kinds import (
+    KINDS,
+    KINDS_IN_THE_PROCESS,
     SSH2_PYTHON,
     Kind,
     every_kind,
@@ -132,15 +135,19 @@ def test_a_server_that_died_gives_none(sshd: SshServer, kind: Kind) -> None:
         assert failed.value.outcome is Outcome.DISCONNECTED
 
 
-@every_kind
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(
-            ExecStep(name="", command="sleep 60", expect_exit_code=0, expect_stdout=""), id="a silent command"
-        ),
-        pytest.param(ExecStep(name="", command="yes", expect_exit_code=0, expect_stdout=""), id="a talkative command"),
-    ],
+@in_pairs(
+    ("kind", KINDS),
+    (
+        "step",
+        [
+            pytest.param(
+                ExecStep(name="", command="sleep 60", expect_exit_code=0, expect_stdout=""), id="a silent command"
+            ),
+            pytest.param(
+                ExecStep(name="", command="yes", expect_exit_code=0, expect_stdout=""), id="a talkative command"
+            ),
+        ],
+    ),
 )
 def test_an_iteration_that_is_cut_off_is_unfinished_and_closes_its_connection(
     start_sshd: Callable[[str], SshServer], kind: Kind, step: ScenarioStep
@@ -148,13 +155,15 @@ def test_an_iteration_that_is_cut_off_is_unfinished_and_closes_its_connection(
     assert_cut_off(start_sshd(SFTP), kind, step)
 
 
-@every_kind_in_the_process
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(SftpReadStep(name="", path="/dev/zero", expect_bytes=None, expect_sha256=""), id="a read"),
-        pytest.param(SftpWriteStep(name="", path="/dev/null", size_bytes=10**11, verify=Verify.NONE), id="a write"),
-    ],
+@in_pairs(
+    ("kind", KINDS_IN_THE_PROCESS),
+    (
+        "step",
+        [
+            pytest.param(SftpReadStep(name="", path="/dev/zero", expect_bytes=None, expect_sha256=""), id="a read"),
+            pytest.param(SftpWriteStep(name="", path="/dev/null", size_bytes=10**11, verify=Verify.NONE), id="a write"),
+        ],
+    ),
 )
 def test_an_endless_transfer_that_is_cut_off_is_unfinished_and_closes_its_connection(
     start_sshd: Callable[[str], SshServer], kind: Kind, step: ScenarioStep

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from client_kinds import SSH2_PYTHON, Kind, every_kind
+from circles import in_pairs
+from client_kinds import KINDS, SSH2_PYTHON, Kind, every_kind
 from password_server import PASSWORD, USER, password_server
 from run_configs import arrivals, endpoint, run_config
 from ssh_server import Keys, SshServer
@@ -99,31 +100,33 @@ def fingerprint(key: Path) -> str:
     return shown.stdout.split()[1]
 
 
-@pytest.mark.parametrize(
-    ("directive", "settings", "said"),
-    [
-        pytest.param(
-            "KexAlgorithms ecdh-sha2-nistp384",
-            {"kex_algorithms": ("ecdh-sha2-nistp256",)},
-            "there is no key exchange in common: the server offers only ecdh-sha2-nistp384; spec.client asks for"
-            " ecdh-sha2-nistp256",
-            id="key exchange",
-        ),
-        pytest.param(
-            "Ciphers aes128-ctr",
-            {"ciphers": ("aes256-ctr",)},
-            "there is no cipher in common: the server offers only aes128-ctr; spec.client asks for aes256-ctr",
-            id="cipher",
-        ),
-        pytest.param(
-            "Ciphers aes256-ctr\nMACs hmac-sha2-256",
-            {"macs": ("hmac-sha2-512",)},
-            "there is no MAC in common: the server offers only hmac-sha2-256; spec.client asks for hmac-sha2-512",
-            id="MAC",
-        ),
-    ],
+@in_pairs(
+    ("kind", KINDS),
+    (
+        "directive, settings, said",
+        [
+            pytest.param(
+                "KexAlgorithms ecdh-sha2-nistp384",
+                {"kex_algorithms": ("ecdh-sha2-nistp256",)},
+                "there is no key exchange in common: the server offers only ecdh-sha2-nistp384; spec.client asks for"
+                " ecdh-sha2-nistp256",
+                id="key exchange",
+            ),
+            pytest.param(
+                "Ciphers aes128-ctr",
+                {"ciphers": ("aes256-ctr",)},
+                "there is no cipher in common: the server offers only aes128-ctr; spec.client asks for aes256-ctr",
+                id="cipher",
+            ),
+            pytest.param(
+                "Ciphers aes256-ctr\nMACs hmac-sha2-256",
+                {"macs": ("hmac-sha2-512",)},
+                "there is no MAC in common: the server offers only hmac-sha2-256; spec.client asks for hmac-sha2-512",
+                id="MAC",
+            ),
+        ],
+    ),
 )
-@every_kind
 def test_what_is_not_in_common_is_told_with_both_lists(
     start_sshd: Callable[[str], SshServer], kind: Kind, directive: str, settings: dict[str, tuple[str, ...]], said: str
 ) -> None:

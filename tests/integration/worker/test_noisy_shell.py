@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from client_kinds import Kind, every_kind_in_the_process
+from circles import in_pairs
+from client_kinds import KINDS_IN_THE_PROCESS, Kind
 from one_pass import one_pass
 from ssh_server import SshServer
 from sshload_contract.steps import ExecStep, ScenarioStep, ScpReadStep, ScpWriteStep, Verify
@@ -14,8 +15,7 @@ READ = ScpReadStep("scp", "/etc/hostname", None, "")
 WRITE = ScpWriteStep("scp", "/dev/null", 10, Verify.NONE)
 
 
-@pytest.mark.parametrize("step", [pytest.param(READ, id="read"), pytest.param(WRITE, id="write")])
-@every_kind_in_the_process
+@in_pairs(("kind", KINDS_IN_THE_PROCESS), ("step", [pytest.param(READ, id="read"), pytest.param(WRITE, id="write")]))
 def test_text_before_what_scp_says_is_told_with_where_it_may_come_from(
     start_sshd: Callable[[str], SshServer], kind: Kind, step: ScenarioStep
 ) -> None:

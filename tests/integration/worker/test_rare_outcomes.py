@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from client_kinds import Kind, every_kind, every_kind_in_the_process
+from circles import in_pairs
+from client_kinds import KINDS, KINDS_IN_THE_PROCESS, Kind, every_kind
 from one_iteration import Counted, run_once
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
@@ -97,19 +98,21 @@ def test_a_server_that_thinks_too_long_about_a_login_is_an_auth_timeout(
     assert ended(done) == (Outcome.AUTH_TIMEOUT, "auth")
 
 
-@every_kind_in_the_process
-@pytest.mark.parametrize(
-    ("status", "outcome"),
-    [
-        (2, Outcome.SFTP_NO_SUCH_FILE),
-        (3, Outcome.SFTP_PERMISSION_DENIED),
-        (4, Outcome.SFTP_FAILURE),
-        (5, Outcome.SFTP_BAD_MESSAGE),
-        (6, Outcome.SFTP_NO_CONNECTION),
-        (7, Outcome.SFTP_CONNECTION_LOST),
-        (8, Outcome.SFTP_OP_UNSUPPORTED),
-        (14, Outcome.SFTP_OTHER),
-    ],
+@in_pairs(
+    ("kind", KINDS_IN_THE_PROCESS),
+    (
+        "status, outcome",
+        [
+            (2, Outcome.SFTP_NO_SUCH_FILE),
+            (3, Outcome.SFTP_PERMISSION_DENIED),
+            (4, Outcome.SFTP_FAILURE),
+            (5, Outcome.SFTP_BAD_MESSAGE),
+            (6, Outcome.SFTP_NO_CONNECTION),
+            (7, Outcome.SFTP_CONNECTION_LOST),
+            (8, Outcome.SFTP_OP_UNSUPPORTED),
+            (14, Outcome.SFTP_OTHER),
+        ],
+    ),
 )
 def test_each_status_of_sftp_has_an_outcome_of_its_name(
     start_sshd: Callable[[str], SshServer], kind: Kind, status: int, outcome: Outcome
@@ -119,10 +122,15 @@ def test_each_status_of_sftp_has_an_outcome_of_its_name(
     assert ended(done) == (outcome, "sftpStat")
 
 
-@every_kind
-@pytest.mark.parametrize(
-    "how",
-    [pytest.param(DIES_WITHIN_A_PACKET, id="within a packet"), pytest.param(DIES_BETWEEN_PACKETS, id="between two")],
+@in_pairs(
+    ("kind", KINDS),
+    (
+        "how",
+        [
+            pytest.param(DIES_WITHIN_A_PACKET, id="within a packet"),
+            pytest.param(DIES_BETWEEN_PACKETS, id="between two"),
+        ],
+    ),
 )
 def test_an_sftp_server_that_dies_is_a_lost_connection(
     start_sshd: Callable[[str], SshServer], kind: Kind, how: int

@@ -64,9 +64,9 @@ def _each(kinds: tuple[Kind, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("kind", kinds, ids=str)
 
 
-def each_that_logs_in_by(auth: Auth) -> pytest.MarkDecorator:
-    """Return the mark of a test for each kind that logs in this way."""
-    return _each(tuple(kind for kind in KINDS if kind.logs_in_by(auth)))
+def those_that_log_in_by(auth: Auth) -> tuple[Kind, ...]:
+    """Return the kinds that log in this way."""
+    return tuple(kind for kind in KINDS if kind.logs_in_by(auth))
 
 
 def each_by(*auths: Auth) -> pytest.MarkDecorator:
@@ -77,10 +77,13 @@ def each_by(*auths: Auth) -> pytest.MarkDecorator:
     )
 
 
+KINDS_WITH_SCP = tuple(kind for kind in KINDS if kind.takes(ScpReadStep))
+KINDS_IN_THE_PROCESS = tuple(kind for kind in KINDS if kind.times_parts)
+
 every_kind = _each(KINDS)
-every_kind_with_scp = _each(tuple(kind for kind in KINDS if kind.takes(ScpReadStep)))
+every_kind_with_scp = _each(KINDS_WITH_SCP)
 every_kind_with_shells = _each(tuple(kind for kind in KINDS if kind.takes(ShellStep)))
 every_kind_with_rekeys = _each(tuple(kind for kind in KINDS if kind.asks_for_new_keys()))
 every_kind_with_forwards = _each(tuple(kind for kind in KINDS if kind.takes(ForwardStep)))
 every_kind_with_jump_hosts = _each(tuple(kind for kind in KINDS if kind.has_jump_hosts))
-every_kind_in_the_process = _each(tuple(kind for kind in KINDS if kind.times_parts))
+every_kind_in_the_process = _each(KINDS_IN_THE_PROCESS)
