@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from typing import Any
 
 import pytest
@@ -38,6 +39,16 @@ def answer(cluster: LiveCluster, path: str, query: str) -> bytes:
     return cluster.kubectl("get", "--raw", f"/{path.format(cluster.namespace)}{query}").encode()
 
 
+def watched(cluster: LiveCluster, path: str, count: int) -> list[bytes]:
+    """Return so many events of a watch, as the API server writes them, however long they take."""
+    command = cluster.command("get", "--raw", f"/{path.format(cluster.namespace)}?watch=1")
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        lines = [watching.stdout.readline() for _ in range(count)]
+        watching.terminate()
+    return lines
+
+
 @pytest.mark.parametrize(("path", "has_spec"), [(PODS, False), (TESTS, True)])
 @pytest.mark.parametrize("limit", [2, 5])
 def test_a_page_of_a_list_is_read_object_by_object(
@@ -54,6 +65,6 @@ def test_a_page_of_a_list_is_read_object_by_object(
 def test_events_and_objects_are_read_without_what_is_dropped(
     cluster: LiveCluster, path: str, *, has_spec: bool
 ) -> None:
-    events = [read_json(line) for line in answer(cluster, path, "?watch=1&timeoutSeconds=1").splitlines()]
+    events = [read_json(line) for line in watched(cluster, path, 3)]
     assert [("spec" in event["object"]) for event in events] == [has_spec] * 3
     assert ("spec" in read_json(answer(cluster, path, "/one"))) is has_spec

@@ -22,7 +22,14 @@ from ssh_server import SshServer
 from sshload_contract.wire.run_config import Endpoint
 from sshload_operator.decision.max_startups.advice import needed, recommended
 from sshload_operator.decision.max_startups.measured import Logins, measured_logins
-from sshload_operator.decision.max_startups.prediction import FLOOR, LONGEST, SHORTEST, Prediction, predicted
+from sshload_operator.decision.max_startups.prediction import (
+    FLOOR,
+    LONGEST,
+    SHORTEST,
+    STANDARD_DEVIATIONS,
+    Prediction,
+    predicted,
+)
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 from whole_run import whole_run
 
@@ -92,10 +99,19 @@ def counted(server: SshServer) -> Iterator[StartupCount]:
 
 
 def assert_foreseen(logins: Logins) -> None:
-    """Within the bounds that the advice itself states."""
+    """Assert that the share of drops is near that of the advice, and that there are some.
+
+    sshd drops by chance. The advice states bounds of 4 standard deviations, and of what the client cannot know. Here
+    they are wider by a third and more, 5.4 standard deviations: a sound one is outside by a chance of 7 in 10 ** 8 for
+    each of the four runs, below one in a million for all of them.
+    """
     foreseen = predicted((logins,), DEFAULT)
     assert foreseen is not None
-    assert foreseen.explains(logins.drop_share), (logins, foreseen)
+    lowest, highest = (
+        foreseen.dropped + 5.4 / STANDARD_DEVIATIONS * (bound - foreseen.dropped)
+        for bound in (foreseen.lowest, foreseen.highest)
+    )
+    assert lowest <= logins.drop_share <= highest, (logins, foreseen)
     assert logins.dropped > 0
 
 

@@ -212,9 +212,10 @@ def test_a_server_that_opens_no_session_is_not_tried_again() -> None:
 
 
 def test_a_server_that_opens_no_session_is_logged_in_to_once_where_each_request_logs_in() -> None:
-    async def claim(pool: Pool, _servers: _Servers) -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
         session = await pool.acquire(ADA, _secrets, pool.deadline_s())
         assert not pool.refused(session)
+        assert len(servers.opened) == 1
 
     _play(claim, replace(LIMITS, policy=PolicyName.LOGIN_PER_REQUEST))
 

@@ -26,6 +26,7 @@ from sshload_operator.state import Phase, Role
 
 NOON = 1_763_726_400.0
 WITHOUT_EMPTY_MAPS = changed(SMALL, "target.managed", {"sshd": {"useDNS": False}})
+CHANGES = {"abort": ["abort"], "suspend": ["suspend"], "resume": ["suspend"], "re-run": ["triggers", "abort"]}
 OF_RUNS = [pytest.param(name, id=name) for name in CASES if not name.startswith("schedule-")]
 OF_SCHEDULES = [pytest.param(name, id=name) for name in CASES if name.startswith("schedule-")]
 
@@ -60,9 +61,11 @@ def test_a_test_that_a_schedule_or_a_comparison_made_is_not_run_again(name: str)
     assert offered(owned) == []
 
 
-def test_every_action_that_is_offered_is_defined() -> None:
+def test_every_action_that_is_offered_is_defined_and_every_other_way_round() -> None:
+    found: dict[str, set[str]] = {kind: set() for kind in customizations()}
     for case in CASES.values():
-        assert set(offered(case.obj)) <= set(customizations()[case.obj["kind"]].actions)
+        found[case.obj["kind"]].update(offered(case.obj))
+    assert found == {kind: set(ours.actions) for kind, ours in customizations().items()}
 
 
 @pytest.mark.parametrize("name", list(CASES))
@@ -70,8 +73,10 @@ def test_an_action_changes_what_it_is_for_and_nothing_else(name: str) -> None:
     obj = CASES[name].obj
     for action in set(customizations()[obj["kind"]].actions) - {"run-now"}:
         changed = after(action, obj, NOON)
+        assert changed != obj or action not in offered(obj)
         measured = changed["spec"].get("base", changed["spec"])
-        for place, field in ((changed["spec"], "abort"), (changed["spec"], "suspend"), (measured, "triggers")):
+        for field in CHANGES[action]:
+            place = measured if field == "triggers" else changed["spec"]
             before = obj["spec"] if place is changed["spec"] else obj["spec"]["base"]
             place.pop(field, None)
             if field in before:
