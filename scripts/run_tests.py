@@ -16,7 +16,7 @@ from pathlib import Path
 
 from testing.layers import LAYERS, LINT, NEEDS, ROOT, Layer
 from testing.machine import CACHE, cpu_times, fixed_work_s
-from testing.preparation import Preparation, PreparationError, serving
+from testing.preparation import Preparation, PreparationError, RootNeededError, serving
 from testing.pytest_run import REPORTS, Given, Lane, Test, run_suite
 from testing.table import Outcome, counts, how_it_failed, table
 
@@ -73,7 +73,7 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
     """Run one layer within its time limit, when its needs are prepared."""
     lanes: list[Lane] = []
     problems: list[str] = []
-    output = ""
+    output, need_root = "", tuple[str, ...]()
     began = time.monotonic()
     try:
         environment = preparation.environment(layer.needs)
@@ -86,13 +86,16 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
             for suite in layer.suites():
                 with serving(suite.services, environment) as served:
                     lanes += run_suite(suite, Given(served, began + layer.limit_s))
+    except RootNeededError as error:
+        need_root = (f"{layer.name}: {error}",)
     except PreparationError as error:
         problems.append(str(error))
         output = error.output
-    if not problems and not any(lane.tests or lane.problems or lane.need_root for lane in lanes):
+    if not problems and not need_root and not any(lane.tests or lane.problems or lane.need_root for lane in lanes):
         problems.append("it has no tests")
     seconds = time.monotonic() - began
-    return Outcome(layer.name, tuple(lanes), tuple(problems), seconds, layer.budget_s, output, layer.is_quick)
+    budget_s, is_quick = layer.budget_s, layer.is_quick
+    return Outcome(layer.name, tuple(lanes), tuple(problems), seconds, budget_s, output, need_root, is_quick)
 
 
 def main(names: list[str]) -> int:

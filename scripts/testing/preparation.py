@@ -15,6 +15,8 @@ from typing import IO
 from testing.layers import ROOT, Need, Service
 
 _LIMIT_S = 40 * 60
+_NEEDS_ROOT = 77
+"""The exit code of a command that only root can run."""
 _SERVICE_START_LIMIT_S = 10 * 60
 _SERVICE_END_LIMIT_S = 5 * 60
 
@@ -25,6 +27,10 @@ class PreparationError(Exception):
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
         self.output = output
+
+
+class RootNeededError(PreparationError):
+    """An ordinary user cannot prepare it. The message says so."""
 
 
 @dataclass(slots=True)
@@ -48,7 +54,7 @@ class Preparation:
     def environment(self, needs: Sequence[Need]) -> dict[str, str]:
         """Wait until these needs are prepared. Return the environment for what needs them: it has only their variables.
 
-        Raises PreparationError if one of them failed.
+        Raises PreparationError if one of them failed, RootNeededError if only root can prepare it.
         """
         began = time.monotonic()
         for need in needs:
@@ -65,8 +71,7 @@ class Preparation:
                 try:
                     self._variables[need.name] = variables(self._output(need, said))
                 except (OSError, subprocess.SubprocessError) as error:
-                    problem = f"preparing {need.name} failed: {error}"
-                    self._errors[need.name] = PreparationError(problem, _content(said))
+                    self._errors[need.name] = _explained(need, error, _content(said))
                 print(_content(said), end="", file=sys.stderr, flush=True)
             self.seconds[need.name] = time.monotonic() - began
             self._done[need.name].set()
@@ -87,6 +92,12 @@ class Preparation:
             timeout=_LIMIT_S,
         )
         return done.stdout.splitlines()
+
+
+def _explained(need: Need, error: Exception, said: str) -> PreparationError:
+    if isinstance(error, subprocess.CalledProcessError) and error.returncode == _NEEDS_ROOT:
+        return RootNeededError(f"preparing {need.name} needs root", said)
+    return PreparationError(f"preparing {need.name} failed: {error}", said)
 
 
 def _content(file: IO[str]) -> str:

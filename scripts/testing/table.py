@@ -22,7 +22,8 @@ _HEADER = (
 class Outcome:
     """How one layer ended: its lanes, failures that belong to no lane, what is known of those, its duration and budget.
 
-    `is_quick` says that it belongs to the quick circle, in which each test that takes long is marked.
+    `left_to_root` says why the whole layer did not run, where only root can prepare what it needs. `is_quick` says that
+    it belongs to the quick circle, in which each test that takes long is marked.
     """
 
     layer: str
@@ -31,6 +32,7 @@ class Outcome:
     seconds: float
     budget_s: int
     output: str = ""
+    left_to_root: tuple[str, ...] = ()
     is_quick: bool = False
 
     @property
@@ -50,8 +52,8 @@ class Outcome:
 
     @property
     def need_root(self) -> tuple[str, ...]:
-        """The names of tests that did not run, because only root can run them."""
-        return tuple(name for lane in self.lanes for name in lane.need_root)
+        """The names of tests, or that of the whole layer, that did not run, because only root can run them."""
+        return (*(name for lane in self.lanes for name in lane.need_root), *self.left_to_root)
 
 
 def counts(outcomes: Iterable[Outcome]) -> str:

@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from testing.layers import CLUSTER_PROGRAMS, HELM, LAYERS, NEEDS, Need, Service
+from run_tests import run_layer
+from testing.layers import CLUSTER_PROGRAMS, HELM, LAYERS, NEEDS, Layer, Need, Service
 from testing.preparation import Preparation, PreparationError, serving
+from testing.table import counts
 
 SERVES = "import sys; print('PORT=80', flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"
 
@@ -41,6 +43,14 @@ def test_a_need_that_fails_fails_only_what_needs_it() -> None:
     with pytest.raises(PreparationError, match=r"preparing broken failed: .*exit status 3") as failed:
         preparation.environment([broken])
     assert failed.value.output == "the reason\n"
+
+
+def test_a_layer_whose_needs_only_root_can_prepare_is_left_to_root_and_fails_nothing() -> None:
+    """It is counted and named, as single tests that need root are."""
+    need = shell("cluster", "echo no sudo >&2; exit 77")
+    outcome = run_layer(Layer("e2e", 1, 1, 1, (need,)), prepared(need))
+    assert (outcome.failures, outcome.need_root) == ((), ("e2e: preparing cluster needs root",))
+    assert counts([outcome]) == "0 passed, 0 failed, 1 not run: they need root"
 
 
 def test_every_need_is_named_once_in_the_closing_table() -> None:
