@@ -22,12 +22,14 @@ GCM, CHACHA, CTR = "aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "a
 MAC, ETM = "hmac-sha2-256", "hmac-sha2-256-etm@openssh.com"
 
 IGNORE, SERVICE_ACCEPT, EXT_INFO, KEXINIT, NEWKEYS, KEX_REPLY = 2, 6, 7, 20, 21, 31
-GEX_GROUP = 31
+GEX_GROUP, GEX_REPLY = 31, 33
 USERAUTH_SUCCESS = 52
 CHANNEL_CONFIRMATION, CHANNEL_DATA, CHANNEL_CLOSE = 91, 94, 97
 CHANNEL_REQUEST, CHANNEL_SUCCESS = 98, 99
 
 _GROUP14 = "diffie-hellman-group14-sha256"
+GROUP_EXCHANGE = "diffie-hellman-group-exchange-sha256"
+_EXPONENT = 5
 _VERSION = b"SSH-2.0-bare"
 _COOKIE_BYTES = 16
 _BLOCK_BYTES = 16
@@ -74,7 +76,8 @@ class Exchange:
     `from_client` is the cipher of that direction, where it is another one; `first` are payloads to be sent before all
     others. `method` may be other names for the same. With `dh_value` it is Diffie-Hellman in group 14, in which that
     is the server's value, and the shared secret as well. With `point` that is the server's value of `method`, and the
-    shared secret is 0. The `host_key` is a new one unless it is given; with `forged` its signature is that of something
+    shared secret is 0. With `group` it is a group exchange (RFC 4419) in that group: the number that should be a prime,
+    and the generator. The `host_key` is a new one unless it is given; with `forged` its signature is that of something
     else.
     """
 
@@ -84,6 +87,7 @@ class Exchange:
     method: str = "curve25519-sha256,curve25519-sha256@libssh.org"
     dh_value: int | None = None
     point: bytes | None = None
+    group: tuple[int, int] | None = None
     first: Sequence[bytes] = ()
     host_key: Ed25519PrivateKey | None = None
     forged: bool = False
@@ -105,8 +109,12 @@ class BareServer:
     def exchange_keys(self, by: Exchange) -> None:
         """Exchange keys: from here on packets are encrypted."""
         client_version, offer = self.offer_keys(by)
-        client_offer, client_value = self.receive(), self.receive()[1:]
-        if by.dh_value is not None:
+        client_offer = self.receive()
+        chosen = b"" if by.group is None else self._choose(*by.group)
+        client_value = self.receive()[1:]
+        if by.group is not None:
+            value, shared = _agree_in(*by.group, client_value)
+        elif by.dh_value is not None:
             value = shared = mpint(by.dh_value)
         elif by.point is not None:
             value, shared = string(by.point), mpint(0)
@@ -115,10 +123,10 @@ class BareServer:
         key = by.host_key or Ed25519PrivateKey.generate()
         host_key = string(b"ssh-ed25519") + string(key.public_key().public_bytes_raw())
         said = b"".join(map(string, (client_version, _VERSION, client_offer, offer, host_key)))
-        secrets = _Secrets(shared, sha256(said + client_value + value + shared).digest())
+        secrets = _Secrets(shared, sha256(said + chosen + client_value + value + shared).digest())
         signed = bytes(len(secrets.exchange_hash)) if by.forged else secrets.exchange_hash
         signature = string(b"ssh-ed25519") + string(key.sign(signed))
-        self.send(bytes([KEX_REPLY]) + string(host_key) + value + string(signature))
+        self.send(bytes([KEX_REPLY if by.group is None else GEX_REPLY]) + string(host_key) + value + string(signature))
         self.send(bytes([NEWKEYS]))
         self._seal = _SEALS[by.cipher, by.mac](secrets)
         self._aligned_bytes = _LENGTH_BYTES if (by.cipher, by.mac) == (CTR, MAC) else 0
@@ -130,12 +138,18 @@ class BareServer:
         client_version = self.greet()
         for payload in by.first:
             self.send(payload)
-        method = by.method if by.dh_value is None else _GROUP14
+        method = GROUP_EXCHANGE if by.group else by.method if by.dh_value is None else _GROUP14
         names = (method, "ssh-ed25519", by.from_client or by.cipher, by.cipher, by.mac, by.mac, "none", "none", "", "")
         lists = b"".join(string(name.encode()) for name in names)
         offer = bytes([KEXINIT]) + os.urandom(_COOKIE_BYTES) + lists + bytes(5)
         self.send(offer)
         return client_version, offer
+
+    def _choose(self, prime: int, generator: int) -> bytes:
+        """Hear the request for a group and choose one; return what of both is hashed."""
+        sizes, group = self.receive()[1:], mpint(prime) + mpint(generator)
+        self.send(bytes([GEX_GROUP]) + group)
+        return sizes + group
 
     def greet(self) -> bytes:
         """Exchange versions; return the client's."""
@@ -194,6 +208,12 @@ def _padded(payload: bytes, aligned_bytes: int) -> bytes:
     unaligned = aligned_bytes + 1 + len(payload) + _LEAST_PADDING_BYTES
     padding = _LEAST_PADDING_BYTES + -unaligned % _BLOCK_BYTES
     return bytes([padding]) + payload + bytes(padding)
+
+
+def _agree_in(prime: int, generator: int, client_value: bytes) -> tuple[bytes, bytes]:
+    """Return the server's value and the shared secret in a group, with an exponent that takes no time."""
+    shared = pow(int.from_bytes(client_value[_LENGTH_BYTES:], "big"), _EXPONENT, prime)
+    return mpint(pow(generator, _EXPONENT, prime)), mpint(shared)
 
 
 def _agree(client_value: bytes) -> tuple[bytes, bytes]:

@@ -14,13 +14,14 @@ import struct  # noqa: E402
 import sys  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from contextlib import suppress  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
+from dataclasses import dataclass, replace  # noqa: E402
 from functools import partial  # noqa: E402
 from random import Random  # noqa: E402
 
 import bare_ssh_server as bare  # noqa: E402
 from bare_ssh_server import CHACHA, CTR, ETM, GCM, MAC, BareServer, Exchange, string  # noqa: E402
 from paramiko.kex_group14 import KexGroup14SHA256  # noqa: E402
+from run_configs import client  # noqa: E402
 from ssh2_connections import credentials, login_at  # noqa: E402
 from sshload_contract.client import Auth  # noqa: E402
 from sshload_contract.vocabulary import Outcome  # noqa: E402
@@ -44,19 +45,6 @@ def _exchanging(by: Exchange) -> Callable[[BareServer], None]:
     def serve(server: BareServer) -> None:
         server.exchange_keys(by)
         _let_in(server)
-
-    return serve
-
-
-def _choosing_group(prime: int, generator: int) -> Callable[[BareServer], None]:
-    """Return a server that chooses this group in a group exchange (RFC 4419), and then waits."""
-
-    def serve(server: BareServer) -> None:
-        server.offer_keys(Exchange(method="diffie-hellman-group-exchange-sha256"))
-        server.receive()  # KEXINIT
-        server.receive()  # the request for a group
-        server.send(bytes([bare.GEX_GROUP]) + bare.mpint(prime) + bare.mpint(generator))
-        server.receive()  # the client's value, which it must not send
 
     return serve
 
@@ -145,10 +133,19 @@ def _list_directory(connection: SSH2Connection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """What the server does, and the client. Where that is to log in, the fault comes before the host key's check."""
+    """What the server does, and the client. Where that is to log in, the fault comes before the host key's check.
+
+    `kex` is what the test names, if it names any: nothing else lets a client take a group exchange.
+    """
 
     serve: Callable[[BareServer], None]
     client: Callable[[SSH2Connection], None] = _log_in
+    kex: tuple[str, ...] = ()
+
+
+def _choosing_group(prime: int, generator: int) -> Play:
+    """Return a server that chooses this group in a group exchange, and is honest otherwise: who takes it is let in."""
+    return Play(_exchanging(Exchange(group=(prime, generator))), kex=(bare.GROUP_EXCHANGE,))
 
 
 PLAYS = {
@@ -171,12 +168,13 @@ PLAYS = {
     "ecdh: point beside the curve": Play(
         _exchanging(Exchange(method="ecdh-sha2-nistp256", point=bytes([4]) + bytes([1]) * 64))
     ),
-    "gex: prime of 1,024 bits": Play(_choosing_group(2**1_023 + 1, 2)),
-    "gex: prime of 16,384 bits": Play(_choosing_group(2**16_383 + 1, 2)),
-    "gex: even number for a prime": Play(_choosing_group(KexGroup14SHA256.P - 1, 2)),
-    "gex: generator 1": Play(_choosing_group(KexGroup14SHA256.P, 1)),
-    "gex: generator p - 1": Play(_choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P - 1)),
-    "gex: generator p": Play(_choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P)),
+    "gex: no fault": _choosing_group(KexGroup14SHA256.P, 2),
+    "gex: prime of 1,024 bits": _choosing_group(2**1_023 + 1, 2),
+    "gex: prime of 16,384 bits": _choosing_group(2**16_383 + 1, 2),
+    "gex: even number for a prime": _choosing_group(KexGroup14SHA256.P - 1, 2),
+    "gex: generator 1": _choosing_group(KexGroup14SHA256.P, 1),
+    "gex: generator p - 1": _choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P - 1),
+    "gex: generator p": _choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P),
     "name of a signal longer than its packet": Play(
         _after_login(_request(b"exit-signal", struct.pack(">I", 2**31)), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)),
         _run_command,
@@ -231,7 +229,8 @@ def _serve(play: Play, connection: socket.socket) -> None:
 
 def _outcome(play: Play) -> Outcome:
     with speaking(partial(_serve, play)) as port:
-        connection = SSH2Connection(login_at(port, "tester", credentials(Auth.PASSWORD, password="any")))
+        settings = replace(client(), kex_algorithms=play.kex)
+        connection = SSH2Connection(login_at(port, "tester", credentials(Auth.PASSWORD, password="any"), settings))
         try:
             play.client(connection)
         except StepFailure as failure:
