@@ -3,7 +3,6 @@
 from copy import deepcopy
 from typing import Any
 
-from circles import draws
 from crd_schema import status_problems
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -180,7 +179,7 @@ def check_memory(before: dict[str, Any], after: dict[str, Any]) -> None:
 
 TestComparison = Comparison.TestCase
 TestComparison.settings = settings(
-    max_examples=draws(15, 60),
+    max_examples=60,
     stateful_step_count=40,
     derandomize=True,
     deadline=None,

@@ -48,7 +48,7 @@ def planted_key(folder: Path, server: OwnServer, *, admitted: bool) -> tuple[Can
     return canary, [*options, "--known-hosts", server.known_hosts]
 
 
-@pytest.mark.parametrize("library", ["ssh2-python", "openssh"])
+@pytest.mark.parametrize("library", ["openssh", pytest.param("ssh2-python", marks=pytest.mark.full)])
 def test_a_key_and_its_passphrase_are_seen_nowhere_when_all_goes_well(
     tmp_path: Path, temporary: Path, own_server: OwnServer, library: str
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_passphrase_that_is_wrong_ends_the_run_before_the_load_and_is_in_no_me
     assert (status["verdict"], status["results"]["iterations"]) == ("Error", 0)
 
 
-@pytest.mark.parametrize("library", ["paramiko", "asyncssh"])
+@pytest.mark.parametrize("library", ["asyncssh", pytest.param("paramiko", marks=pytest.mark.full)])
 def test_a_library_that_logs_all_it_can_tells_no_credential(
     tmp_path: Path, temporary: Path, own_server: OwnServer, library: str
 ) -> None:
@@ -97,9 +97,9 @@ def test_a_library_that_logs_all_it_can_tells_no_credential(
     ("library", "method", "right"),
     [
         ("ssh2-python", "password", True),
-        ("ssh2-python", "password", False),
+        pytest.param("ssh2-python", "password", False, marks=pytest.mark.full),
         ("paramiko", "keyboard-interactive", False),
-        ("asyncssh", "password", False),
+        pytest.param("asyncssh", "password", False, marks=pytest.mark.full),
     ],
 )
 def test_a_password_is_seen_nowhere_whether_it_is_right_or_wrong(  # noqa: PLR0913 - the ways of a password

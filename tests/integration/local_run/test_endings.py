@@ -31,7 +31,14 @@ def long_test(folder: Path) -> tuple[Path, str]:
     return write_test(folder, scenario={"steps": [{"exec": {"command": nap}}]}, load=LONG), nap
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGTERM, id="SIGTERM"),
+        pytest.param(signal.SIGINT, marks=pytest.mark.full, id="SIGINT"),  # other tests here interrupt runs so
+        pytest.param(signal.SIGHUP, marks=pytest.mark.full, id="SIGHUP"),
+    ],
+)
 def test_a_signal_aborts_the_run_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     path, nap = long_test(tmp_path)
     started = start("run", path, "--output", "json")
@@ -154,8 +161,8 @@ def test_the_deadline_ends_a_run_that_hangs(tmp_path: Path) -> None:
     ("words", "verdict", "reasons"),
     [
         pytest.param("-m sshload_target", "Error", {"TargetLost"}, id="target"),
-        pytest.param("--role master", "Error", {"MasterLost"}, id="master"),
-        pytest.param("--role worker", "Invalid", {"WorkerLost"}, id="worker"),
+        pytest.param("--role master", "Error", {"MasterLost"}, id="master", marks=pytest.mark.full),
+        pytest.param("--role worker", "Invalid", {"WorkerLost"}, id="worker", marks=pytest.mark.full),
     ],
 )
 def test_a_process_that_dies_is_named_and_never_passes(

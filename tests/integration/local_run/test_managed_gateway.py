@@ -19,7 +19,10 @@ def before(policy: str, **more: int) -> dict[str, Any]:
     return {"target": {"managed": {"gateway": {"policy": policy, **more}}}, "scenario": _STEPS}
 
 
-@pytest.mark.parametrize("policy", ["login-per-request", "connection-per-user", "pool"])
+@pytest.mark.parametrize(
+    "policy",
+    ["pool", *(pytest.param(one, marks=pytest.mark.full) for one in ("login-per-request", "connection-per-user"))],
+)
 def test_each_policy_serves_all_requests_with_the_logins_that_it_promises(tmp_path: Path, policy: str) -> None:
     load = {"users": {"stages": [{"users": 3, "duration": "3s"}], **_THINKING}}
     ended = measured(write_test(tmp_path, load=load, **before(policy)), "--logs", tmp_path / "logs")

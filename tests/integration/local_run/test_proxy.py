@@ -11,7 +11,9 @@ from statuses import steps_of
 THROUGH_HAPROXY = {"managed": {"proxy": {"kind": "haproxy"}}}
 
 
-@pytest.mark.parametrize(("kind", "name"), [("haproxy", "HAProxy"), ("nginx", "nginx")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("haproxy", "HAProxy"), pytest.param("nginx", "nginx", marks=pytest.mark.full)]
+)
 def test_all_logins_go_through_the_proxy_which_makes_no_connection_of_its_own(
     kind: str, name: str, tmp_path: Path
 ) -> None:

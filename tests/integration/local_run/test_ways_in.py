@@ -49,7 +49,7 @@ def test_a_jump_host_that_the_command_line_does_not_name_is_left_alone(tmp_path:
     assert "spec.via[0]" in ended.status["message"]
 
 
-@pytest.mark.parametrize("auth", ["certificate", "agent"])
+@pytest.mark.parametrize("auth", ["certificate", pytest.param("agent", marks=pytest.mark.full)])
 def test_a_managed_target_takes_whatever_the_run_was_given(tmp_path: Path, auth: str) -> None:
     ended = measured(write_test(tmp_path, client={"auth": auth}), "--logs", tmp_path / "logs")
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
@@ -65,7 +65,7 @@ def test_a_managed_target_takes_whatever_the_run_was_given(tmp_path: Path, auth:
 @pytest.mark.parametrize(
     ("scenario", "logins"),
     [
-        pytest.param({"sessionReuse": "user"}, 2, id="one for each user"),
+        pytest.param({"sessionReuse": "user"}, 2, id="one for each user", marks=pytest.mark.full),
         pytest.param({"sessionReuse": "pool", "poolSize": 3}, 3, id="a pool of three"),
     ],
 )

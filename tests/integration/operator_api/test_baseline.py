@@ -105,7 +105,7 @@ def test_a_test_of_a_schedule_is_held_against_the_last_one_of_it_that_passed(
     assert (fourth["verdict"], fourth["baseline"]["test"]) == ("Passed", "second")
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.full), "after"])
 def test_an_operator_killed_at_the_verdict_comes_to_the_same(
     cluster: LiveCluster, operator: OperatorProcess, stage: Stage, moment: str
 ) -> None:

@@ -25,7 +25,10 @@ def one_of_each(families: str, reference: Run, heard: Heard) -> Iterator[Case]:
     yield from (of_family[number * _STEP % len(of_family)] for number, of_family in enumerate(found.values()))
 
 
-@pytest.mark.parametrize("families", ["killed", "answered", "cut", "an event", "a watch"])
+@pytest.mark.parametrize(
+    "families",
+    ["killed", "cut", *(pytest.param(one, marks=pytest.mark.full) for one in ("answered", "an event", "a watch"))],
+)
 def test_a_run_comes_to_the_end_of_its_reference_whatever_befalls_the_operator(
     api_server: ApiServer, tmp_path: Path, families: str
 ) -> None:

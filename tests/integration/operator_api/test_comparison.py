@@ -104,7 +104,7 @@ def test_a_comparison_goes_through_its_tests_one_after_the_other(
     assert set(cluster.get("sltc", "both")["metadata"]) & {"finalizers"} == set()
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.full), "after"])
 def test_an_operator_killed_at_any_request_of_its_own_makes_no_test_twice_and_loses_none(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, moment: str
 ) -> None:

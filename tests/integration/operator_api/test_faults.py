@@ -104,7 +104,7 @@ def test_a_list_that_is_never_answered_is_asked_for_again(
     assert not unanswered
 
 
-@pytest.mark.parametrize("answer", [Answer(500), Silence()])
+@pytest.mark.parametrize("answer", [pytest.param(Answer(500), marks=pytest.mark.full), Silence()])
 def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, answer: Meddling
 ) -> None:
@@ -127,10 +127,12 @@ def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
     ("resource", "like"),
     [
         pytest.param("jobs.batch", A_JOB, id="Job"),
-        pytest.param("deployments.apps", A_DEPLOYMENT, id="Deployment"),
-        pytest.param("services", of_core("Service", spec={"ports": [{"port": 1}]}), id="Service"),
-        pytest.param("secrets", of_core("Secret"), id="Secret"),
-        pytest.param("configmaps", of_core("ConfigMap"), id="ConfigMap"),
+        pytest.param("deployments.apps", A_DEPLOYMENT, id="Deployment", marks=pytest.mark.full),
+        pytest.param(
+            "services", of_core("Service", spec={"ports": [{"port": 1}]}), id="Service", marks=pytest.mark.full
+        ),
+        pytest.param("secrets", of_core("Secret"), id="Secret", marks=pytest.mark.full),
+        pytest.param("configmaps", of_core("ConfigMap"), id="ConfigMap", marks=pytest.mark.full),
         pytest.param("networkpolicies.networking.k8s.io", A_POLICY, id="NetworkPolicy"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from api_proxy import ApiProxy
+from circles import in_pairs
 from live_cluster import LiveCluster, Manifest, load_test
 from master_words import packed_words, run_token, says_running, says_summary
 from operator_process import OperatorProcess
@@ -174,8 +175,7 @@ def test_a_summary_without_the_token_of_the_run_is_not_believed(
     assert "does not carry the token of this run" in status["message"]
 
 
-@pytest.mark.parametrize("levels", [60, 900, 9000])
-@pytest.mark.parametrize("place", DEEP)
+@in_pairs(("place", list(DEEP)), ("levels", [60, 900, 9000]))
 def test_what_is_nested_without_end_in_a_spec_is_refused(
     cluster: LiveCluster, operator: OperatorProcess, place: str, levels: int
 ) -> None:
@@ -190,7 +190,7 @@ def test_what_is_nested_without_end_in_a_spec_is_refused(
     cluster.wait("neighbour", lambda status: status.get("phase") == "PreparingTarget", "start")
 
 
-@pytest.mark.parametrize("levels", [900, 9000])
+@pytest.mark.parametrize("levels", [pytest.param(900, marks=pytest.mark.full), 9000])
 def test_deeply_nested_metadata_delays_no_other_test(
     cluster: LiveCluster, operator: OperatorProcess, levels: int
 ) -> None:

@@ -74,7 +74,7 @@ class Killer:
         return write.method == method and write.path.endswith(end)
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.full), "after"])
 def test_an_operator_killed_at_any_request_goes_on_with_the_same_run(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, moment: str
 ) -> None:

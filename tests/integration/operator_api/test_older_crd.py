@@ -37,7 +37,7 @@ def test_a_spec_that_an_older_crd_let_pass_ends_in_a_clear_condition(
     ] == []
 
 
-@pytest.mark.parametrize("levels", [900, 9000])
+@pytest.mark.parametrize("levels", [pytest.param(900, marks=pytest.mark.full), 9000])
 def test_a_spec_nested_without_end_that_an_older_crd_let_pass_ends_in_a_clear_condition(
     cluster: LiveCluster, operator: OperatorProcess, levels: int
 ) -> None:

@@ -91,7 +91,10 @@ def creations(proxy: ApiProxy) -> list[Write]:
     return [write for write in proxy.writes if write.method == "POST" and write.path.endswith("/sshloadtests")]
 
 
-@pytest.mark.parametrize("name", ["missed", f"{'missed.' * 36}1"], ids=["short", "longest"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("missed", marks=pytest.mark.full, id="short"), pytest.param(f"{'missed.' * 36}1", id="longest")],
+)
 def test_a_missed_start_is_made_up_for_by_a_test_that_runs(
     cluster: LiveCluster, operator: OperatorProcess, name: str
 ) -> None:
@@ -124,7 +127,7 @@ def test_a_schedule_that_is_not_due_makes_nothing_and_says_when_it_will(
     assert creations(proxy) == []
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.full), "after"])
 def test_an_operator_killed_at_the_creation_makes_the_test_once(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, moment: str
 ) -> None:

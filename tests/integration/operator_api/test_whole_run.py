@@ -11,7 +11,14 @@ from played_pods import READY, STARTING, PlayedPods, ended
 Pods = Callable[[str], PlayedPods]
 
 
-@pytest.mark.parametrize("name", ["whole", "9.whole", f"{'whole.' * 42}1"], ids=["short", "digit", "longest"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("whole", id="short"),
+        pytest.param("9.whole", marks=pytest.mark.full, id="digit"),
+        pytest.param(f"{'whole.' * 42}1", id="longest"),
+    ],
+)
 def test_a_run_goes_from_apply_to_a_verdict(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, name: str
 ) -> None:

@@ -67,8 +67,10 @@ def counts_of(summary: RunSummary) -> dict[str, int]:
     "load",
     [
         pytest.param(arrivals(20, 2.0), id="arrivals"),
-        pytest.param(BurstLoad(connections=20, repeat=2, interval_s=1.0), id="burst"),
-        pytest.param(replace(USERS, stages=(UsersStage(users=12, duration_s=2.0),)), id="users"),
+        pytest.param(BurstLoad(connections=20, repeat=2, interval_s=1.0), id="burst", marks=pytest.mark.full),
+        pytest.param(
+            replace(USERS, stages=(UsersStage(users=12, duration_s=2.0),)), id="users", marks=pytest.mark.full
+        ),
     ],
 )
 def test_the_example_is_run_and_measured_as_any_scenario(
@@ -434,6 +436,7 @@ def test_plain_locust_logs_in_anew_after_a_failure(sshd: SshServer, tmp_path: Pa
     assert requests == failures == rows["login"][0] >= 12
 
 
+@pytest.mark.full
 def test_plain_locust_is_told_what_it_needs(sshd: SshServer) -> None:
     said, _ = plain_locust(EXAMPLE, "http://127.0.0.1")
     assert "expected ssh://user@host" in said

@@ -115,14 +115,16 @@ def assert_foreseen(logins: Logins) -> None:
     assert logins.dropped > 0
 
 
-@pytest.mark.parametrize("load", [pytest.param(users(40, (20, 60)), id="users"), pytest.param(HALVED, id="a burst")])
+@pytest.mark.parametrize(
+    "load", [pytest.param(users(40, (20, 60)), id="users", marks=pytest.mark.full), pytest.param(HALVED, id="a burst")]
+)
 def test_sshds_default_drops_what_is_foreseen(
     start_sshd: Callable[[str], SshServer], tmp_path: Path, load: dict[str, Any]
 ) -> None:
     assert_foreseen(run_against(endpoint(start_sshd(f"MaxStartups {DEFAULT}")), tmp_path, load))
 
 
-@pytest.mark.parametrize("process", ["poisson", "constant"])
+@pytest.mark.parametrize("process", ["poisson", pytest.param("constant", marks=pytest.mark.full)])
 def test_sshds_default_drops_what_is_foreseen_of_arrivals_from_far_away(
     start_sshd: Callable[[str], SshServer], tmp_path: Path, process: str
 ) -> None:
@@ -132,7 +134,9 @@ def test_sshds_default_drops_what_is_foreseen_of_arrivals_from_far_away(
         assert_foreseen(run_against(target, tmp_path, arrivals(process)))
 
 
-@pytest.mark.parametrize("load", [pytest.param(users(40, (20, 60)), id="users"), pytest.param(BURST, id="a burst")])
+@pytest.mark.parametrize(
+    "load", [pytest.param(users(40, (20, 60)), id="users", marks=pytest.mark.full), pytest.param(BURST, id="a burst")]
+)
 def test_a_wide_setting_and_the_recommended_one_lose_nothing(
     start_sshd: Callable[[str], SshServer], tmp_path: Path, load: dict[str, Any]
 ) -> None:

@@ -71,7 +71,7 @@ def test_each_pod_runs_its_processes_below_a_small_parent_and_all_of_them_share_
     ("number", "reason"),
     [
         pytest.param(signal.SIGTERM, "told to terminate", id="SIGTERM"),
-        pytest.param(signal.SIGINT, "interrupted", id="SIGINT"),
+        pytest.param(signal.SIGINT, "interrupted", id="SIGINT", marks=pytest.mark.full),
     ],
 )
 def test_a_signal_to_the_pod_reaches_every_process(

@@ -30,9 +30,9 @@ USERS = UsersLoad(
     ("load", "iterations"),
     [
         pytest.param(arrivals(20, 3.0), 60, id="constant arrivals"),
-        pytest.param(POISSON, None, id="Poisson arrivals"),
+        pytest.param(POISSON, None, id="Poisson arrivals", marks=pytest.mark.full),
         pytest.param(USERS, None, id="users"),
-        pytest.param(BURST, 40, id="burst"),
+        pytest.param(BURST, 40, id="burst", marks=pytest.mark.full),
     ],
 )
 def test_the_clients_count_is_the_servers(

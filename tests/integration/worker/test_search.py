@@ -57,6 +57,7 @@ def found(summary: RunSummary) -> CapacityResult:
 
 
 @pytest.mark.alone
+@pytest.mark.full
 def test_two_searches_at_a_time_each_find_the_limit_of_their_server(sshd: SshServer, tmp_path: Path) -> None:
     """Each run has its CPU as a local run has it, so that no trial is invalid because of who else is busy."""
     launcher = at_real_time([]) if may_run_at_real_time() else []
