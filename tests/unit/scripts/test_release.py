@@ -92,14 +92,10 @@ def test_it_publishes_the_images_that_the_chart_asks_for() -> None:
 
 def test_each_verb_that_a_workflow_makes_is_one_of_the_makefile() -> None:
     targets = set(words(ROOT / "Makefile", r"^([a-z0-9-]+):"))
-    made = [job for job in jobs() if job.get("uses") == "./.github/workflows/make.yml"]
-    nightly = [verb for job in made for verb in job.get("strategy", {}).get("matrix", {}).get("verb", ())]
-    fixed = [job["with"]["verb"] for job in made if "${{" not in job["with"]["verb"]]
-    named = {verb.split()[0] for verb in (*fixed, *nightly)}
+    made = [job["with"] for job in jobs() if job.get("uses") == "./.github/workflows/make.yml"]
+    named = {inputs["verb"].split()[0] for inputs in made}
     assert {"test", "test-quick", "test-all"} <= named
     assert named - targets == set()
-    layers = {layer for verb in nightly for layer in verb.partition("LAYERS=")[2].split(",")}
-    assert layers == {layer.name for layer in LAYERS}
 
 
 def test_everything_is_every_layer() -> None:
@@ -107,6 +103,16 @@ def test_everything_is_every_layer() -> None:
     lists = dict(re.findall(r"^(QUICK|USUAL|ALL) := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = re.sub(r"\$\((\w+)\)", lambda found: lists[found[1]], lists["ALL"].replace("$(USUAL)", lists["USUAL"]))
     assert named.split() == [layer.name for layer in LAYERS]
+
+
+def test_the_layers_of_the_night_are_all_that_there_are_and_no_two_jobs_share_a_cache() -> None:
+    nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8"))["jobs"]["all"]
+    jobs_of_the_night = nightly["strategy"]["matrix"]["include"]
+    layers = [layer for job in jobs_of_the_night for layer in job["layers"].split(",")]
+    assert sorted(layers) == sorted(layer.name for layer in LAYERS)
+    titles = [job["title"] for job in jobs_of_the_night]
+    assert len(set(titles)) == len(titles)
+    assert [title for title in titles if "," in title] == []  # no key of a cache may have one
 
 
 def test_tests_run_on_the_debian_of_the_images() -> None:
