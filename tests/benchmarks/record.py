@@ -1,9 +1,10 @@
-"""Measurements as they are kept: a table to read and the figures behind it, both with machine, versions and date."""
+"""Measurements as they are kept: a table and the figures behind it, both with date, commit, machine and versions."""
 
 import argparse
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,16 +18,23 @@ FOLDER = ROOT / "docs/measurements"
 
 
 def machine(*packages: str) -> dict[str, str]:
-    """Return where and by what versions something was measured."""
+    """Return when, of which commit, where and by what versions something is measured."""
     cpus = Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "commit": _commit(),
         "cpu": f"{os.cpu_count()} x " + next(line.partition(": ")[2] for line in cpus if line.startswith("model name")),
         "kernel": platform.release(),
         "load before": f"{os.getloadavg()[0]:.1f}",
         "Python": platform.python_version(),
         **{package: version(package) for package in packages},
     }
+
+
+def _commit() -> str:
+    """Return the commit of the sources, which ends with -dirty where they were changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
+    return subprocess.check_output(command, cwd=ROOT, text=True).strip()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
