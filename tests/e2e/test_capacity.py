@@ -20,6 +20,7 @@ def example() -> dict[str, Any]:
     """Return the example with a server that gets all of its CPU however busy the machine is, and a limit for that."""
     test = short_test("19-capacity")
     test["spec"]["target"]["managed"]["resources"]["limits"]["cpu"] = "250m"
+    test["spec"]["load"]["capacity"]["precision"] = "50%"  # a trial takes ten seconds
     (latency,) = (one["latency"] for one in test["spec"]["thresholds"] if "latency" in one)
     latency["below"] = "2s"
     return test

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
+from circles import draws
 from guide import ROOT, blocks
 from live_cluster import LiveCluster
 from short_examples import on_a_busy_machine
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.xdist_group("held sessions")
 
 PAGE = ROOT / "docs/how-to/held-sessions.md"
 MB = 1_000_000
-SESSIONS = 200
+SESSIONS = draws(100, 200)
 """So many that what sshd takes for itself is little of what each of them takes."""
 
 
@@ -23,7 +24,7 @@ def _guides_test() -> dict[str, Any]:
     (block,) = (block for block in blocks("yaml") if block.page == PAGE)
     document: dict[str, Any] = yaml.safe_load(block.text)
     spec = document["spec"]
-    spec["load"]["hold"] |= {"sessions": SESSIONS, "rampUp": "20s", "probeRate": 3}
+    spec["load"]["hold"] |= {"sessions": SESSIONS, "rampUp": f"{SESSIONS // 10}s", "probeRate": 3}
     spec["warmUp"] = "4s"
     spec["thresholds"] = on_a_busy_machine(spec["thresholds"])
     return document
@@ -37,7 +38,7 @@ def _status(guides_test: dict[str, Any], module_cluster: LiveCluster) -> dict[st
 
 def test_all_sessions_are_held_to_the_last(status: dict[str, Any]) -> None:
     """The last of them may log in after the ramp where the server is slow: then the least are fewer."""
-    assert status["verdict"] == "Passed", status["message"]
+    assert (status["verdict"], status["reason"]) == ("Passed", "ThresholdsMet"), status["message"]
     hold = status["results"]["hold"]
     assert 0 < hold["heldLeast"] <= hold["heldMost"] == SESSIONS
     held = steps_of(status)["held.hold"]
