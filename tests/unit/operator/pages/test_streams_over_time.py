@@ -25,9 +25,11 @@ class Answer(web.StreamResponse):
         super().__init__()
         self.text = ""
         self.gone = False
+        self.is_prepared = False
 
     async def prepare(self, request: web.BaseRequest) -> None:
         del request
+        self.is_prepared = True
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
         if self.gone:
@@ -95,7 +97,8 @@ def test_a_stream_tells_all_points_first_then_the_newest_one_of_each_change_and_
         assert [whole, update, end] == ["whole", "update", "end"]
         assert [point[0] for point in first["points"]] == [1.0, 2.0]
         assert (second["point"][0], "points" in second, last) == (3.0, False, {})
-        assert first["standing"]["phase"] == "Running"
+        assert (first["standing"]["phase"], first["standing"]["elapsedSeconds"]) == ("Running", 2.0)
+        assert answer.is_prepared
 
     played(claim)
 

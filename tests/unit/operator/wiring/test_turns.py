@@ -1,11 +1,14 @@
 """Turns: who asks for many of them delays only itself."""
 
 import asyncio
+from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from sshload_operator.control import turns as module
 from sshload_operator.control.turns import SharedRoom, Turns
 from until import until
+from virtual_time import run_at_once
 
 
 def test_a_party_of_one_waits_for_one_turn_of_each_other_party_only() -> None:
@@ -115,5 +118,63 @@ def test_nothing_is_kept_of_parties_that_are_gone() -> None:
             await asyncio.wait(waiting)
         assert not room.is_full
         assert not room._lines
+
+    asyncio.run(play())
+
+
+def test_a_party_rests_after_its_turn_and_not_before_its_first_however_that_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play() -> list[float]:
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=loop.time))
+        turns, at_s = Turns(1, rest_s=60), []
+        for _ in range(3):
+            with suppress(ValueError):
+                async with turns.turn("many"):
+                    at_s.append(loop.time() - 1_000)
+                    raise ValueError
+        async with turns.turn("one"):
+            at_s.append(loop.time() - 1_000)
+        return at_s
+
+    assert run_at_once(play()) == [0, 60, 120, 120]
+
+
+def test_nobody_waits_of_a_party_that_never_came() -> None:
+    assert Turns(1).waiting("nobody") == 0
+
+
+def test_a_party_that_still_rests_is_not_forgotten_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play() -> float:
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=loop.time))
+        monkeypatch.setattr(module, "_LINES_KEPT", 1)
+        turns = Turns(1, rest_s=60)
+        for party in ("many", "one", "many"):
+            async with turns.turn(party):
+                last_s = loop.time() - 1_000
+        await asyncio.sleep(60)
+        async with turns.turn("another"):
+            assert list(turns._lines) == ["another"]
+        return last_s
+
+    assert run_at_once(play()) == 60
+
+
+def test_a_room_has_as_many_places_after_a_wait_as_before() -> None:
+    async def play() -> None:
+        room = SharedRoom(2)
+        for _ in range(3):
+            async with room.place("a"):
+                assert not room.is_full
+                async with room.place("b"):
+                    assert room.is_full
+                    waiting = asyncio.ensure_future(room.place("c").__aenter__())
+                    await asyncio.sleep(0)
+                    waiting.cancel()
+                    await asyncio.wait([waiting])
+                assert not room.is_full
+            assert room._free == 2
 
     asyncio.run(play())
