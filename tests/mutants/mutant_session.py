@@ -29,7 +29,6 @@ from typing import Any
 
 import hypothesis
 import pytest
-from _pytest.runner import runtestprotocol
 from mutant_changes import Module, Mutant
 
 JOB = "SSHLOAD_MUTANTS_JOB"
@@ -50,6 +49,7 @@ class Session:
         self._path = Path(job["path"])
         self._module = Module(self._path)
         self._mutants = list(self._module.mutants())
+        self._has_failed = False
         self._results = Path(job["results"]).open("a", encoding="utf-8")  # noqa: SIM115 - as long as the session
 
     @pytest.hookimpl(tryfirst=True)
@@ -99,6 +99,15 @@ class Session:
             self._tell(number, _word(outcome), tests=tests, seconds=time.monotonic() - began)
         return True
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Hear how a part of a test ended."""
+        self._has_failed |= report.failed
+
+    def _fails(self, item: pytest.Item, following: pytest.Item | None) -> bool:
+        self._has_failed = False
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+        return self._has_failed
+
     def _compiled(self, mutant: Mutant) -> CodeType | None:
         undo = mutant.make()
         try:
@@ -132,7 +141,7 @@ class Session:
         following = [*(item for item, _ in items[1:]), None]
         for (item, takes_s), then in zip(items, following, strict=True):
             signal.setitimer(signal.ITIMER_REAL, max(_LEAST_LIMIT_S, _TIMES_AS_LONG * takes_s))
-            if _fails(item, then):
+            if self._fails(item, then):
                 return _KILLED
         return _SURVIVED
 
@@ -146,7 +155,7 @@ class Session:
                     lines: set[int] = set()
                     began = time.monotonic()
                     with _traced(str(self._path), lines):
-                        failed = _fails(item, following)
+                        failed = self._fails(item, following)
                     row = {"name": item.nodeid, "lines": sorted(lines), "failed": failed}
                     found.write(json.dumps({**row, "seconds": time.monotonic() - began}) + "\n")
                     found.flush()
@@ -161,7 +170,8 @@ class Session:
                     self._write(kind="broken", name=row["name"])
                 else:
                     reached[row["name"]] = (set(row["lines"]), row["seconds"])
-        os.waitpid(child, 0)
+        if _waited(child) != 0:
+            self._write(kind="broken", name="the run without any change")
         return reached
 
     def _run_from_the_start(self, session: pytest.Session) -> None:
@@ -271,10 +281,6 @@ def _word(outcome: int | None) -> str:
 
 def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
     return zip(items, [*items[1:], None], strict=True)
-
-
-def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
-    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
 
 
 class _traced:  # noqa: N801 - it reads as what it does
