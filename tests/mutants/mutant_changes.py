@@ -153,9 +153,12 @@ def _comparisons(node: ast.Compare, _: ast.AST) -> Iterator[Make]:
         yield _set_item(node.ops, index, _COMPARED[type(one)]())
 
 
-def _and_or(node: ast.BoolOp, _: ast.AST) -> Iterator[Make]:
+def _and_or(node: ast.BoolOp, parent: ast.AST) -> Iterator[Make]:
     yield _set(node, "op", ast.Or() if isinstance(node.op, ast.And) else ast.And())
-    yield from _one_left_out(node.values)
+    if len(node.values) > _FEWEST:
+        yield from _one_left_out(node.values)
+    else:
+        yield from (_instead(parent, node, one) for one in node.values)
 
 
 def _calculations(node: ast.BinOp | ast.AugAssign, _: ast.AST) -> Iterator[Make]:

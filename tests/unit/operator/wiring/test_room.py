@@ -138,3 +138,38 @@ def test_a_test_that_was_held_off_by_a_start_just_now_asks_again(monkeypatch: py
     room = Room(ONE)
     assert room.ask(a_test("waits")) == 1
     assert room.stay_queued_s(WAITS) is None
+
+
+@pytest.mark.parametrize("phase", ["Running", ""])
+def test_tests_that_are_gone_leave_their_room_and_their_places_wherever_they_were(phase: str) -> None:
+    room = Room(Limits(tests=1))
+    if phase:
+        room.seen(a_test("first", phase))
+    else:
+        assert room.ask(a_test("first", age_s=9)) == 0
+    assert [room.ask(a_test(name, age_s=8)) for name in ("second", "third")] == [1, 2]
+    room.forget(lambda key: key == ("team", "second"))
+    assert room.ask(a_test("third", age_s=8)) == 1
+    room.forget(lambda key: key == ("team", "first"))
+    assert room.ask(a_test("third", age_s=8)) == 0
+
+
+def test_room_is_counted_for_each_namespace_by_itself_and_for_all_together() -> None:
+    def of(namespace: str, name: str) -> dict[str, Any]:
+        test = a_test(name)
+        return {**test, "metadata": {**test["metadata"], "namespace": namespace}}
+
+    room = Room(Limits(tests=3, tests_per_namespace=1))
+    assert [room.ask(of(namespace, name)) for namespace, name in (("a", "1"), ("a", "2"), ("b", "1"))] == [0, 1, 0]
+    room.leave(("a", "1"))
+    assert room.ask(of("a", "2")) == 0
+    assert [room.ask(of("c", "1")), room.ask(of("d", "1"))] == [0, 1]
+
+
+def test_a_test_that_runs_now_makes_the_places_of_others_be_told_anew() -> None:
+    room = Room(ONE)
+    room.seen(a_test("runs", "Running"))
+    assert [room.ask(a_test(name, age_s=9)) for name in ("first", "second")] == [1, 2]
+    room.seen(a_test("runs", "Finished"))
+    assert room.ask(a_test("second", age_s=9)) == 1
+    assert room.ask(a_test("first", age_s=9)) == 0
