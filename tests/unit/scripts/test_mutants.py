@@ -51,6 +51,7 @@ def test_a_change_is_one_that_a_person_could_make_by_mistake(tmp_path: Path, tex
     assert sorted(changes(tmp_path, text)) == sorted(becomes)
 
 
+@pytest.mark.slow
 def test_a_module_is_left_as_it_was_and_each_mutant_can_be_compiled() -> None:
     path = ROOT / "gateway/sshload_gateway/ssh/lane.py"
     module = Module(path)
