@@ -137,9 +137,9 @@ def _row(lane: Lane) -> str:
 
 
 def _in_all(lanes: list[Lane], seconds: float, fixed_work_s: float) -> str:
-    busy_s = sum(lane.cpu.busy_s(lane.seconds) for lane in lanes)
+    busy_s, own_s = sum(lane.cpu.busy_s(lane.seconds) for lane in lanes), sum(lane.own_cpu_s for lane in lanes)
     return (
-        f"in all {seconds:.0f} s, {busy_s:.0f} s of CPU in the suites, "
+        f"in all {seconds:.0f} s, {busy_s:.0f} s of CPU in the suites, {own_s:.0f} s of it by their own processes, "
         f"{busy_s / fixed_work_s:.0f} times the fixed piece of work, which took {fixed_work_s:.3f} s of CPU"
     )
 
