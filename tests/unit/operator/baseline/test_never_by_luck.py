@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from baselines import LAST_PASSED, NAMED, WITHIN, asked, finished, run_to_end, seen, slower
 from crd_schema import problems, status_schema
 from hypothesis import given, settings
@@ -48,6 +49,7 @@ def others(draw: st.DrawFn) -> dict[str, Any]:
     return {**test, "facts": facts, "status": {**test["status"], "phase": phase}}
 
 
+@pytest.mark.slow
 @given(
     st.lists(others(), max_size=4, unique_by=lambda test: test["metadata"]["name"]), slownesses, noises, st.booleans()
 )

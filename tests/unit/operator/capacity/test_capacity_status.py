@@ -197,6 +197,7 @@ _EVIL = target_stats(
 )
 
 
+@pytest.mark.slow
 @given(
     amount=st.floats(0.01, 100_000),
     why=st.sampled_from(Invalidity),

@@ -108,6 +108,7 @@ def imported(statement: str, *modules: str) -> list[str]:
     return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
 
 
+@pytest.mark.slow
 def test_the_operators_process_has_nothing_of_the_command_line() -> None:
     assert imported("import sshload_operator.__main__", "click", "rich", "sshload_operator.cli") == []
 
@@ -117,6 +118,7 @@ def test_help_and_version_import_no_command() -> None:
     assert imported("import sshload_operator.cli.commands", "click", *heavy) == ["click"]
 
 
+@pytest.mark.slow
 def test_checking_a_test_draws_nothing_and_knows_neither_results_nor_other_kinds() -> None:
     drawing = ("rich", "kubernetes", "aiohttp", "asyncio")
     summary = ("sshload_contract.wire.run_summary", "sshload_contract.wire.report")
@@ -125,6 +127,7 @@ def test_checking_a_test_draws_nothing_and_knows_neither_results_nor_other_kinds
     assert imported("import sshload_operator.cli.validate", *drawing, *summary, *status, *other_kinds) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["report", "cluster.apply", "cluster.manage", "cluster.follow"])
 def test_a_client_of_the_api_server_is_imported_only_once_there_is_one_to_ask(module: str) -> None:
     assert imported(f"import sshload_operator.cli.{module}", "kubernetes", "aiohttp", "requests", "pydantic") == []

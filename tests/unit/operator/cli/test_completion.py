@@ -16,6 +16,7 @@ def run(*command: str | Path, stdin: str = "") -> str:
     ).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
@@ -39,11 +40,13 @@ def test_other_shells_have_a_script_of_their_own(shell: str, word: str) -> None:
     assert word in run(FOLDER / "sshload", "completion", shell)
 
 
+@pytest.mark.slow
 def test_kubectl_is_told_what_may_come_next() -> None:
     *values, directive = run(FOLDER / "kubectl_complete-sshload", "wa").splitlines()
     assert [value.split("\t")[0] for value in values] == ["watch"]
     assert directive == ":4"
 
 
+@pytest.mark.slow
 def test_the_plug_in_calls_itself_as_kubectl_calls_it() -> None:
     assert run(FOLDER / "kubectl-sshload", "list", "--help").startswith("Usage: kubectl sshload list ")

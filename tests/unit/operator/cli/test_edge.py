@@ -19,6 +19,7 @@ def good() -> str:
     return str(EXAMPLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["validate", "{good}"], ["--help"], ["list", "--help"]], ids=" ".join)
 def test_a_closed_pipe_is_no_verdict_and_nothing_is_said(arguments: list[str], good: str) -> None:
     reading, writing = os.pipe()

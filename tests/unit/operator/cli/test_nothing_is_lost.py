@@ -97,6 +97,7 @@ def test_what_begins_or_ends_a_test_cannot_be_swept(ask: Any, field: str) -> Non
     assert f"{field} cannot be swept" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
 def test_a_closed_stream_is_no_verdict(closed: str) -> None:
     sshload = Path(sys.executable).parent / "sshload"

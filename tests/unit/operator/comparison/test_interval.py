@@ -50,6 +50,7 @@ def test_of_comparisons_without_a_difference_nine_in_ten_and_more_say_none(count
     assert share_that_contains(0.0, count, noise) >= 0.93
 
 
+@pytest.mark.slow
 def test_it_holds_for_more_rounds_where_resamples_are_drawn() -> None:
     assert share_that_contains(0.0, 10, lognormal) >= 0.93
 

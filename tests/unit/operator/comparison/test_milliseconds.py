@@ -56,6 +56,7 @@ def test_of_intervals_more_than_nine_in_ten_contain_what_is_added(true_ms: float
     assert share_that_contains(true_ms, rounds, noise) >= 0.93
 
 
+@pytest.mark.slow
 def test_it_holds_for_more_rounds_where_resamples_are_drawn() -> None:
     assert share_that_contains(ADDED_MS, 10, lognormal) >= 0.93
 

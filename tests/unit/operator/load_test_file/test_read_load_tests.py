@@ -105,6 +105,7 @@ def test_a_yaml_merge_is_no_key_that_stands_twice(tmp_path: Path) -> None:
     assert test.spec["b"] == {"x": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spec",
     [

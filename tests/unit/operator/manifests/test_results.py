@@ -130,6 +130,7 @@ def test_a_master_that_says_too_much_of_what_it_was_told_is_not_heard() -> None:
     assert config_map["data"]["run.json"] == results_config_map(plans.plan(), SMALL)["data"]["run.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("large", "omitted"),
     [

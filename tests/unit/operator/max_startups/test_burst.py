@@ -41,11 +41,13 @@ def test_no_more_than_start_lose_nothing_and_never_more_than_full_come_in(start:
     assert connections * (1 - burst_drops(connections, setting).dropped) <= setting.full + 1e-6
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(1, 99), st.integers(1, 100))
 def test_a_higher_rate_drops_no_less(connections: int, rate: int, start: int) -> None:
     low, high = (burst_drops(connections, MaxStartups(start, one, start + 100)).dropped for one in (rate, rate + 1))
     assert low <= high + 1e-9
 
 
+@pytest.mark.slow
 def test_a_burst_of_thousands_is_no_trouble() -> None:
     assert burst_drops(5_000, MaxStartups(10, 30, 10_000)).dropped == pytest.approx(0.4, abs=0.1)

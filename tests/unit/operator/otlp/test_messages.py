@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 
+import pytest
 import statuses
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 from otlp_points import Sample, attributes_of, metrics_of, samples_of
@@ -57,6 +58,7 @@ def test_each_sample_of_the_page_is_pushed_under_its_name_with_its_labels_and_it
     assert [sample for sample in steady if sample not in pushed] == []
 
 
+@pytest.mark.slow
 def test_no_request_has_more_points_than_the_bound_and_none_is_lost_between_two() -> None:
     metrics = operator(1_000)
     requests = list(filter(None, requests_of(metrics.collect(), RESOURCE, TIMES)))

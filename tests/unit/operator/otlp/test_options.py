@@ -40,6 +40,7 @@ def test_headers_are_sent_over_tls_only() -> None:
         OtlpOptions("http://collector/v1/metrics", 60, Path("/secret"))
 
 
+@pytest.mark.slow
 def test_an_operator_that_pushes_nothing_has_none_of_otlps_messages_in_memory() -> None:
     program = (
         "import sys, sshload_operator.__main__;"
@@ -48,6 +49,7 @@ def test_an_operator_that_pushes_nothing_has_none_of_otlps_messages_in_memory() 
     assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"[]\n"
 
 
+@pytest.mark.slow
 def test_an_operator_with_an_endpoint_that_is_none_says_so_and_does_not_begin() -> None:
     arguments = ["-m", "sshload_operator", "--installation=/dev/null", "--otlp-endpoint=http://user:hush@collector"]
     ended = subprocess.run([sys.executable, *arguments], check=False, capture_output=True, text=True)

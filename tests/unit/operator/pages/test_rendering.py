@@ -57,6 +57,7 @@ def test_a_test_that_was_held_against_a_baseline_is_laid_over_it() -> None:
         assert '"against":{' not in page(page_of(asked("test", RUN, baseline=baseline)))
 
 
+@pytest.mark.slow
 def test_the_largest_page_is_made_within_the_bound_of_memory() -> None:
     run = finished_runs.largest()
     assert run.summary is not None
@@ -65,6 +66,7 @@ def test_the_largest_page_is_made_within_the_bound_of_memory() -> None:
     assert "a-step-with-a-long-name-179" in page(answer.stdout)
 
 
+@pytest.mark.slow
 def test_a_summary_that_takes_too_much_memory_costs_its_page() -> None:
     many = ",".join(["[]"] * 13_000_000)
     bomb = base64.b64encode(gzip.compress(f"[{many}]".encode())).decode()

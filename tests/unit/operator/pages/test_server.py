@@ -75,6 +75,7 @@ def served(
     asyncio.run(serve())
 
 
+@pytest.mark.slow
 def test_a_user_has_no_more_streams_than_a_share_and_one_that_ends_makes_room() -> None:
     async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
         path = f"{url}/ns/tests/one/events"
@@ -92,6 +93,7 @@ def test_a_user_has_no_more_streams_than_a_share_and_one_that_ends_makes_room() 
     served(talk, {"phase": "Running", "run": 1})
 
 
+@pytest.mark.slow
 def test_no_more_streams_are_opened_at_the_same_moment_either() -> None:
     async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
         asked = (session.get(f"{url}/ns/tests/one/events") for _ in range(MOST_OF_A_USER + 10))
@@ -158,6 +160,7 @@ def line(version: int = 7) -> Line:
     return found
 
 
+@pytest.mark.slow
 def test_a_page_is_made_once_for_each_version_and_few_wait_for_it() -> None:
     async def ask() -> None:
         cluster = OneTest()
@@ -177,6 +180,7 @@ def test_a_page_is_made_once_for_each_version_and_few_wait_for_it() -> None:
     asyncio.run(ask())
 
 
+@pytest.mark.slow
 def test_an_api_server_that_does_not_answer_costs_the_page_only() -> None:
     async def ask() -> None:
         cluster = OneTest(failure=ApiError(500, "is ill"))
@@ -211,6 +215,7 @@ class OneUser(Everybody):
         return await super().user_of(token) if token == "a-token" else None
 
 
+@pytest.mark.slow
 def test_a_user_gets_each_page_while_a_hundred_strangers_try_tokens() -> None:
     async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
         del index

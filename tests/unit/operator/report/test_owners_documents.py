@@ -202,6 +202,7 @@ def test_hostile_texts_of_statuses_end_no_script(name: str) -> None:
     assert "<img" not in page
 
 
+@pytest.mark.slow
 def test_the_largest_comparison_is_within_the_limit() -> None:
     one = {
         "figure": "p99Ms",

@@ -57,6 +57,7 @@ def asked(draw: st.DrawFn) -> tuple[CronCalendar, datetime]:
     return CronCalendar(canonical(written), ZoneInfo(zone)), after
 
 
+@pytest.mark.slow
 @given(asked())
 @settings(max_examples=100)
 def test_the_first_and_the_last_instant_are_those_of_the_wall_clock(drawn: tuple[CronCalendar, datetime]) -> None:

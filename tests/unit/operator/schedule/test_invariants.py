@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from crd_schema import status_problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,6 +56,7 @@ def assert_holds(found: SimSchedule) -> None:
     assert found.active == sorted(name for name, test in found.tests.items() if not test["status"])
 
 
+@pytest.mark.slow
 @given(st.sampled_from(SCHEDULES), st.sampled_from(POLICIES), st.lists(DEEDS, max_size=10))
 @settings(max_examples=60)
 def test_whatever_happens_tests_are_made_once_and_in_order(
@@ -72,6 +74,7 @@ def test_whatever_happens_tests_are_made_once_and_in_order(
     assert all(EPOCH + timedelta(minutes=minutes) >= at("09:55") for minutes in times)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(SCHEDULES), st.lists(st.integers(1, 90), min_size=1, max_size=10))
 @settings(max_examples=25)
 def test_with_forbid_there_is_never_more_than_one_under_way(written: str, minutes: list[int]) -> None:

@@ -85,6 +85,7 @@ def _play(receiver: Receiver, tmp_path: Path) -> Callable[..., Play]:
     return play
 
 
+@pytest.mark.slow
 def test_what_finds_no_room_is_listed_and_delivered_once_there_is_room(
     play: Callable[..., Play], receiver: Receiver
 ) -> None:

@@ -406,11 +406,13 @@ def loaded() -> set[str]:
     return set(found.stdout.split())
 
 
+@pytest.mark.slow
 def test_the_operator_does_not_load_the_models_of_the_client() -> None:
     """The client has 1,500 of them, of which kopf imports the few that it knows."""
     assert sum(".client.models." in name for name in loaded()) < 20
 
 
+@pytest.mark.slow
 def test_the_operator_does_not_load_what_it_needs_for_a_moment_only() -> None:
     """A certificate is signed by a process of its own: the library would take 11 MB for good."""
     assert "cryptography" not in loaded()

@@ -110,6 +110,7 @@ def test_who_does_not_take_the_answer_in_time_does_not_get_it() -> None:
     served(talk, SHORT, large)
 
 
+@pytest.mark.slow
 def test_no_answer_is_older_than_its_request_however_long_a_page_takes() -> None:
     finished = 0
 
@@ -134,6 +135,7 @@ def compute(cpu_s: float) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_page_is_made_once_for_all_who_wait_for_it_and_for_a_tenth_of_the_time_though_each_of_them_goes() -> None:
     made_s: list[float] = []
 
@@ -307,6 +309,7 @@ def test_a_newcomer_takes_the_place_of_who_has_waited_longest() -> None:
     served(talk, LONG)
 
 
+@pytest.mark.slow
 def test_a_handshake_that_fails_and_one_after_it_leave_all_room() -> None:
     guard = Guard(BearerCheck(Nobody()), ServingCertificate(None))
 

@@ -56,6 +56,7 @@ def test_managed_fields_are_cut_from_objects_lists_and_events(place: str) -> Non
     assert read(whole, FIELDS=fields) == without
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [900, 9_000, 200_000])
 def test_what_is_nested_too_deep_is_null(levels: int) -> None:
     found = read_json(
@@ -113,6 +114,7 @@ def test_an_owner_with_a_name_without_end_is_dropped() -> None:
     assert found["metadata"] == {"ownerReferences": [controller]}
 
 
+@pytest.mark.slow
 def test_many_large_answers_share_a_collection_of_garbage() -> None:
     begun: list[str] = []
 
@@ -137,6 +139,7 @@ def test_pods_and_jobs_lose_their_spec() -> None:
     assert event["object"] == {"apiVersion": "batch/v1", **lean}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filled",
     [
@@ -179,6 +182,7 @@ KINDS = st.sampled_from([{"apiVersion": "v1"}, {"kind": "A", "apiVersion": "batc
 OBJECTS = st.fixed_dictionaries({"metadata": st.just({"name": "a"}), "spec": VALUES, "status": VALUES})
 
 
+@pytest.mark.slow
 @given(kind=KINDS, objects=st.lists(OBJECTS, max_size=3))
 def test_objects_lists_and_events_are_read_as_in_any_other_form_of_json(
     kind: dict[str, Any], objects: list[Any]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from crd_schema import status_schema
 from sshload_operator import __file__ as package
 
@@ -35,6 +36,7 @@ def keys(tree: ast.AST) -> Iterator[tuple[str, int]]:
                 yield key, node.lineno
 
 
+@pytest.mark.slow
 def test_no_name_of_a_status_is_a_key_outside_of_its_declaration() -> None:
     declared = {name for kind in KINDS for name in names(status_schema(kind))}
     distinct = {name for name in declared if name != name.lower()} - OF_KUBERNETES
@@ -48,6 +50,7 @@ def test_no_name_of_a_status_is_a_key_outside_of_its_declaration() -> None:
     assert spelled == []
 
 
+@pytest.mark.slow
 def test_nothing_looks_into_the_status_of_an_object_of_ours_by_a_key() -> None:
     """The statuses of pods, Deployments and reviews are Kubernetes' own."""
     spelled = [

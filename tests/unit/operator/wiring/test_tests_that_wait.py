@@ -230,6 +230,7 @@ def test_a_pod_that_is_left_of_the_run_of_a_test_that_is_held_back_is_swept() ->
     asyncio.run(play())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("installation", "spec"),
     [
