@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from math import inf
 
 import pytest
+from circles import in_pairs
 from lagging_generator import Course, Draw, Lag, OnePause, StartLimit, measured
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold
@@ -53,8 +54,13 @@ def moments() -> Iterator[float]:
         yield 20.0 + 2 / RATE * moment / MOMENTS
 
 
-@pytest.mark.parametrize("pause_s", PAUSES_S)
-@pytest.mark.parametrize("limit", [None, StartLimit(15, 60)], ids=["any crowd", "MaxStartups"])
+@in_pairs(
+    (
+        "limit",
+        [pytest.param(None, id="any crowd"), pytest.param(StartLimit(15, 60), id="MaxStartups")],
+    ),
+    ("pause_s", PAUSES_S),
+)
 def test_no_pause_makes_a_server_fail_of_which_nothing_fails_without_it(
     pause_s: float, limit: StartLimit | None
 ) -> None:

@@ -110,7 +110,7 @@ def chance(seed: int) -> Random:
     [
         pytest.param(stages((2, 30)), 10, 5.0, 2.0, id="2 per second of 5 s"),
         pytest.param(stages((3, 12)), 5, 3.5, 3.0, id="3 per second of 3.5 s"),
-        pytest.param(stages((2, 10)), 20, 15.0, 2.0, id="longer than the window"),
+        pytest.param(stages((2, 10)), 20, 15.0, 2.0, id="longer than the window", marks=pytest.mark.full),
         pytest.param(stages((2, 10)), 20, 0.0, 2.0, id="at once"),
         pytest.param(stages((2, 20)), 0, 5.0, 1.5, id="without a warm-up the first 5 s end nothing"),
         pytest.param(users(10, 30), 10, 5.0, 2.0, id="users"),
@@ -261,12 +261,12 @@ def test_the_interval_of_arrivals_holds_the_truth_however_long_they_take(
     [
         pytest.param(users(10, 30), constant(5.0), id="in step"),
         pytest.param(users(10, 30), between(4.8, 5.2), id="nearly in step"),
-        pytest.param(users(10, 60, think_s=2.0), exponential(5.0), id="with thought"),
+        pytest.param(users(10, 60, think_s=2.0), exponential(5.0), id="with thought", marks=pytest.mark.full),
         pytest.param(users(10, 30), exponential(0.5), id="short"),
-        pytest.param(users(10, 30), exponential(5.0), id="long"),
+        pytest.param(users(10, 30), exponential(5.0), id="long", marks=pytest.mark.full),
         pytest.param(users(30, 5), exponential(1.0), id="short window"),
         pytest.param(users(30, 30), exponential(60.0), id="longer than the window"),
-        pytest.param(users(30, 60), log_normal(1.0, 1.0), id="heavy tail"),
+        pytest.param(users(30, 60), log_normal(1.0, 1.0), id="heavy tail", marks=pytest.mark.full),
     ],
 )
 def test_the_interval_of_users_holds_the_truth_however_long_their_iterations_take(load: UsersLoad, law: Law) -> None:
@@ -314,9 +314,9 @@ def queue(busy: float) -> Chances:
     "latencies",
     [
         pytest.param(moods, id="moods"),
-        pytest.param(queue(0.8), id="busy"),
-        pytest.param(queue(0.95), id="nearly full"),
-        pytest.param(queue(1.1), id="too slow by a tenth"),
+        pytest.param(queue(0.8), id="busy", marks=pytest.mark.full),
+        pytest.param(queue(0.95), id="nearly full", marks=pytest.mark.full),
+        pytest.param(queue(1.1), id="too slow by a tenth", marks=pytest.mark.full),
         pytest.param(queue(2.0), id="too slow by half"),
     ],
 )
@@ -327,7 +327,9 @@ def test_the_interval_holds_the_truth_where_one_end_depends_on_the_ends_before(l
     assert share >= LEAST, share
 
 
-@pytest.mark.parametrize("process", ArrivalProcess)
+@pytest.mark.parametrize(
+    "process", [ArrivalProcess.CONSTANT, pytest.param(ArrivalProcess.POISSON, marks=pytest.mark.full)]
+)
 def test_the_interval_holds_the_truth_where_arrivals_are_dropped(process: ArrivalProcess) -> None:
     load, warm_up_s, room = replace(stages((20, 40)), process=process), 10.0, 20
 
@@ -376,10 +378,10 @@ def _with_failures(failures: Callable[[Random], Iterator[bool]], load: ArrivalsL
     ("failures", "share", "load"),
     [
         pytest.param(failing(0.01), 0.01, stages((20, 50)), id="1 % fail"),
-        pytest.param(failing(0.1), 0.1, stages((20, 50)), id="10 % fail"),
-        pytest.param(failing(0.4), 0.4, stages((20, 50)), id="40 % fail"),
+        pytest.param(failing(0.1), 0.1, stages((20, 50)), id="10 % fail", marks=pytest.mark.full),
+        pytest.param(failing(0.4), 0.4, stages((20, 50)), id="40 % fail", marks=pytest.mark.full),
         pytest.param(failing(0.05, 20), 0.05, stages((20, 150)), id="5 % in bursts"),
-        pytest.param(failing(0.3, 50), 0.3, stages((20, 150)), id="30 % in bursts"),
+        pytest.param(failing(0.3, 50), 0.3, stages((20, 150)), id="30 % in bursts", marks=pytest.mark.full),
     ],
 )
 def test_the_interval_holds_the_truth_of_what_fails_alone_or_in_bursts(

@@ -1,7 +1,7 @@
 """What a whole run counts, and that its counts agree with each other and with the server's."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +9,14 @@ from free_ports import free_port
 from played_target import played_target
 from reconciled import assert_reconciled, counts_of
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
-from ssh_server import SshServer
+from ssh_server import Keys, SshServer, ssh_server
+from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalProcess, BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from whole_run import whole_run
 
 BURST = BurstLoad(connections=20, repeat=2, interval_s=1.0)
@@ -24,6 +26,8 @@ USERS = UsersLoad(
     spawn_rate=8.0,
     think_time=ThinkTime(0.01, 0.05),
 )
+
+of_one_run = pytest.mark.xdist_group("one run whose counts are read")
 
 
 @pytest.mark.parametrize(
@@ -51,30 +55,45 @@ def test_the_clients_count_is_the_servers(
         assert summary.load.started == iterations
 
 
-def test_the_warm_up_is_told_apart(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
-    server = start_sshd("")
-    config = replace(run_config(endpoint(server), arrivals(20, 2.0), workers=2), warm_up_s=1.0)
-    with whole_run(tmp_path, config) as run:
-        summary = run.summary()
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended: what it was told, what it says, and how many logins the server accepted."""
+
+    config: RunConfig
+    summary: RunSummary
+    accepted: int
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Ended:
+    """Run a load with a warm-up, which several tests read."""
+    with ssh_server(tmp_path_factory.mktemp("sshd"), keys) as server:
+        config = replace(run_config(endpoint(server), arrivals(20, 2.0), workers=2), warm_up_s=1.0)
+        with whole_run(tmp_path_factory.mktemp("run"), config) as run:
+            return Ended(config, run.summary(), server.accepted())
+
+
+@of_one_run
+def test_the_warm_up_is_told_apart(ended: Ended) -> None:
+    summary = ended.summary
     totals = {step.window: step.count for step in summary.steps if step.step == "total"}
     assert totals == {Window.WARM_UP: 20, Window.MEASURED: 40}
     assert summary.load.started == 40
     assert summary.load.duration_s == 2.0
     assert summary.load.offered_rate == summary.load.achieved_rate == 20.0
-    assert server.accepted() == 60
+    assert ended.accepted == 60
     assert_reconciled(summary)
 
 
-def test_the_summary_says_what_the_master_was_told(sshd: SshServer, tmp_path: Path) -> None:
-    config = run_config(endpoint(sshd), arrivals(20, 1.0))
-    with whole_run(tmp_path, config) as run:
-        assert from_json(RunConfig, run.summary().run_json) == config
+@of_one_run
+def test_the_summary_says_what_the_master_was_told(ended: Ended) -> None:
+    assert from_json(RunConfig, ended.summary.run_json) == ended.config
 
 
-def test_percentiles_are_shown_only_where_samples_suffice(sshd: SshServer, tmp_path: Path) -> None:
-    with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(20, 2.0), workers=2)) as run:
-        summary = run.summary()
-    (total,) = (step for step in summary.steps if step.step == "total")
+@of_one_run
+def test_percentiles_are_shown_only_where_samples_suffice(ended: Ended) -> None:
+    total = find_step(ended.summary, "total", Window.MEASURED)
+    assert total is not None
     assert set(total.percentiles_us) == {"50", "90", "99"}
     assert total.percentiles_us["99"] is None
     assert total.min_us is not None
