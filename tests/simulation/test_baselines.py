@@ -138,6 +138,7 @@ SERVERS_OF_SHORT_MOODS = [
 SERVERS = [*SERVERS_OF_SHORT_MOODS, server_param(moods(0.1), "moods of 10 %")]
 
 
+@pytest.mark.slow
 @in_pairs(("percentile", [50.0, 90.0, 99.0]), ("server", SERVERS))
 def test_equal_servers_are_called_slower_in_5_percent_of_pairs_at_most(server: Latencies, percentile: float) -> None:
     assert shares(server, 1_200, within(0.1, percentile))[False] <= 0.05
@@ -151,11 +152,13 @@ def test_not_even_a_tolerance_that_leaves_all_to_the_noise_is_called_broken(
     assert shares(server, 1_200, within(0.02, percentile))[False] <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_server_slower_than_allowed_passes_in_5_percent_of_pairs_at_most(server: Latencies) -> None:
     assert shares(server, 1_200, within(0.1), slower=1.15)[True] <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "percentile", "count"),
     [
@@ -170,6 +173,7 @@ def test_a_server_slower_by_30_percent_is_found_out_in_95_percent_of_pairs(
     assert shares(server, count, within(0.1, percentile), slower=1.3)[False] >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("percentile", "count"), [pytest.param(50.0, 3_000, id="median"), pytest.param(90.0, 6_000, id="p90")]
 )

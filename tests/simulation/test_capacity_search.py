@@ -63,6 +63,7 @@ BY_RATES = [searched_param(noise, completed=True) for noise in NOISES]
 LAPSING_BY_VERDICTS, LAPSING_BY_RATES = (searched_param(LAPSING, completed=completed) for completed in (False, True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "completed"), [*BY_VERDICTS, *BY_RATES])
 def test_95_percent_of_searches_end_within_the_precision_of_the_limit_and_95_percent_by_themselves(
     noise: Noise, *, completed: bool
@@ -72,6 +73,7 @@ def test_95_percent_of_searches_end_within_the_precision_of_the_limit_and_95_per
     assert ended.trials_p95 < TRIALS_LIMIT, ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("precision", "count"), [pytest.param(0.01, FINE_SEARCHES, marks=pytest.mark.full), (0.1, SEARCHES)]
 )
@@ -112,6 +114,7 @@ def test_99_percent_of_the_searches_in_the_measured_figures_did_so(*, completed:
     assert [row["within"] >= 0.99 for row in rows] == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "completed"), [*BY_VERDICTS, LAPSING_BY_VERDICTS])
 def test_by_verdicts_mlrsearch_takes_as_many_trials_or_more_and_ends_no_nearer(
     noise: Noise, *, completed: bool
@@ -149,6 +152,7 @@ def test_flakes_hardly_ever_hide_a_limit_that_is_outside_of_the_loads(limit: flo
     assert ended.count(end) >= 0.98 * OUTSIDE_SEARCHES
 
 
+@pytest.mark.slow
 def test_a_limit_that_drifts_is_found_where_it_was_meanwhile() -> None:
     """It falls by 5 % within 20 trials."""
     near = 0
@@ -178,6 +182,7 @@ class LaggingServer(LimitedServer):
         return PastTrial(load, None, None) if self.random.random() < 0.1 else super().trial(load)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", [ExhaustedServer, LaggingServer])
 def test_trials_that_suffer_from_what_is_around_them_do_not_mislead(server: type[LimitedServer]) -> None:
     ended = figures([ours(server(seed, Noise(0.01))) for seed in range(SEARCHES)])

@@ -3,6 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from crd_schema import status_problems
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -177,7 +178,7 @@ def check_memory(before: dict[str, Any], after: dict[str, Any]) -> None:
         assert {key: before.get(key) for key in kept} == {key: after.get(key) for key in kept}
 
 
-TestComparison = Comparison.TestCase
+TestComparison = pytest.mark.slow(Comparison.TestCase)
 TestComparison.settings = settings(
     max_examples=60,
     stateful_step_count=40,

@@ -51,6 +51,7 @@ def sojourn(percentile: float) -> float:
     return -_SERVICE_US * log(1 - percentile / 100) / (1 - _LOAD)
 
 
+@pytest.mark.slow
 @in_pairs(
     (
         "latencies, truth",
@@ -83,6 +84,7 @@ def test_intervals_of_percentiles_are_bounded_on_a_side_and_hold_the_truth_in_93
     assert bounded == dict.fromkeys(PERCENTILES, RUNS)
 
 
+@pytest.mark.slow
 @in_pairs(("memory", [0.0, 0.99]), ("users, window_s", [(1, 60), (10, 60), (1, 300)]))
 def test_intervals_of_the_rate_of_users_hold_the_truth_in_93_of_100_runs(
     users: int, window_s: int, memory: float

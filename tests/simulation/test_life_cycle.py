@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+import pytest
 from crd_schema import status_problems
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -394,6 +395,6 @@ def check_transition_times(before: Any, after: Any) -> None:
             assert item["lastTransitionTime"] == was["lastTransitionTime"]
 
 
-TestLifeCycle = LifeCycle.TestCase
+TestLifeCycle = pytest.mark.slow(LifeCycle.TestCase)
 TestLifeCycle.settings = settings(stateful_step_count=50)
 """100 orders of events: a fault that 3 % of all orders show is found with probability 0.95. `search` tries 1,000."""

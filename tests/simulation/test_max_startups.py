@@ -62,6 +62,7 @@ def seen(
     return played, logins
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manner", ARRIVALS)
 def test_a_setting_that_loses_nothing_is_found_and_no_maximum_is_claimed(manner: type[Even | Memoryless]) -> None:
     wide = MaxStartups(100, 30, 150)
@@ -74,6 +75,7 @@ def test_a_setting_that_loses_nothing_is_found_and_no_maximum_is_claimed(manner:
         assert seen(manner, 30, recommended(need.start), draw)[0].dropped == 0
 
 
+@pytest.mark.slow
 @in_pairs(
     (
         "counted",
@@ -97,6 +99,7 @@ def test_the_band_of_the_prediction_holds_the_loss_that_is_seen_in_95_of_100_run
     assert held >= 0.95 * DRAWS, held
 
 
+@pytest.mark.slow
 @in_pairs(("setting", SETTINGS), ("manner", ARRIVALS))
 def test_the_loss_is_predicted_within_five_points_where_sshd_counts_what_clients_see(
     manner: type[Even | Memoryless], setting: MaxStartups
@@ -108,6 +111,7 @@ def test_the_loss_is_predicted_within_five_points_where_sshd_counts_what_clients
         assert abs(foreseen.dropped - played.drop_share) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manner", ARRIVALS)
 def test_where_a_third_is_lost_no_loss_and_twice_the_loss_are_outside_of_the_band(
     manner: type[Even | Memoryless],

@@ -72,6 +72,7 @@ def latencies(arrivals: str, within: int = 0, without: int = 0, exact_us: int = 
                     yield Case(seed, threshold, true_us < limit_us, passed, small)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrivals", ARRIVALS)
 def test_a_generator_that_lags_calls_no_latency_met_or_broken_that_is_not(arrivals: str) -> None:
     cases = [case for case in latencies(arrivals) if not case.small_delay]
@@ -86,6 +87,7 @@ def test_a_sound_generator_errs_by_no_more_than_two_of_its_largest_delays_or_ten
     assert len(cases) > DRAWS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrivals", ARRIVALS)
 def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_that_is_not_by_two_percent(
     arrivals: str,

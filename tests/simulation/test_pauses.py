@@ -54,6 +54,7 @@ def moments() -> Iterator[float]:
         yield 20.0 + 2 / RATE * moment / MOMENTS
 
 
+@pytest.mark.slow
 @in_pairs(
     (
         "limit",
@@ -76,6 +77,7 @@ def test_without_a_pause_nothing_fails() -> None:
         assert not Course(draw(OnePause(inf, 0.0), limit=limit)).run().failures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause_s", [length for length in PAUSES_S if length < LASTS_S / 100])
 def test_no_pause_excuses_a_server_that_hangs(pause_s: float) -> None:
     """Without it three in a hundred hang, and the pause is too short to be near more than a few of them."""
@@ -86,6 +88,7 @@ def test_no_pause_excuses_a_server_that_hangs(pause_s: float) -> None:
         assert judge_threshold(ONE_IN_A_HUNDRED, drawn.load, found).result.passed is False, begin_s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause_s", PAUSES_S)
 def test_no_pause_excuses_a_server_of_which_a_fifth_hangs_all_the_time(pause_s: float) -> None:
     for begin_s in moments():

@@ -231,6 +231,7 @@ LAWS = (
 )
 
 
+@pytest.mark.slow
 @in_pairs(
     ("law", LAWS),
     (
@@ -256,6 +257,7 @@ def test_the_interval_of_arrivals_holds_the_truth_however_long_they_take(
     assert share >= LEAST, share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "law"),
     [
@@ -310,6 +312,7 @@ def queue(busy: float) -> Chances:
     return latencies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "latencies",
     [
@@ -327,6 +330,7 @@ def test_the_interval_holds_the_truth_where_one_end_depends_on_the_ends_before(l
     assert share >= LEAST, share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "process", [ArrivalProcess.CONSTANT, pytest.param(ArrivalProcess.POISSON, marks=pytest.mark.full)]
 )
@@ -374,6 +378,7 @@ def _with_failures(failures: Callable[[Random], Iterator[bool]], load: ArrivalsL
     return tuple(run(seed) for seed in range(RUNS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failures", "share", "load"),
     [
@@ -391,6 +396,7 @@ def test_the_interval_holds_the_truth_of_what_fails_alone_or_in_bursts(
     assert found >= LEAST, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "latencies", [constant(0.05), log_normal(0.05, 0.5), moods], ids=["constant", "independent", "moods"]
 )

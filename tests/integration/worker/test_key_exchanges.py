@@ -1,5 +1,7 @@
 """Each algorithm that a client library offers, at OpenSSH's server and at asyncssh's, if the server has it too.
 
+`make test` plays those of a library at one of the two servers.
+
 Of Diffie-Hellman, by numbers or curves, the values on the line and the secret of both sides are looked at: a library
 that draws no random number logs in too.
 """
@@ -14,6 +16,7 @@ from typing import Any
 
 import gevent
 import pytest
+from circles import in_pairs
 from first_packets import Line, overheard
 from run_configs import client
 from ssh2_connections import key_credentials, login_at
@@ -58,7 +61,16 @@ PRIME_BITS = {
     "group18": 8_192,
 }
 
-each_library = pytest.mark.parametrize("library", LIBRARIES)
+PLACES = ("openssh", "asyncssh")
+each_library = in_pairs(("place", PLACES), ("library", LIBRARIES), indirect=["place"])
+each_library_and_setting = in_pairs(
+    ("place", PLACES),
+    (
+        "library, setting",
+        [(library, name) for library in LIBRARIES for name in ("ciphers", "macs", "host_key_algorithms")],
+    ),
+    indirect=["place"],
+)
 
 
 @dataclass(frozen=True)
@@ -86,31 +98,38 @@ def host_keys(made_key: Callable[[str, str], Path]) -> list[Path]:
     return [made_key(*kind) for kind in dict.fromkeys(HOST_KEYS.values())]
 
 
-@pytest.fixture(scope="module", params=["openssh", "asyncssh"])
-def place(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    keys: Keys,
-    key_files: Path,
-    host_keys: list[Path],
-) -> Iterator[Place]:
-    """Run a server that takes every algorithm that it knows."""
-    if request.param == "asyncssh":
-        with telling_server(host_keys, key_files) as told:
-            yield Place(told.port, "anybody", known_algorithms(Library.ASYNCSSH), told)
-        return
-    known = {setting: queried(setting) for setting in SETTINGS}
-    directives = [
-        f"KexAlgorithms {','.join(known['kex_algorithms'])}",
-        f"Ciphers {','.join(known['ciphers'])}",
-        f"MACs {','.join(known['macs'])}",
-        f"HostKeyAlgorithms {','.join(HOST_KEYS)}",
-        "PubkeyAcceptedAlgorithms +ssh-rsa",
-        f"AuthorizedKeysFile {key_files}",
-        *(f"HostKey {path}" for path in host_keys),
-    ]
-    with ssh_server(tmp_path_factory.mktemp("openssh"), keys, "\n".join(directives)) as server:
-        yield Place(server.port, server.user, known, None)
+@pytest.fixture(scope="module")
+def start_place(
+    tmp_path_factory: pytest.TempPathFactory, keys: Keys, key_files: Path, host_keys: list[Path]
+) -> Iterator[Callable[[str], Place]]:
+    """Return a function that runs a server, once, which takes every algorithm that it knows."""
+    with ExitStack() as running:
+
+        @cache
+        def start(name: str) -> Place:
+            if name == "asyncssh":
+                told = running.enter_context(telling_server(host_keys, key_files))
+                return Place(told.port, "anybody", known_algorithms(Library.ASYNCSSH), told)
+            known = {setting: queried(setting) for setting in SETTINGS}
+            directives = [
+                f"KexAlgorithms {','.join(known['kex_algorithms'])}",
+                f"Ciphers {','.join(known['ciphers'])}",
+                f"MACs {','.join(known['macs'])}",
+                f"HostKeyAlgorithms {','.join(HOST_KEYS)}",
+                "PubkeyAcceptedAlgorithms +ssh-rsa",
+                f"AuthorizedKeysFile {key_files}",
+                *(f"HostKey {path}" for path in host_keys),
+            ]
+            server = running.enter_context(ssh_server(tmp_path_factory.mktemp("openssh"), keys, "\n".join(directives)))
+            return Place(server.port, server.user, known, None)
+
+        yield start
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, start_place: Callable[[str], Place]) -> Place:
+    """Return one of the servers."""
+    return start_place(request.param)
 
 
 @cache
@@ -216,8 +235,7 @@ def test_each_key_exchange_has_values_and_a_secret_of_full_size(place: Place, ke
     assert each_alone(names, lambda kex: exchange(library, place, keys.user, kex)) == {}
 
 
-@each_library
-@pytest.mark.parametrize("setting", ["ciphers", "macs", "host_key_algorithms"])
+@each_library_and_setting
 def test_each_algorithm_carries_a_command(place: Place, keys: Keys, library: Library, setting: str) -> None:
     beside = {"ciphers": ("aes128-ctr",)} if setting == "macs" else {}
 

@@ -22,10 +22,11 @@ def some(rows: Mapping[str, Any], few: int) -> list[Any]:
     ]
 
 
-def in_pairs(*axes: tuple[str, Sequence[Any]]) -> pytest.MarkDecorator:
+def in_pairs(*axes: tuple[str, Sequence[Any]], indirect: Sequence[str] = ()) -> pytest.MarkDecorator:
     """Return the mark of a test for all combinations of several axes: names of arguments, and their values.
 
     `make test` plays as many combinations as the longest axis has values, so that each value is played at least once.
+    Arguments that are `indirect` are parameters of fixtures.
     """
     lengths = [len(values) for _, values in axes]
     usual = {tuple(turn % length for length in lengths) for turn in range(max(lengths))}
@@ -35,7 +36,7 @@ def in_pairs(*axes: tuple[str, Sequence[Any]]) -> pytest.MarkDecorator:
         arguments = [argument for one in given for argument in one.arguments]
         marks = [mark for one in given for mark in one.marks] + ([] if places in usual else [pytest.mark.full])
         rows.append(pytest.param(*arguments, id="-".join(one.name for one in given), marks=marks))
-    return pytest.mark.parametrize(",".join(names for names, _ in axes), rows)
+    return pytest.mark.parametrize(",".join(names for names, _ in axes), rows, indirect=indirect)
 
 
 class _Given(NamedTuple):

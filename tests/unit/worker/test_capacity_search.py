@@ -53,6 +53,7 @@ def failing_most(seen: list[PastTrial]) -> float:
     return min((load for load, ahead in lead.items() if ahead < 0), default=float("inf"))
 
 
+@pytest.mark.slow
 @given(goals(), st.data())
 def test_whatever_the_trials_say_loads_are_in_range_and_the_search_ends_with_no_fail_below_the_capacity(
     goal: Goal, data: st.DataObject
@@ -81,6 +82,7 @@ def test_trials_at_any_loads_whatsoever_have_an_answer(goal: Goal, seen: list[Pa
     assert isinstance(step, SearchResult) or goal.least <= step.load <= goal.most
 
 
+@pytest.mark.slow
 @given(goals(), st.floats(0.001, 1e8))
 def test_without_noise_the_bounds_are_around_the_limit_and_as_near_as_asked(goal: Goal, limit: float) -> None:
     found, _ = run(goal, limit)
@@ -96,6 +98,7 @@ def test_without_noise_the_bounds_are_around_the_limit_and_as_near_as_asked(goal
         assert found.upper <= found.lower * (1 + goal.precision) or (goal.whole and found.upper == found.lower + 1)
 
 
+@pytest.mark.slow
 @given(goals(), st.floats(0.001, 1e8))
 def test_without_noise_each_bound_is_tried_once_and_as_often_again_as_asked_or_more(goal: Goal, limit: float) -> None:
     found, seen = run(goal, limit)

@@ -9,6 +9,7 @@ def test_all_that_was_kept_passes_the_oracle(target: str) -> None:
     assert replay(target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", targets("worker"))
 def test_no_input_takes_more_time_than_its_length_explains(target: str) -> None:
     assert attack(target) == {}

@@ -172,6 +172,7 @@ def test_cumulative_counts_grow_and_never_count_what_is_above_the_limit(samples:
     assert all(count <= sum(sample <= limit for sample in samples) for count, limit in zip(counts, limits, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("percentile", "count"), [(50.0, 200), (90.0, 500), (99.0, 2_000)])
 def test_the_interval_of_a_percentile_holds_the_truth_in_95_of_100_runs(percentile: float, count: int) -> None:
     random = Random(1)  # noqa: S311 - samples, no secrets

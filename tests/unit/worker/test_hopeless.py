@@ -158,6 +158,7 @@ def test_held_sessions_are_judged_when_they_end() -> None:
     assert not ends(HOLD, ERRORS, totals(0, failed=900))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [replace(ERRORS, below=0.1), P90], ids=["errors", "latency"])
 def test_no_load_ends_early_that_would_not_have_failed_in_the_end(threshold: Threshold) -> None:
     """Servers near to the limit, with moments of trouble: judged after each tenth iteration, and at the end."""

@@ -38,6 +38,7 @@ def known(tmp_path: Path, text: str = "", host: str = HOST, port: int = 22) -> H
     return read_known_hosts(f"@cert-authority *.example.org {public(tmp_path / 'ca')}\n{text}", host, port)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ca_kind", ["ed25519", "ecdsa", "rsa"])
 @pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
 def test_a_certificate_of_a_known_authority_is_accepted(

@@ -53,6 +53,7 @@ def test_packets_are_inflated_one_after_the_other(of: Callable[[bytes], Inflate]
         assert inflate(deflate.compress(content) + deflate.flush(zlib.Z_SYNC_FLUSH)) == content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [b"zlib@openssh.com", b"zlib"])
 def test_a_packet_that_grows_a_thousandfold_is_refused_in_little_time(
     of: Callable[[bytes], Inflate], name: bytes

@@ -28,6 +28,7 @@ flush_and_close(line, 60_000)
 """
 
 
+@pytest.mark.slow
 def test_the_last_message_arrives_though_its_sender_exits_before_anybody_takes_it() -> None:
     port = free_port()
     speaker = subprocess.Popen([sys.executable, "-c", _SPEAKER, str(port)], stdout=subprocess.PIPE, text=True)
@@ -62,6 +63,7 @@ _GREETING = b"\xff" + bytes(7) + b"\x01\x7f\x03\x01" + b"CURVE".ljust(20, b"\0")
 _MIB = 1 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [pytest.param(31 * _MIB, id="31 MiB"), pytest.param(1 << 30, id="1 GiB")])
 def test_a_stranger_cannot_make_the_master_collect_a_large_message(size: int) -> None:
     """Not of the size of a report either: some tens of these, each from a connection of its own, would be too much."""

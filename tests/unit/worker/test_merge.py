@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome, Window
@@ -63,6 +64,7 @@ def merged(reports: Sequence[Report]) -> Totals:
     return totals
 
 
+@pytest.mark.slow
 @given(workers, st.randoms(use_true_random=False))
 def test_the_order_in_which_reports_arrive_changes_nothing(done: list[list[Iterations]], random: st.DataObject) -> None:
     reports = [report for index, batches in enumerate(done) for report in reports_of(index, batches)]
@@ -71,6 +73,7 @@ def test_the_order_in_which_reports_arrive_changes_nothing(done: list[list[Itera
     assert merged(shuffled) == merged(reports)
 
 
+@pytest.mark.slow
 @given(workers)
 def test_merging_is_recording_everything_in_one_place(done: list[list[Iterations]]) -> None:
     reports = [report for index, batches in enumerate(done) for report in reports_of(index, batches)]
@@ -84,6 +87,7 @@ def test_merging_is_recording_everything_in_one_place(done: list[list[Iterations
     }
 
 
+@pytest.mark.slow
 @given(workers, workers)
 def test_a_runs_totals_are_those_of_its_trials(first: list[list[Iterations]], second: list[list[Iterations]]) -> None:
     def reports(done: list[list[Iterations]], offset: int) -> list[Report]:

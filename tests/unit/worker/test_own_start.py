@@ -5,6 +5,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 _RUNNER = """
 import json, sys
 from importlib import metadata
@@ -49,6 +51,7 @@ def printed(program: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_run_of_our_own_steps_begins_with_locusts_runner_alone() -> None:
     plug_ins_asked, patched, unused, version_known = printed(_RUNNER)
     assert patched
@@ -57,5 +60,6 @@ def test_a_run_of_our_own_steps_begins_with_locusts_runner_alone() -> None:
     assert not unused
 
 
+@pytest.mark.slow
 def test_a_run_of_a_locustfile_begins_without_locusts_web_ui_and_the_locustfile_still_gets_all_of_locust() -> None:
     assert printed(_WHOLE) == [True, [], True, True]

@@ -57,6 +57,7 @@ def refusal(data: bytes, passphrase: str = "") -> str:
     return message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passphrase", [pytest.param("", id="plain"), pytest.param(PASSPHRASE, id="encrypted")])
 @pytest.mark.parametrize(("kind", "form"), KINDS)
 def test_every_key_of_ssh_keygen_comes_out_plain_and_the_same(
@@ -118,6 +119,7 @@ def test_a_key_whose_text_was_changed_on_its_way_is_read(
     assert public_line(tmp_path, key) == " ".join(path.with_suffix(".pub").read_text().split()[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize(("kind", "form"), [KINDS[0], KINDS[6], KINDS[8]])
 def test_an_encrypted_key_whose_text_was_changed_on_its_way_is_read(
@@ -154,6 +156,7 @@ def test_a_key_of_which_a_part_is_lost_is_told_as_damaged(
     assert said in refusal(change(make_key(tmp_path).read_bytes()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "form"), [KINDS[0], KINDS[6], KINDS[8]])
 def test_an_encrypted_key_needs_its_passphrase(tmp_path: Path, kind: list[str], form: str) -> None:
     data = make_key(tmp_path, kind, form, PASSPHRASE).read_bytes()

@@ -79,6 +79,7 @@ def test_each_step_is_held_against_itself() -> None:
     assert slices.spread("unheard of", 50) == 1
 
 
+@pytest.mark.slow
 def test_the_intervals_hold_the_truth_in_95_of_100_runs_of_latencies_that_are_alike() -> None:
     random = Random(3)  # noqa: S311 - samples, no secrets
     plain = widened = 0

@@ -345,6 +345,7 @@ def searches(draw: st.DrawFn) -> RunSummary:
     )
 
 
+@pytest.mark.slow
 @given(found=searches(), above=st.sampled_from([(), (50,), (118,), (400,)]), external=st.booleans())
 def test_whatever_a_search_says_it_passes_only_by_a_trial_that_passed_at_its_lower_bound(
     found: RunSummary, above: tuple[float, ...], *, external: bool

@@ -311,6 +311,7 @@ def strains(draw: st.DrawFn) -> Strain:
     return found
 
 
+@pytest.mark.slow
 @given(found=strains())
 def test_no_shortage_is_claimed_without_the_figure_that_shows_it(found: Strain) -> None:
     after, claimed = found.after, {shortage.resource: shortage.figure for shortage in shortages(found)}
@@ -328,6 +329,7 @@ def test_no_shortage_is_claimed_without_the_figure_that_shows_it(found: Strain) 
     assert all(resource in claimed for resource in certain if shows[resource])
 
 
+@pytest.mark.slow
 @given(found=strains())
 def test_shortages_always_come_in_the_same_order(found: Strain) -> None:
     order = [list(Resource).index(shortage.resource) for shortage in shortages(found)]

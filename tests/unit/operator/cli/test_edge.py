@@ -30,6 +30,7 @@ def test_a_closed_pipe_is_no_verdict_and_nothing_is_said(arguments: list[str], g
     assert (done.returncode, done.stderr) == (ExitCode.PIPE_CLOSED, "")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_in_one_line(good: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*COMMAND, "validate", good], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -37,6 +38,7 @@ def test_a_full_disk_is_an_error_in_one_line(good: str) -> None:
     assert done.stderr == "sshload: the output: No space left on device. Not all of it was read or written\n"
 
 
+@pytest.mark.slow
 def test_a_standard_error_that_nobody_reads_changes_no_code(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -40,6 +40,7 @@ def test_every_schema_is_as_the_script_writes_it() -> None:
         assert path.read_text(encoding="utf-8") == text, "run make generate"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in WHOLE.items()])
 def test_a_whole_spec_fits(spec: dict[str, Any]) -> None:
     assert faults(document(spec)) == []

@@ -19,6 +19,7 @@ ANY = st.one_of(st.sampled_from(FIT), NAMES, LONG_NAMES.filter(is_name))
 ALIKE = ("a" * 64, "a" * 65, "a" * 253, f"{'a' * 46}_", "a.b", "a-b", "a.b.c", "a-b.c", "1a", "n1a", "a" * 41, "a" * 40)
 
 
+@pytest.mark.slow
 @given(ANY)
 def test_a_label_has_room_for_every_name(name: str) -> None:
     assert len(label_value(name)) <= 63

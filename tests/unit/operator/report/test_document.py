@@ -188,11 +188,13 @@ def test_a_page_names_no_address_that_a_browser_would_ask() -> None:
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
 
 
+@pytest.mark.slow
 def test_the_page_of_the_largest_run_stays_below_its_limit() -> None:
     page = html_page(report_document(finished_runs.largest(), "0.1.0"))
     assert len(page.encode()) <= PAGE_LIMIT_BYTES
 
 
+@pytest.mark.slow
 def test_what_is_too_large_is_left_out_and_named() -> None:
     chance = Random(1)  # noqa: S311 - incompressible, and nothing secret
     run = finished_runs.largest()

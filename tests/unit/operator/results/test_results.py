@@ -483,6 +483,7 @@ _MANY = tuple(
 )
 
 
+@pytest.mark.slow
 @given(succeeded=_COUNTS, failed=_COUNTS, accepted=_COUNTS, many=st.booleans())
 def test_whatever_was_counted_fits_the_schema(succeeded: int, failed: int, accepted: int, *, many: bool) -> None:
     found = summary(succeeded, failed, target_after=target_stats(accepted))

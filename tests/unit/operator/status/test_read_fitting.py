@@ -86,6 +86,7 @@ def test_what_is_written_is_read_back_the_same(shape: type[ObjectStatus], status
     assert written(read_fitting(shape, json.loads(json.dumps(status)))) == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "status"), WRITTEN)
 @given(data=st.data())
 def test_whatever_stands_in_a_status_is_read_and_what_is_read_can_be_written(

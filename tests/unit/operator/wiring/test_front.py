@@ -281,6 +281,7 @@ def test_nothing_is_kept_of_handshakes_that_failed() -> None:
     fronted(talk, LONG, by_tls=True)
 
 
+@pytest.mark.slow
 def test_an_address_that_has_shaken_hands_rests_and_no_other_one() -> None:
     async def talk(front: Front, connect: Connect) -> None:
         front.handshakes = Turns(1, rest_s=2 * WITHIN_S)
