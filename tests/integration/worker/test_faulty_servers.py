@@ -105,11 +105,13 @@ def test_what_a_server_sends_without_end_is_not_kept(keys: Keys, tmp_path: Path,
         assert resident_bytes("VmHWM") - before_bytes < MOST_KEPT_BYTES
 
 
+@pytest.mark.parametrize("looks_every_s", [0.1, 3_600.0], ids=["at what it takes", "by the limit of its files alone"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.library is Library.OPENSSH], ids=str)
 def test_a_server_does_not_fill_the_disk_by_a_file_that_openssh_fetches(
-    keys: Keys, tmp_path: Path, kind: Kind, monkeypatch: pytest.MonkeyPatch
+    keys: Keys, tmp_path: Path, kind: Kind, looks_every_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transfer, "OPENSSH_FILE_LIMIT_BYTES", 1_000_000)
+    monkeypatch.setattr(transfer, "_DISK_CHECK_INTERVAL_S", looks_every_s)
     fault = replace(FAULTS["has a file without end"], brief="")
     with staged(fault.serve) as server:
         done = played(config_for(server, fault, kind, keys, tmp_path / "known_hosts"))
