@@ -28,6 +28,7 @@ PROGRAMS = {
     ".venv/bin/sshload-gateway",
     "cosign",
     "curl",
+    "debootstrap",
     "docker",
     "echo",
     "export",
