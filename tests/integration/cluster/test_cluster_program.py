@@ -63,6 +63,7 @@ def etcd(cache: Path) -> Iterator[Etcd]:
         process.wait()
 
 
+@pytest.mark.root
 def test_down_ends_the_cluster_s_own_processes_only(cache: Path, etcd: Etcd, tmp_path: Path) -> None:
     """Other tests run the same programs on data of their own."""
     own = etcd(cache / "run/etcd")
@@ -74,6 +75,7 @@ def test_down_ends_the_cluster_s_own_processes_only(cache: Path, etcd: Etcd, tmp
     assert not (cache / "run").exists()
 
 
+@pytest.mark.root
 def test_down_leaves_alone_the_network_that_another_cluster_made(cache: Path) -> None:
     """Only the cluster that made the bridge takes it away. This bridge is in a network namespace of the test's own."""
     here = 'ip link add sshload0 type bridge; "$0" down; ip -brief link show sshload0'
@@ -84,6 +86,7 @@ def test_down_leaves_alone_the_network_that_another_cluster_made(cache: Path) ->
     assert done.stdout.splitlines()[-1].startswith("sshload0")
 
 
+@pytest.mark.root
 def test_down_twice_is_as_good_as_once(cache: Path, etcd: Etcd) -> None:
     """There may be nothing to stop."""
     own = etcd(cache / "run/etcd")
@@ -94,12 +97,14 @@ def test_down_twice_is_as_good_as_once(cache: Path, etcd: Etcd) -> None:
     assert cluster(cache, "status").stdout == "down\n"
 
 
+@pytest.mark.root
 def test_a_cluster_that_was_never_started_is_down(cache: Path) -> None:
     """A script can ask."""
     done = cluster(cache, "status")
     assert (done.returncode, done.stdout) == (1, "down\n")
 
 
+@pytest.mark.root
 def test_the_kubeconfig_lies_in_the_cache(cache: Path) -> None:
     """The path is the same before, while and after the cluster runs."""
     assert cluster(cache, "kubeconfig").stdout == f"{cache}/run/pki/admin.conf\n"
@@ -116,6 +121,7 @@ def test_images_can_be_built_before_a_cluster_was_ever_started(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.root
 def test_what_is_compiled_is_not_compiled_again(cache: Path) -> None:
     """The hash of the module's go.mod, go.sum and sources decides: no Go is needed, and the program is not touched."""
     shutil.copy(compiled() / ".programs", cache / "bin")
@@ -125,6 +131,7 @@ def test_what_is_compiled_is_not_compiled_again(cache: Path) -> None:
     assert (cache / "bin/etcd").stat() == before
 
 
+@pytest.mark.root
 def test_what_was_compiled_from_other_sources_is_compiled_anew(cache: Path) -> None:
     """A changed lock is noticed."""
     (cache / "bin/.programs").write_text("another hash\n")
@@ -134,6 +141,7 @@ def test_what_was_compiled_from_other_sources_is_compiled_anew(cache: Path) -> N
     assert not (cache / "bin/.programs").exists(), "half of the programs would be taken for all of them"
 
 
+@pytest.mark.root
 def test_a_module_that_does_not_exist_is_named(cache: Path) -> None:
     """It is named before the others are compiled, which takes minutes."""
     done = cluster(cache, "build", "programs", "etcd", GO="/nonexistent/go")
@@ -141,6 +149,7 @@ def test_a_module_that_does_not_exist_is_named(cache: Path) -> None:
     assert done.stderr == "cluster: no module etcd\n"
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("arguments", [("begin",), ("start",), ("node-add", "one", "more")])
 def test_a_verb_that_does_not_exist_or_lacks_its_name_shows_those_that_do(
     cache: Path, arguments: tuple[str, ...]

@@ -9,6 +9,7 @@ from ssh_server import make_keys
 from sshload_contract.client import Library
 
 
+@pytest.mark.root
 @pytest.mark.parametrize(
     ("name", "library"),
     [

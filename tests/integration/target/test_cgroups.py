@@ -62,10 +62,12 @@ def asked(process: subprocess.Popen[str], what: str) -> str:
     return process.stdout.readline().strip()
 
 
+@pytest.mark.root
 def test_the_limits_that_the_kernel_keeps_are_read(contained: subprocess.Popen[str]) -> None:
     assert reader_of(contained).limits() == LIMITS
 
 
+@pytest.mark.root
 def test_processes_that_the_kernel_refuses_are_counted(contained: subprocess.Popen[str]) -> None:
     reader = reader_of(contained)
     assert reader.read().refused_forks == 0
@@ -73,6 +75,7 @@ def test_processes_that_the_kernel_refuses_are_counted(contained: subprocess.Pop
     assert (reader.read().processes, reader.read().refused_forks) == (PROCESSES, 1)
 
 
+@pytest.mark.root
 def test_a_process_that_the_kernel_kills_for_its_memory_is_counted(contained: subprocess.Popen[str]) -> None:
     reader = reader_of(contained)
     assert reader.read().oom_kills == 0

@@ -15,6 +15,7 @@ print(usage.processes, usage.memory_bytes > 0)
 """
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("hidepid", [1, 2])
 def test_a_target_counts_its_own_processes_where_those_of_others_may_not_be_read(hidepid: int) -> None:
     mount = f'mount -t proc -o hidepid={hidepid} proc /proc; exec "$@"'

@@ -51,10 +51,12 @@ def output(*command: str | Path, given: str = "", **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.root
 def test_a_terminal_is_given(target: RunningTarget) -> None:
     assert output(*target.ssh("tty", options=("-tt",))).startswith("/dev/pts/")
 
 
+@pytest.mark.root
 def test_a_login_shell_on_a_terminal_answers_and_ends(target: RunningTarget) -> None:
     assert "sum-42" in output(*target.ssh(options=("-tt",)), given="echo sum-$((40+2))\nexit\n")
 

@@ -86,6 +86,7 @@ def test_a_server_that_only_says_too_many_is_loaded_all_the_same(sshd: SshServer
     assert summary.load.failed == summary.load.started == 10
 
 
+@pytest.mark.root
 def test_of_a_name_with_several_addresses_one_that_lets_the_worker_in_suffices(
     start_sshd: Callable[[str], SshServer], tmp_path: Path
 ) -> None:

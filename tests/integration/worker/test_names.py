@@ -32,6 +32,7 @@ def farm(start_sshd: Callable[[str], SshServer]) -> SshServer:
     return start_sshd("".join(f"ListenAddress 127.0.0.{last}\n" for last in range(1, 11)) + "LogLevel VERBOSE")
 
 
+@pytest.mark.root
 def test_connections_take_the_ten_addresses_of_a_name_in_turn(farm: SshServer, tmp_path: Path) -> None:
     addresses = [f"127.0.0.{last}" for last in range(1, 11)]
     with whole_run(tmp_path, config_of(farm), launcher=launcher(tmp_path, *addresses)) as run:
@@ -40,6 +41,7 @@ def test_connections_take_the_ten_addresses_of_a_name_in_turn(farm: SshServer, t
     assert farm.logins_by_address() == dict.fromkeys(addresses, 2)
 
 
+@pytest.mark.root
 def test_each_worker_begins_with_another_address(farm: SshServer, tmp_path: Path) -> None:
     config = replace(config_of(farm, workers=2), load=arrivals(2, 1.0))
     with whole_run(tmp_path, config, launcher=launcher(tmp_path, "127.0.0.1", "127.0.0.2")) as run:
@@ -48,6 +50,7 @@ def test_each_worker_begins_with_another_address(farm: SshServer, tmp_path: Path
     assert farm.logins_by_address() == {"127.0.0.1": 1, "127.0.0.2": 1}
 
 
+@pytest.mark.root
 def test_an_address_where_nobody_listens_is_counted_as_refusing(farm: SshServer, tmp_path: Path) -> None:
     with whole_run(tmp_path, config_of(farm), launcher=launcher(tmp_path, "127.0.0.1", "127.0.0.99")) as run:
         summary = run.summary()

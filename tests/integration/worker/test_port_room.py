@@ -1,10 +1,12 @@
 import subprocess
 import sys
 
+import pytest
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_worker.recording.health import available_ports, has_port_room
 
 
+@pytest.mark.root
 def test_there_is_room_for_few_connections_in_a_network_that_nobody_else_uses() -> None:
     ask = (
         "from sshload_worker.recording.health import has_port_room; print(has_port_room(0, 22), has_port_room(10, 22))"

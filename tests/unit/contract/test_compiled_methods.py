@@ -88,6 +88,7 @@ def sources(found: dict[str, Any]) -> set[str]:
     return {source for source, _ in found.values()}
 
 
+@pytest.mark.slow
 def test_each_method_that_is_taken_from_the_file_is_the_one_that_would_be_compiled(file: Path, tmp_path: Path) -> None:
     taken, compiled = methods(file), methods(tmp_path / "none")
     assert "kept" not in sources(compiled)
@@ -118,6 +119,7 @@ def test_an_incomplete_file_is_not_used(file: Path, tmp_path: Path, begin: int, 
     assert "kept" not in sources(methods(incomplete))
 
 
+@pytest.mark.slow
 def test_a_text_that_the_file_does_not_have_is_compiled(file: Path, tmp_path: Path) -> None:
     python, codes = read(file)
     half = tmp_path / "half"

@@ -99,6 +99,7 @@ def _log(summary: RunSummary) -> list[str]:
     return [snapshot_line(_snapshot(1)), snapshot_line(_snapshot(2)), *summary_lines(summary, TOKEN)]
 
 
+@pytest.mark.slow
 @settings(max_examples=12)  # what its fields may be is tested in test_round_trip.py
 @given(data=st.data())
 def test_any_summary_comes_back_equal(values_of: Any, data: st.DataObject) -> None:
@@ -107,6 +108,7 @@ def test_any_summary_comes_back_equal(values_of: Any, data: st.DataObject) -> No
     assert (read.summary, read.problem) == (summary, "")
 
 
+@pytest.mark.slow
 @some
 @given(data=st.data())
 def test_any_snapshot_comes_back_equal(values_of: Any, data: st.DataObject) -> None:
@@ -196,6 +198,7 @@ def test_a_log_that_is_still_being_written_has_no_summary_yet(end: int) -> None:
     assert (read.summary, read.summary_lines) == (None, 0)
 
 
+@pytest.mark.slow
 @some
 @given(noise=st.lists(noise_lines, min_size=20, max_size=20))
 def test_lines_of_others_between_ours_change_nothing(noise: list[list[str]]) -> None:
@@ -266,6 +269,7 @@ def test_a_summary_of_more_values_than_any_run_prints_is_never_parsed() -> None:
     assert "too large: over 400000 values" in read.problem
 
 
+@pytest.mark.slow
 def test_what_a_hostile_log_takes_of_memory_is_bounded() -> None:
     """87 kB of log once took 1.7 GB."""
     emoji = b'"\\ud83d\\ude00' + b"a" * 4_000_000 + b'"'

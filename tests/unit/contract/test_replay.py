@@ -83,6 +83,7 @@ def test_what_is_no_trace_is_refused_by_its_line(text: str, path: str, problem: 
     assert problem in refused.value.problem
 
 
+@pytest.mark.slow
 def test_a_trace_has_an_end_to_its_arrivals() -> None:
     with pytest.raises(ContractError, match="one arrival too many"):
         read_trace("0" for _ in range(MOST_ARRIVALS + 1))

@@ -100,6 +100,7 @@ def compute(cpu_s: float) -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [compute, time.sleep], ids=["on a CPU", "waiting for one"])
 def test_no_answer_is_older_than_its_request(work: Callable[[float], None]) -> None:
     logins = 0
@@ -152,6 +153,7 @@ def _all(connection: socket.socket) -> bytes:
     return content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLAIN)
 def test_a_flood_shuts_out_neither_its_own_address_nor_another_one(kind: str) -> None:
     with served(metrics=text(LARGE), healthz=text(b"ok\n")) as port, ExitStack() as held:

@@ -17,6 +17,7 @@ MOST_BYTES = {
 MOST_PLAIN_BYTES = 20_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PORTS)
 def test_a_port_stays_small_and_silent_and_serves_others_and_its_flooders_address_in_any_flood(name: str) -> None:
     path = PORTS[name][1]

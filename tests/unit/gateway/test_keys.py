@@ -20,6 +20,7 @@ def test_keys_of_usual_kinds_are_read_with_their_public_half(tmp_path: Path, kin
     assert read_private_key(pair.private.decode()).public == pair.public
 
 
+@pytest.mark.slow
 def test_a_key_in_pem_is_read(tmp_path: Path) -> None:
     path = write_key(tmp_path / "pem", "rsa", "-m", "PEM")
 

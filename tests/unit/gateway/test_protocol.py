@@ -243,6 +243,7 @@ def test_a_request_that_was_sent_ahead_keeps_its_place_once_it_is_the_last() -> 
     served(talk, LIMITS)
 
 
+@pytest.mark.slow
 def test_who_sends_ahead_keeps_no_place_by_taking_a_part_of_the_answer() -> None:
     async def talk(connect: Callable[[], Awaitable[Stream]]) -> None:
         reader, writer = await connect()

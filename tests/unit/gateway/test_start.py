@@ -2,6 +2,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+import pytest
 from sshload_gateway.api.protocol import API, limited
 from sshload_gateway.service import _uvicorn
 from starlette.applications import Starlette
@@ -10,6 +11,7 @@ _LIBRARIES = ("aiohttp", "alembic", "asyncpg", "mako", "sqlalchemy.dialects.post
 _PROGRAM = f"import sys; import sshload_gateway.__main__; print([name for name in {_LIBRARIES} if name in sys.modules])"
 
 
+@pytest.mark.slow
 def test_a_gateway_imports_no_library_before_its_configuration_asks_for_it() -> None:
     done = subprocess.run([sys.executable, "-c", _PROGRAM], check=True, capture_output=True, text=True)
 

@@ -48,6 +48,7 @@ def _pod(start: Start) -> Iterator[Path]:
     place.rmdir()
 
 
+@pytest.mark.root
 def test_a_worker_in_a_pod_gets_real_time_priority_and_nobody_else(start: Start, pod: Path) -> None:
     in_pod, master_in_pod, outside = start(WORKER), start(MASTER), start(WORKER)
     for pid in (in_pod, master_in_pod):
@@ -57,6 +58,7 @@ def test_a_worker_in_a_pod_gets_real_time_priority_and_nobody_else(start: Start,
     assert [os.sched_getscheduler(pid) for pid in (master_in_pod, outside)] == [os.SCHED_OTHER] * 2
 
 
+@pytest.mark.root
 def test_a_process_whose_name_is_no_utf_8_ends_nothing(start: Start, pod: Path) -> None:
     name_itself = "open('/proc/self/comm', 'wb').write(b'\\xc3'); print(flush=True); input()"
     in_pod = start(WORKER)

@@ -73,6 +73,7 @@ def _busy_grandchild() -> Iterator[subprocess.Popen[str]]:
     child.communicate()
 
 
+@pytest.mark.slow
 def test_a_process_tree_counts_its_grandchildren_living_and_reaped(busy_grandchild: subprocess.Popen[str]) -> None:
     before = ProcessTreeReader().read()
     assert busy_grandchild.stdout is not None

@@ -3,18 +3,21 @@
 import subprocess
 import sys
 
+import pytest
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 
 SAY_POLICY = ["python3", "-c", "import os; print(os.sched_getscheduler(0) == os.SCHED_RR)"]
 AS_NOBODY = "import os; from sshload_operator.local import process_tree as p; os.setuid(65534); print(p.{})"
 
 
+@pytest.mark.root
 def test_root_may_and_the_command_then_runs_at_real_time_priority() -> None:
     assert may_run_at_real_time()
     said = subprocess.run(at_real_time(SAY_POLICY), capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "True"
 
 
+@pytest.mark.root
 def test_a_user_without_the_right_may_not() -> None:
     ask = AS_NOBODY.format("may_run_at_real_time()")
     said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
