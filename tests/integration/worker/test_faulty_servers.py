@@ -9,6 +9,7 @@ from pathlib import Path
 
 import gevent
 import pytest
+from below import descendants, state
 from circles import in_pairs
 from client_kinds import KINDS, Kind, every_kind_with_scp
 from fault_table import ANYWHERE, FAULTS, NO_STATUS_OF_SCP, Fault, page
@@ -46,13 +47,21 @@ def config_for(server: Staged, fault: Fault, kind: Kind, keys: Keys, known_hosts
     return replace(run_config(target, arrivals(1, 1)), client=client, scenario=scenario(fault.doing))
 
 
-def left_open() -> tuple[int, int, str]:
-    """Return how many descriptors and threads this process has, and its child processes."""
+def left_open() -> tuple[int, int, set[int]]:
+    """Return how many descriptors and threads this process has, and which processes run below it.
+
+    One that has ended is not among them: it may be an orphan, which the kernel has handed to the process of the tests.
+    """
     gc.collect()
-    me = os.getpid()
-    children = Path(f"/proc/{me}/task/{me}/children").read_text()
+    children = {pid for pid in descendants(os.getpid()) if state(pid) != "Z"}
     threads = [thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)]
     return len(list(Path("/proc/self/fd").iterdir())), len(threads), children
+
+
+def more_than(before: tuple[int, int, set[int]]) -> bool:
+    """Return whether more is open than there was before."""
+    descriptors, threads, children = left_open()
+    return descriptors > before[0] or threads > before[1] or not children <= before[2]
 
 
 def await_condition(condition: Callable[[], object], problem: str) -> None:
@@ -72,10 +81,12 @@ def test_a_faulty_server_ends_an_iteration_once_in_its_outcome_and_leaves_nothin
         done = played(config_for(server, fault, kind, keys, tmp_path / "known_hosts"))
         outcome, part = fault.ends(kind)
         assert (done.outcome, part if part == ANYWHERE else done.failed_step) == (outcome, part), done
+        assert bool(done.message) == (outcome is not Outcome.OK)
+        assert "debug1" not in done.message  # ssh's log, which says what ssh does, and not what went wrong
         assert done.counts.started == done.counts.succeeded + done.counts.failed == 1
         assert done.counts.failed == (outcome is not Outcome.OK)
         await_condition(lambda: server.ended == server.begun, "the server still has the connection")
-        await_condition(lambda: left_open() <= before, f"left open: {before} before, {left_open()}")
+        await_condition(lambda: not more_than(before), f"left open: {before} before, {left_open()}")
         assert server.begun == 1
 
 

@@ -154,6 +154,13 @@ def test_asyncsshs_errors_say_what_went_wrong(step: Timing, error: Exception, lo
             id="a server that speaks as ssh does",
         ),
         pytest.param(
+            Timing.EXEC,
+            "debug1: Exit status -1",
+            Outcome.DISCONNECTED,
+            "the server closed the connection",
+            id="a close of which ssh says nothing",
+        ),
+        pytest.param(
             Timing.BANNER,
             "debug1: kex_exchange_identification: banner line 0: ssh: connect to host a port 1: Connection refused",
             Outcome.NOT_SSH,

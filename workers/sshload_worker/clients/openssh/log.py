@@ -190,7 +190,9 @@ def failure(step: Timing, lines: list[str]) -> StepFailure:
         for line in lines:
             if pattern.match(line):
                 return StepFailure(_outcome_in(step, outcome), _message(line))
-    return StepFailure(OTHER_ERRORS.get(step, Outcome.DISCONNECTED), lines[-1] if lines else "ssh ended")
+    if step not in OTHER_ERRORS:
+        return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
+    return StepFailure(OTHER_ERRORS[step], lines[-1] if lines else "ssh ended")
 
 
 def sftp_failure(text: str) -> StepFailure:
