@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from live_cluster import LiveCluster
 
 
+_MACHINE = "sshload_worker.clients.mina.virtual_machine"
 SHORTEST = Path(__file__).parent / "api_server"
 """The folder of thousands of tests that each ask the API server once."""
 
@@ -36,6 +37,8 @@ def _none_left_behind() -> Iterator[None]:
         yield
         if "warm_processes" in sys.modules:
             sys.modules["warm_processes"].end_what_is_forked()
+        if _MACHINE in sys.modules and sys.modules[_MACHINE].virtual_machine.cache_info().currsize:
+            sys.modules[_MACHINE].virtual_machine().end()  # a worker ends it when it ends
 
 
 @pytest.fixture(scope="session")
