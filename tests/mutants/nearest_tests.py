@@ -58,6 +58,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/lease.py": ("tests/unit/operator/lease",),
     f"{_DECISION}/load_test": (
         "tests/unit/operator/decide",
+        "tests/unit/operator/baseline",
         "tests/unit/operator/conditions",
         "tests/unit/operator/results",
         "tests/unit/operator/verdict",
