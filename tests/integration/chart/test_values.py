@@ -426,6 +426,16 @@ def test_the_pod_of_helm_test_may_speak_to_the_api_server_where_policies_deny_th
         assert labels[component["key"]] in component["values"]
 
 
+@pytest.mark.parametrize(
+    "watched", ["namespaced=false", "namespaced=true,watchNamespaces={a-team}"], ids=["all", "others"]
+)
+def test_helm_finds_the_log_of_helm_test_under_the_name_of_each_of_its_hooks(watched: str) -> None:
+    """`helm test --logs` reads the log of a pod of the release's namespace for each hook, whatever its kind."""
+    made = helm.objects("--set", watched)
+    hooks = [one["metadata"]["name"] for one in made if one["metadata"].get("annotations", {}).get("helm.sh/hook")]
+    assert hooks == [pod["metadata"]["name"] for pod in made if pod["kind"] == "Pod"] * 2
+
+
 def test_the_pod_of_helm_test_runs_where_the_operator_runs_and_fits_the_same_quota() -> None:
     terms = "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
     expression = f"{terms}[0].matchExpressions[0]"

@@ -102,7 +102,7 @@ class Release:
 
     def test(self) -> str:
         """Run the chart's own test, and return helm's words where it fails, else nothing."""
-        done = self._run_helm("test", RELEASE)
+        done = self._run_helm("test", RELEASE, "--logs")
         return f"{done.stdout}{done.stderr}" if done.returncode else ""
 
     def rollback(self) -> None:
