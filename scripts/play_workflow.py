@@ -27,7 +27,7 @@ RUNNER = 1001
 
 def script(steps: Iterable[Mapping[str, Any]]) -> str:
     """Return what a shell runs: each step as GitHub's bash does, the last ones even if one failed before them."""
-    lines = ["status=0", f"mkdir -p {HOME}", f"cd {SOURCES}"]
+    lines = ["status=0"]
     for step in steps:
         said = f"echo {shlex.quote('--- ' + step.get('name', step.get('uses')))}"
         if "uses" in step:
@@ -50,7 +50,8 @@ def main(root: str, verb: str, options: list[str]) -> int:
         subprocess.run(["chown", "-R", str(RUNNER), sources], check=True)
         command = ["podman", "run", "--rm", *job["container"]["options"].split(), f"--volume={sources}:{SOURCES}"]
         command += [f"--env={name}={value}" for name, value in environment.items()]
-        command += [*options, "--rootfs", f"{root}:O", "bash", "-c", script(job["steps"])]
+        command += [*options, "--rootfs", f"{root}:O", "bash", "-c"]
+        command.append(f"mkdir -p {HOME} && cd {SOURCES} || exit\n{script(job['steps'])}")
         return subprocess.run(command, check=False).returncode
 
 
