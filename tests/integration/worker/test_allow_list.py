@@ -142,6 +142,7 @@ def by_name(server: SshServer, folder: Path, name: str = NAME) -> RunConfig:
     return replace(run_config(target, arrivals(5, 1.0)), allow_list=names)
 
 
+@pytest.mark.root
 @every_kind
 def test_a_name_that_leads_elsewhere_later_is_connected_to_where_it_led_first(
     farm: SshServer, tmp_path: Path, kind: Kind
@@ -157,6 +158,7 @@ def test_a_name_that_leads_elsewhere_later_is_connected_to_where_it_led_first(
     assert farm.logins_by_address() == {ALLOWED: 5}
 
 
+@pytest.mark.root
 @pytest.mark.parametrize(
     "first", [pytest.param([DENIED], id="the only address"), pytest.param([ALLOWED, DENIED], id="one of two")]
 )
@@ -175,6 +177,7 @@ def test_a_name_that_leads_to_a_denied_address_ends_the_run_before_any_connectio
     assert "Connection from" not in farm.log
 
 
+@pytest.mark.root
 def test_a_name_that_leads_into_a_range_of_the_installers_ends_the_run(farm: SshServer, tmp_path: Path) -> None:
     config = by_name(farm, tmp_path)
     services = (DeniedRange("192.0.2.0/24", "the cluster's services"),)
@@ -189,6 +192,7 @@ def test_a_name_that_leads_into_a_range_of_the_installers_ends_the_run(farm: Ssh
     assert "resolves to 192.0.2.7, which is in 192.0.2.0/24 (the cluster's services)" in summary.message
 
 
+@pytest.mark.root
 def test_no_search_list_puts_a_name_below_a_domain_of_the_cluster(farm: SshServer, tmp_path: Path) -> None:
     """With the resolv.conf of a pod, `farm.example.org` would be tried below the namespace's domain first."""
     pod = ("search tenant.svc.cluster.local svc.cluster.local cluster.local", "options ndots:5")
