@@ -166,7 +166,8 @@ def test_another_server_answers_the_keep_alive_requests_of_a_held_session_as_the
     totals = Totals()
     totals.add(recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True))
     assert counted(totals, "held.hold") == {(Window.MEASURED, outcome): 1}
-    assert counted(totals, "held.keepAlive") == {(Window.MEASURED, outcome): REQUESTS if outcome is Outcome.OK else 1}
+    replies = counted(totals, "held.keepAlive").get((Window.MEASURED, Outcome.OK), 0)
+    assert replies == (REQUESTS if outcome is Outcome.OK else 0)
 
 
 def test_the_page_of_the_reference_is_this_table() -> None:

@@ -175,7 +175,6 @@ _SHELLS = ("a shell", "a command on a terminal")
 _EXISTS = Ending((Outcome.SFTP_OTHER,), "MINA SSHD answers with status 11, of version 6 of the protocol")
 _SHELL_CODE = Ending((Outcome.EXIT_CODE,), "MINA SSHD runs a program of Java's, which has exit codes only")
 _NEW_VERSION = Ending((Outcome.SFTP_OTHER,), "MINA SSHD asks for version 6 of the protocol, whose status this is, 11")
-_WITHOUT_TERMINAL = Ending((Outcome.OUTPUT_MISMATCH,), "`ssh` prints why it has no terminal as output")
 _NO_FORWARDS = Ending((Outcome.CHANNEL_REFUSED,), "mod_sftp has no such channels, and ends the connection besides")
 _KEEPS_OPEN = Ending(
     (Outcome.STEP_TIMEOUT,),
@@ -218,10 +217,7 @@ OTHERS: dict[str, Other] = {
     "ProFTPD (mod_sftp)": Other(
         run.proftpd,
         {**dict.fromkeys(_COMMANDS, _NO_COMMANDS), "forward": _NO_FORWARDS},
-        {
-            **_for_each(("a shell", "a shell that is told to exit"), _OPENSSH, _WITHOUT_TERMINAL),
-            ("sftpMkdir of a directory that is there", Library.MINA_SSHD): _NEW_VERSION,
-        },
+        {("sftpMkdir of a directory that is there", Library.MINA_SSHD): _NEW_VERSION},
     ),
     "Dropbear": Other(
         run.dropbear,
