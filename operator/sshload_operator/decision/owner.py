@@ -50,13 +50,13 @@ class Obstacle:
 class OwnerDecision(Decision):
     """What must be done, in this order: delete, abort, create, write the status, announce, discard.
 
-    `look_for_pods` are tests whose pods must be listed before anything else is done: the decision is then made again
-    with them. A decision that creates a test and has no status is also made again, with the created test. So a status
-    never mentions a test that was not created. `discard` are tests that the status no longer needs. An owner that
-    `rests` is not examined again before somebody changes it.
+    `look_for_pods`: the pods of all tests must be listed before anything else is done, of those that somebody has
+    deleted too: the decision is then made again with them. A decision that creates a test and has no status is also
+    made again, with the created test. So a status never mentions a test that was not created. `discard` are tests that
+    the status no longer needs. An owner that `rests` is not examined again before somebody changes it.
     """
 
-    look_for_pods: frozenset[str] = frozenset()
+    look_for_pods: bool = False
     delete: tuple[OwnedTest, ...] = ()
     abort: tuple[OwnedTest, ...] = ()
     create: Manifest | None = None
@@ -71,8 +71,8 @@ F_co = TypeVar("F_co", bound=OwnedTest, covariant=True)
 class OwnerSubject(Subject[OwnerDecision], Generic[F_co]):
     """An owner with all facts of one decision about it.
 
-    `tests` are those that it owns. `pods` are the names of the pods of some of them, None if they were not listed.
-    `obstacle` is why the creation of a test has just failed.
+    `tests` are those that it owns. `pods` are the names of the pods of all that it has made, None if they were not
+    listed. `obstacle` is why the creation of a test has just failed.
     """
 
     now: datetime
@@ -85,7 +85,7 @@ class OwnerSubject(Subject[OwnerDecision], Generic[F_co]):
         """Delete all tests: garbage collection does so only when the owner is gone, and a finalizer may delay that."""
         going = tuple(test for test in self.tests if not test.deleting)
         return replace(
-            decision, look_for_pods=frozenset(), delete=going, abort=(), create=None, discard=(), requeue_after_s=None
+            decision, look_for_pods=False, delete=going, abort=(), create=None, discard=(), requeue_after_s=None
         )
 
 

@@ -19,6 +19,7 @@ from sshload_operator.state import Role
 
 _TEST_CHARACTERS = 40
 TEST_LABEL = f"{GROUP}/test"
+COMPARISON_LABEL = f"{GROUP}/comparison"
 RUN_ID_LABEL = f"{GROUP}/run-id"
 RUN_LABEL = f"{GROUP}/run"
 ROLE_LABEL = f"{GROUP}/role"
@@ -102,7 +103,9 @@ class Membership:
 
 def run_labels(plan: Plan) -> dict[str, str]:
     """Return the labels of everything that belongs to the run."""
+    of_comparison = {COMPARISON_LABEL: plan.test.comparison} if plan.test.comparison else {}
     return {
+        **of_comparison,
         "app.kubernetes.io/name": "sshload",
         "app.kubernetes.io/managed-by": "sshload-operator",
         TEST_LABEL: label_value(plan.test.name),

@@ -145,7 +145,10 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class TestIdentity:
-    """Which object it is, as its metadata says. `applier` names who applies it again if it is deleted, if anybody."""
+    """Which object it is, as its metadata says. `applier` names who applies it again if it is deleted, if anybody.
+
+    `comparison` is the label of the comparison that it is a test of, or empty.
+    """
 
     __test__ = False  # not a pytest class
 
@@ -154,6 +157,7 @@ class TestIdentity:
     uid: str
     generation: int
     applier: str = ""
+    comparison: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,8 +263,8 @@ class _World:
     async def decide(self, subject: OwnerSubject[ObservedTest]) -> OwnerDecision:
         return decide(subject)
 
-    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
-        return sorted(pod for name in tests for pod in self.cluster.pods.get(name, ()))
+    async def pods(self) -> Sequence[str]:
+        return sorted(pod for pods in self.cluster.pods.values() for pod in pods)
 
     async def look_again(self) -> bool:
         return True

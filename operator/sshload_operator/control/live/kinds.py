@@ -21,15 +21,11 @@ from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.control.webhook.deliveries import Deliveries
 from sshload_operator.decision.comparison.decide import ComparisonSubject
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
-from sshload_operator.decision.comparison.plan import (
-    COMPARISON_LABEL,
-    ComparisonPlan,
-    comparison_hash,
-    make_comparison_plan,
-)
+from sshload_operator.decision.comparison.plan import ComparisonPlan, comparison_hash, make_comparison_plan
 from sshload_operator.decision.life_cycle import current_run
 from sshload_operator.decision.schedule.decide import ScheduleSubject
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduledTest, identity, scheduled_test
+from sshload_operator.manifests.labels import COMPARISON_LABEL
 from sshload_operator.planning.plan import Installation, TestIdentity
 
 _LIST_EVERY_S: Final = 300.0

@@ -20,7 +20,7 @@ from sshload_operator.control.live.objects import Next, Rest
 from sshload_operator.control.live.owned_tests import OwnedTests, OwnerKind, is_controlled_by, refresh
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.owner import Cause, Obstacle, OwnedTest, OwnerDecision, OwnerSubject
-from sshload_operator.manifests.labels import TEST_LABEL, controller
+from sshload_operator.manifests.labels import controller
 from sshload_operator.state import Announcement, Manifest
 
 # The pods, the tests, the pods again, the creation, and the status or what was in the way of the creation.
@@ -46,8 +46,8 @@ class OwnerWorld(Protocol[F]):
     async def decide(self, subject: OwnerSubject[F]) -> OwnerDecision:
         """Return the decision about these facts."""
 
-    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
-        """Return the names of the pods of these tests."""
+    async def pods(self) -> Sequence[str]:
+        """Return the names of the pods of all tests that the owner has made, of those that are deleted too."""
 
     async def look_again(self) -> bool:
         """List the owner's tests if the last list is old, and return whether it was."""
@@ -78,7 +78,7 @@ async def execute(subject: OwnerSubject[F], world: OwnerWorld[F]) -> OwnerDecisi
         subject = replace(subject, tests=world.tests())
         decision = await world.decide(subject)
         if decision.look_for_pods:
-            subject = replace(subject, pods=await world.pods_of(decision.look_for_pods))
+            subject = replace(subject, pods=await world.pods())
             continue
         if decision.create is not None and not has_looked:
             has_looked = True
@@ -152,12 +152,10 @@ class _ClusterWorld(Generic[F]):
         """Decide in a thread: the intervals of a comparison's figures take time to compute."""
         return await asyncio.to_thread(decide, subject)
 
-    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
-        """Return the names of all pods of these tests, of any run, as the API server lists them."""
-        pods = await self.cluster.list_pods(self._namespace, TEST_LABEL)
-        labels = {label_value(name) for name in tests}
-        metadata = (pod["metadata"] for pod in pods)
-        return [found["name"] for found in metadata if found["labels"].get(TEST_LABEL) in labels]
+    async def pods(self) -> Sequence[str]:
+        """Return the names of the pods that have the owner's label, as the API server lists them."""
+        of_owner = f"{self.kind.label}={label_value(self.body['metadata']['name'])}"
+        return [pod["metadata"]["name"] for pod in await self.cluster.list_pods(self._namespace, of_owner)]
 
     async def look_again(self) -> bool:
         """List the tests where the last list is old."""

@@ -30,6 +30,7 @@ from sshload_operator.control.run.judging import Judging
 from sshload_operator.control.run.observe import Observations, RunUnderWay, observe
 from sshload_operator.decision.life_cycle import current_run, decide
 from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
+from sshload_operator.manifests.labels import COMPARISON_LABEL
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, applier, as_begun, make_plan, spec_hash
 from sshload_operator.state import Observed, Phase
 
@@ -84,7 +85,9 @@ def subject_of(test: Object, installation: Installation, known: ParsedSpec, now:
     """Return a test as the API server shows it, as if it had no pods. `known` belongs to the same object."""
     metadata = test["metadata"]
     identity = TestIdentity(
-        metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], applier(metadata)
+        *(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"]),
+        applier=applier(metadata),
+        comparison=(metadata.get("labels") or {}).get(COMPARISON_LABEL, ""),
     )
     past = remembered(TestHead, test.get("status"))
     plan = _plan(identity, test["spec"], installation, past, known)

@@ -106,7 +106,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
             return None
         running = [test for test in old if test.verdict is None and not test.deleting]
         if not running and self.pods is None:
-            return self._look_for_pods()
+            return OwnerDecision(look_for_pods=True)
         abort = tuple(test for test in running if not test.aborting)
         delete: tuple[ObservedTest, ...] = ()
         if running:
@@ -146,7 +146,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
             reason = _CAUSES[self.obstacle.cause]
             return self._refused(place, reason, self.obstacle.message, may_pass=self.obstacle.may_pass)
         if self.pods is None:
-            return self._look_for_pods()
+            return OwnerDecision(look_for_pods=True)
         refused = refusal(self._run.plan, self.installation)
         if refused is not None:
             return self._refused(place, ComparisonReason(refused[0].value), refused[1], may_pass=False)
@@ -157,10 +157,6 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         status = self._under_way(ComparisonReason.TEST_STARTING, f"{place.test} is being made", place)
         create = test_manifest(self._run.plan, place)
         return self._write(status, OwnerDecision(create=create, requeue_after_s=GOING_PASS_S))
-
-    def _look_for_pods(self) -> OwnerDecision:
-        """List the pods of the plan's tests, and of tests of an earlier run by their own names."""
-        return OwnerDecision(look_for_pods=self._run.plan.names | {test.name for test in self.tests})
 
     def _refused(self, place: Place, reason: ComparisonReason, message: str, *, may_pass: bool) -> OwnerDecision:
         """Wait if the next test may be admitted later, else end."""

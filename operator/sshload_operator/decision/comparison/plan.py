@@ -10,11 +10,11 @@ from sshload_operator.api.comparison.spec import ComparisonSpec, Variant
 from sshload_operator.api.kinds import COMPARISON, GROUP
 from sshload_operator.api.names import extended, label_value
 from sshload_operator.decision.owner import Owner, owned_test
+from sshload_operator.manifests.labels import COMPARISON_LABEL
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.planning.preflight import preflight
 from sshload_operator.state import Manifest, Reason
 
-COMPARISON_LABEL = f"{GROUP}/comparison"
 COMPARISON_RUN_LABEL = f"{GROUP}/comparison-run"
 _VARIANT_LABEL = f"{GROUP}/variant"
 _ROUND_LABEL = f"{GROUP}/round"
@@ -42,11 +42,6 @@ class ComparisonPlan:
     spec: ComparisonSpec
     spec_hash: str
     places: tuple[Place, ...]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of all tests."""
-        return frozenset(place.test for place in self.places)
 
 
 def make_comparison_plan(comparison: TestIdentity, spec: ComparisonSpec, run: int) -> ComparisonPlan:

@@ -373,12 +373,27 @@ def test_the_same_spec_in_other_words_is_no_new_run() -> None:
     assert len(world.created) == 6
 
 
+def test_the_pods_of_a_test_that_somebody_deleted_are_waited_for_though_the_next_run_has_no_test_of_its_name() -> None:
+    world = started("a", "b")
+    for _ in range(2):
+        world.end(*world.under_way())
+        world.settle()
+    (second_round,) = world.under_way()
+    world.delete(second_round, pods_stay=True)
+    world.edit(repeats=1)
+    world.settle()
+    assert world.under_way() == []
+    world.pods.pop(second_round)
+    world.settle()
+    assert world.under_way() == ["cmp-1-a"]
+
+
 def test_a_finished_comparison_asks_for_nothing() -> None:
     world = started()
     play(world)
     decision = world.decide()
     assert (decision.status, decision.requeue_after_s, decision.announcements) == (None, None, ())
-    assert [decision.look_for_pods, decision.create, decision.delete, decision.abort] == [frozenset(), None, (), ()]
+    assert [decision.look_for_pods, decision.create, decision.delete, decision.abort] == [False, None, (), ()]
 
 
 def test_a_spec_that_cannot_be_read_is_an_error_that_names_the_field_and_ends_what_runs() -> None:
@@ -463,7 +478,7 @@ def test_an_owner_that_is_being_deleted_only_writes_its_status_and_deletes_each_
     asked = OwnerDecision(
         status={"phase": "Running"},
         requeue_after_s=5.0,
-        look_for_pods=frozenset({"cmp-1-a"}),
+        look_for_pods=True,
         abort=(stays,),
         create={"kind": "SSHLoadTest"},
         discard=(goes,),

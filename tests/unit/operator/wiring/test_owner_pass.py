@@ -16,10 +16,10 @@ from sshload_operator.control.live.kinds import ComparisonKind
 from sshload_operator.control.live.owned_tests import OwnedTests
 from sshload_operator.control.live.owner_pass import execute, reconcile
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
-from sshload_operator.decision.comparison.plan import COMPARISON_LABEL
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.owner import Obstacle, OwnedTest, OwnerDecision, OwnerSubject
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+from sshload_operator.manifests.labels import COMPARISON_LABEL
 from sshload_operator.state import Announcement
 
 METADATA = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
@@ -41,9 +41,9 @@ class AlwaysBehind:
     async def decide(self, subject: OwnerSubject[ObservedTest]) -> OwnerDecision:
         return decide(subject)
 
-    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
+    async def pods(self) -> Sequence[str]:
         self.deeds.append("pods")
-        return [f"{test.name}-master" for test in self.late if test.name in tests]
+        return [f"{test.name}-master" for test in self.late]
 
     async def look_again(self) -> bool:
         self.deeds.append("list")
@@ -82,12 +82,12 @@ def test_the_tests_are_looked_up_once_in_a_pass_however_long_deciding_takes() ->
     assert deeds(AlwaysBehind()) == ["pods", "list", "pods", "create cmp-1-a", "status TestStarting"]
 
 
-def test_the_pods_of_a_test_that_only_the_list_shows_are_looked_for_before_it_is_deleted() -> None:
+def test_the_pods_of_a_test_that_no_list_has_shown_yet_are_waited_for() -> None:
     sim = SimComparison()
     sim.settle()
     sim.end("cmp-1-a")
     old = replace(observed_test(sim.tests["cmp-1-a"]), name="cmp-old", run_id="another")
-    assert deeds(AlwaysBehind(late=(old,))) == ["pods", "list", "pods", "status OldTestsGoing"]
+    assert deeds(AlwaysBehind(late=(old,))) == ["pods", "status PodsGoing"]
 
 
 def status_of_a_pass(there: Mapping[str, Any] | None) -> dict[str, Any]:
