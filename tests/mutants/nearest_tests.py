@@ -6,6 +6,7 @@ _OPERATOR = "operator/sshload_operator"
 _DECISION = f"{_OPERATOR}/decision"
 _CONTROL = f"{_OPERATOR}/control"
 _WORKER = "workers/sshload_worker"
+_TARGET = "targets/sshload_target"
 _GATEWAY = "gateway/sshload_gateway"
 _CONTRACT = "contract/sshload_contract"
 _WIRING = "tests/unit/operator/wiring"
@@ -42,6 +43,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/contract/test_heads.py",
         "tests/unit/contract/test_text_port.py",
     ),
+    f"{_CONTRACT}/front/cpu_share.py": (f"{_WIRING}/test_front.py", "tests/unit/contract/test_text_port.py"),
+    f"{_CONTRACT}/kernel_sockets.py": ("tests/unit/target/test_listen_queue.py",),
     f"{_CONTRACT}/load": (
         "tests/unit/contract/test_most_begun_within.py",
         "tests/unit/contract/test_replay.py",
@@ -149,6 +152,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_search_course.py",
     ),
     f"{_WORKER}/coordination/connected_workers.py": ("tests/unit/worker/test_worker_registry.py",),
+    f"{_WORKER}/clients/inflation.py": ("tests/unit/worker/test_inflation.py",),
+    f"{_TARGET}/sshd/listen_queue.py": ("tests/unit/target/test_listen_queue.py",),
+    f"{_TARGET}/sshd/log.py": ("tests/unit/target/test_sshd_log.py", "tests/unit/target/test_log_counts.py"),
+    f"{_TARGET}/sshd/log_line.py": ("tests/unit/target/test_log_line.py",),
+    f"{_TARGET}/sshd/network.py": ("tests/unit/target/test_network.py",),
 }
 MUTATED = tuple(NEAREST)
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sshload_target.sshd.network import Peer, open_peers
+from sshload_target.sshd.network import Peer, is_listening, open_peers
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 TAIL = " 00000000:00000000 00:00000000 00000000     0        0 100 1 0000000000000000 20 4 30 10 -1\n"
@@ -47,3 +47,11 @@ def test_addresses_are_spelled_as_sshd_spells_them(tmp_path: Path) -> None:
 
 def test_a_kernel_that_tells_nothing_of_its_network_has_no_peers(tmp_path: Path) -> None:
     assert open_peers(SSHD_PORT, tmp_path) == set()
+
+
+def test_a_port_is_listened_at_by_either_family_and_by_none_that_is_only_connected(tmp_path: Path) -> None:
+    connected = "0100007F:08AE 0100007F:C001 01"
+    assert not is_listening(SSHD_PORT, _tcp(tmp_path, connected, "00000000:1F90 00000000:0000 0A"))
+    assert is_listening(SSHD_PORT, _tcp(tmp_path, connected, "00000000:08AE 00000000:0000 0A"))
+    of_ipv6 = ("00000000000000000000000000000000:08AE 00000000000000000000000000000000:0000 0A",)
+    assert is_listening(SSHD_PORT, _tcp(tmp_path, connected, tcp6=of_ipv6))

@@ -1,8 +1,12 @@
 """The log of an sshd, which a pipe stands for here, read by a thread that may be late."""
 
 import os
+import socket
 import threading
+from pathlib import Path
 
+import pytest
+from sshload_target.sshd import log as module
 from sshload_target.sshd.log import LogCounts, SshdLog
 
 LISTENING = b"Server listening on 127.0.0.1 port 2222.\r\n"
@@ -30,3 +34,69 @@ def test_counts_are_of_all_that_sshd_has_written_though_the_thread_has_read_noth
 
 def test_a_log_that_nobody_reads_yet_has_counted_nothing() -> None:
     assert SshdLog(2222).counts == LogCounts()
+
+
+def accepted_from(peer_port: int) -> bytes:
+    return ACCEPTED.replace(b"40000", b"%d" % peer_port)
+
+
+def logged(written: bytes, tmp_path: Path, port: int = 2222) -> SshdLog:
+    """Return the log of an sshd that has ended, read to its end."""
+    (tmp_path / "log").write_bytes(written)
+    log = SshdLog(port)
+    log.read_from(os.open(tmp_path / "log", os.O_RDONLY))
+    return log
+
+
+def test_sessions_are_the_logins_whose_connections_are_open(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as first, socket.create_connection(("127.0.0.1", port)):
+            both = [listening.accept()[0] for _ in range(2)]
+            log = logged(accepted_from(first.getsockname()[1]) + accepted_from(1), tmp_path, port)
+            assert log.sessions() == 1, "the second has not logged in, and another login's connection is gone"
+        for one in both:
+            one.close()
+        assert log.sessions() == 0
+
+
+def test_nothing_is_kept_of_logins_that_are_gone_though_nobody_asks_for_sessions(tmp_path: Path) -> None:
+    log = logged(b"".join(map(accepted_from, range(1, 20_000))), tmp_path)
+    assert log.counts.accepted == 19_999
+    assert len(log._logged_in) < module._FIRST_PRUNE_AT
+
+
+def test_only_its_own_port_makes_an_sshd_listen(tmp_path: Path) -> None:
+    assert not logged(LISTENING.replace(b"2222", b"22"), tmp_path).listening
+    assert logged(LISTENING, tmp_path).listening
+
+
+def test_the_tail_has_the_last_five_lines_whole(tmp_path: Path) -> None:
+    log = logged(b"".join(b"line %d\r\n" % number for number in range(9)) + b"the last", tmp_path)
+    assert log.tail == "line 5\nline 6\nline 7\nline 8\nthe last"
+
+
+def test_a_line_without_end_takes_no_memory_and_hides_none_of_the_lines_after_it(tmp_path: Path) -> None:
+    assert len(logged(bytes(1_000_000), tmp_path)._rest) == module._LINE_LIMIT_BYTES
+    assert logged(bytes(1_000_000) + b"\n" + ACCEPTED, tmp_path).counts.accepted == 1
+
+
+def test_all_of_the_log_is_passed_on_and_where_nobody_takes_it_the_counts_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, stdout = os.pipe()
+    monkeypatch.setattr(module, "_STDOUT", stdout)
+    logged(LISTENING + b"rest", tmp_path)
+    assert os.read(taken, 1_000) == LISTENING.replace(b"\r", b"") + b"rest"
+    os.close(taken)
+    assert logged(ACCEPTED, tmp_path).counts.accepted == 1
+    os.close(stdout)
+
+
+def test_a_log_that_has_ended_is_closed() -> None:
+    log, (log_fd, sshd) = SshdLog(2222), os.pipe()
+    os.close(sshd)
+    log.read_from(log_fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(log_fd)
+    assert log.counts == LogCounts()

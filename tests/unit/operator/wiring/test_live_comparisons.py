@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,9 +17,14 @@ from sshload_operator.control.live.kinds import ComparisonKind
 from sshload_operator.control.live.objects import Park, Rest
 from sshload_operator.control.live.owned_tests import OwnedTests
 from sshload_operator.control.live.owner_pass import OwnerReconciled, reconcile
+from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.decision.comparison.decide import GOING_PASS_S, REFUSED_PASS_S
 from sshload_operator.decision.comparison.facts import ObservedTest
-from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.manifests.labels import COMPARISON_LABEL, TEST_LABEL, role_labels
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Role
+
+NOON = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
 
 class Watched(dict[str, Any]):
@@ -53,35 +59,62 @@ def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_
     assert threading.main_thread() not in base.readers
 
 
-def test_a_pod_of_which_too_many_labels_are_left_out_ends_no_comparison() -> None:
-    own = {f"sshload.dev/a{number}": "" for number in range(20)}
-    labels = {**{f"x{number}": "" for number in range(100)}, **own, TEST_LABEL: "any"}
-    pod = {"metadata": {"name": "p", "namespace": "ns", "resourceVersion": "1", "labels": labels}, "status": {}}
-    metadata = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
+def a_pass(name: str, *pods: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """Return which tests a comparison makes in a pass where these pods are there, and the reason in its status."""
+    metadata = {"namespace": "ns", "name": name, "uid": "u", "generation": 1, "resourceVersion": "1"}
     made = []
 
     async def answer(request: web.Request) -> web.Response:
-        if request.method == "GET" and request.path.endswith(("/pods", "/sshloadtests")):
-            items = [pod] if request.path.endswith("/pods") else []
+        if request.method == "GET" and request.path.endswith("/pods"):
+            key, _, value = request.query["labelSelector"].partition("=")
+            items = [pod for pod in pods if pod["metadata"]["labels"].get(key) == value]
             return web.json_response({"items": items, "metadata": {}})
+        if request.method == "GET" and request.path.endswith("/sshloadtests"):
+            return web.json_response({"items": [], "metadata": {}})
         if request.method == "GET":
             return web.json_response({"metadata": metadata})
         sent = json.loads(await request.read())
         if request.path.endswith("/sshloadtests"):
-            made.append(sent["metadata"]["name"])
+            made.append({**sent, "metadata": {**metadata, "uid": "t", **sent["metadata"]}})
         return web.json_response({**sent, "metadata": {**metadata, **sent["metadata"]}})
 
-    async def play() -> None:
+    async def play() -> str:
         async with played_api(answer) as client:
             cluster = Cluster(client, lambda *_: None)
             try:
                 body = {"metadata": metadata, "spec": comparison_spec()}
-                await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
+                done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
             finally:
                 await cluster.close()
+            assert done.body is not None
+            return str(done.body["status"]["reason"])
 
-    asyncio.run(play())
+    return made, asyncio.run(play())
+
+
+def a_pod(labels: dict[str, str]) -> dict[str, Any]:
+    return {"metadata": {"name": "p", "namespace": "ns", "resourceVersion": "1", "labels": labels}, "status": {}}
+
+
+@pytest.mark.parametrize("name", ["c", "c" * 100, "c.d"], ids=["short", "longer than a label", "with a dot"])
+def test_the_pods_of_a_test_that_it_has_made_are_waited_for_though_somebody_deleted_the_test(name: str) -> None:
+    (made,), _ = a_pass(name)
+    plan = subject_of(made, INSTALLATION, ParsedSpec(), NOON).plan
+    assert isinstance(plan, Plan)
+    assert a_pass(name, a_pod(role_labels(plan, Role.WORKER))) == ([], "PodsGoing")
+
+
+def test_the_pods_of_others_are_not_waited_for() -> None:
+    others = subject_of(a_pass("other")[0][0], INSTALLATION, ParsedSpec(), NOON).plan
+    assert isinstance(others, Plan)
+    made, _ = a_pass("c", a_pod(role_labels(others, Role.MASTER)), a_pod({TEST_LABEL: "c"}), a_pod({}))
     assert len(made) == 1
+
+
+def test_a_pod_with_more_labels_than_are_read_ends_no_comparison() -> None:
+    labels = {f"sshload.dev/a{number}": "" for number in range(20)} | {f"x{number}": "" for number in range(100)}
+    assert len(a_pass("c", a_pod({**labels, TEST_LABEL: "any"}))[0]) == 1
+    assert a_pass("c", a_pod({**labels, COMPARISON_LABEL: "c"})) == ([], "PodsGoing")
 
 
 def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once_there_is_room() -> None:
