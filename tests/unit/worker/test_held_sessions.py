@@ -84,6 +84,8 @@ class Server:
 
     def disconnect(self, connection: Watched) -> None:
         connection.ended += 1
+        connection.failure = GONE
+        connection.replies.set()
 
     def hold(self, *numbers: int) -> list[Any]:
         for number in numbers:
@@ -262,10 +264,14 @@ def test_replies_that_are_not_waited_for_any_more_are_unfinished_and_the_session
     assert server.counted()[0] == {f"{KEEP_ALIVE} unfinished": 1}
 
 
-def test_the_end_counts_a_reply_that_is_missing_then_as_unfinished_and_the_session_as_failed() -> None:
-    server = Server(Resting)
+@BOTH
+def test_the_end_counts_a_reply_that_is_missing_then_as_unfinished_and_the_session_as_failed(
+    kind: type[Watched],
+) -> None:
+    server = Server(kind)
     server.hold(0)
     server.sessions.keep_alive(0)
+    settle()
     server.sessions.close(Outcome.OK)
     gevent.sleep(3 * TIMEOUTS.step_s)
     assert (server.recorder.held, server.ends()) == (0, [1])

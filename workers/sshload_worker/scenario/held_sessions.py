@@ -138,6 +138,7 @@ class HeldSessions:
         missing, counts as failed.
         """
         self._closed = True
+        self._waiting.kill()  # before their sessions end, which would look as if the server had ended them
         for ended, number in enumerate(tuple(self._held), start=1):
             held = self._held.get(number)
             failure = _failure_at_end(held, outcome) if held is not None else None
