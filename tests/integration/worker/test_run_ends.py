@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,6 +60,23 @@ def test_a_killed_master_is_missed_by_its_workers(sshd: SshServer, tmp_path: Pat
         run.master.kill()
         assert run.exit_codes() == [1, 1]
         assert "the master was silent" in run.stderr_path.read_text()
+
+
+def test_a_worker_that_was_replaced_before_the_start_adds_nothing_to_the_load(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = start_sshd("")
+    config = run_config(endpoint(server), arrivals(20, 2.0), workers=2)
+    with master_here(tmp_path, config, capsys, workers=1) as run:
+        (replaced,) = run.master.worker_registry.client_ids
+        run.add_worker(0)
+        run.wait_until(lambda master: replaced not in master.worker_registry.client_ids)
+        run.begin()
+        run.add_worker(1)
+        summary = run.summary()
+        assert run.exit_codes() == [0]
+    assert (summary.end, summary.generator.reports_missing) == (RunEnd.COMPLETED, 0)
+    assert (summary.load.started, summary.load.succeeded, server.accepted()) == (40, 40, 40)
 
 
 def test_workers_that_do_not_come_are_named(

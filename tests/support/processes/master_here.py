@@ -29,10 +29,11 @@ _POLL_S = 0.02
 
 @dataclass
 class MasterHere:
-    """A master, and its connected workers."""
+    """A master, and its connected workers. `add_worker` starts one more, of an index."""
 
     master: Master
     workers: tuple[WarmProcess, ...]
+    add_worker: Callable[[int], None]
     capsys: pytest.CaptureFixture[str]
     _running: "Greenlet[[], None] | None" = None
 
@@ -85,15 +86,19 @@ def master_here(
     command = ["--role", "worker", "--config", str(folder / "run.json")]
     to_master = ["--master-host", "127.0.0.1", "--master-port", str(port)]
     started: list[WarmProcess] = []
+
+    def add_worker(index: int) -> None:
+        arguments = [*command, *to_master, "--index", str(index)]
+        started.append(start_warm_worker(arguments, stderr_path, stderr_path))
+
     try:
         for index in range(config.workers if workers is None else workers):
-            arguments = [*command, *to_master, "--index", str(index)]
-            started.append(start_warm_worker(arguments, stderr_path, stderr_path))
+            add_worker(index)
         deadline_s = time.monotonic() + _TIMEOUT_S
         while master.worker_registry.connected < len(started):
             assert time.monotonic() < deadline_s, f"the workers do not come: {stderr_path.read_text()}"
             gevent.sleep(_POLL_S)
-        yield MasterHere(master, tuple(started), capsys)
+        yield MasterHere(master, tuple(started), add_worker, capsys)
     finally:
         for worker in started:
             worker.kill()

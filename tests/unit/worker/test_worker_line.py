@@ -32,11 +32,14 @@ class Heard:
 
     totals: Totals = field(default_factory=Totals)
     ends: list[tuple[RunEnd, str]] = field(default_factory=list)
+    lasted_s: list[float] = field(default_factory=list)
 
     def take_report(self, report: Report) -> bool:
         return self.totals.add(report)
 
-    def note_load_end(self, worker: int, after_s: float) -> None: ...
+    def note_load_end(self, worker: int, after_s: float) -> None:
+        assert worker == 0
+        self.lasted_s.append(after_s)
 
     def note_target_problem(self, problem: str) -> None: ...
 
@@ -48,10 +51,11 @@ class Heard:
         self.ends.append((end, message))
 
 
-def hear(reader: str, fields: Any) -> Heard:
-    """Return what was heard of one message."""
-    heard = Heard()
-    line = WorkerLine("test-run", WorkerRegistry(1), heard)
+def hear(reader: str, fields: Any, worker: str = "node") -> Heard:
+    """Return what was heard of one message of `node`, where `worker` is the client that is the worker."""
+    heard, worker_registry = Heard(), WorkerRegistry(1)
+    worker_registry.register(0, worker, 0.0)
+    line = WorkerLine("test-run", worker_registry, heard)
     getattr(line, reader)(SimpleNamespace(data=fields, node_id="node"))
     return heard
 
@@ -60,6 +64,14 @@ def test_a_report_is_counted() -> None:
     heard = hear("_on_report", {"report": to_json(REPORT)})
     assert heard.totals.window(Window.MEASURED).succeeded == 6
     assert heard.ends == []
+
+
+def test_neither_a_report_nor_an_end_of_one_that_was_replaced_is_counted() -> None:
+    heard = hear("_on_report", {"report": to_json(REPORT)}, worker="another")
+    assert (heard.totals, heard.ends) == (Totals(), [])
+    finished = {"worker": 0, "after_s": 1.5}
+    assert hear("_on_finished", finished).lasted_s == [1.5]
+    assert hear("_on_finished", finished, worker="another").lasted_s == []
 
 
 @pytest.mark.parametrize("fields", [None, 7, "x", [], {}, {"worker": "0"}, {"worker": 0, "message": []}, {"report": 1}])

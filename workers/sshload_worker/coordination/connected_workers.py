@@ -37,7 +37,10 @@ class _Member:
 
 
 class WorkerRegistry:
-    """The workers of one run by their index, from their hello to the final report of their last trial."""
+    """The workers of one run by their index, from their hello to the final report of their last trial.
+
+    What a client says counts only while it has the place of its index: one that was replaced may still say something.
+    """
 
     def __init__(self, expected: int) -> None:
         self._expected = expected
@@ -59,16 +62,20 @@ class WorkerRegistry:
         if index not in range(self._expected):
             raise ValueError(f"it is from worker {index}, but the run has {self._expected}, counted from 0")
 
-    def note_ready(self, index: int) -> None:
+    def has(self, index: int, client_id: str) -> bool:
+        """Return whether a client is the worker of this index."""
+        return index in self._members and self._members[index].client_id == client_id
+
+    def note_ready(self, index: int, client_id: str) -> None:
         """Note that a worker is ready to start, for the first time or again."""
-        if index in self._members:
+        if self.has(index, client_id):
             self._members[index].ready = True
 
-    def note_login(self, index: int, *, accepted: bool) -> None:
+    def note_login(self, index: int, client_id: str, *, accepted: bool) -> None:
         """Note that a worker's login before the load has ended, and whether the servers accepted it."""
-        if index in self._members:
+        self._accepted += accepted
+        if self.has(index, client_id):
             self._members[index].logged_in = True
-            self._accepted += accepted
 
     def note_start(self, now_s: float) -> None:
         """Note that the start of a trial was ordered. From now on, a silent worker is lost."""
@@ -89,17 +96,19 @@ class WorkerRegistry:
             if member.client_id == client_id:
                 member.seen_s = now_s
 
-    def note_final_report(self, index: int) -> None:
+    def note_final_report(self, index: int, client_id: str) -> None:
         """Note a worker's final report of the trial in progress."""
-        if index in self._members:
+        if self.has(index, client_id):
             self._members[index].final = True
 
-    def note_leave(self, index: int, reason: str) -> None:
+    def note_leave(self, index: int, client_id: str, reason: str) -> None:
         """Note that a worker left. After its final report it is not lost, unless another trial follows."""
-        member = self._members.get(index)
-        if member is not None and not self._started:
+        if not self.has(index, client_id):
+            return
+        if not self._started:
             del self._members[index]
-        elif member is not None:
+        else:
+            member = self._members[index]
             member.gone = f"worker {index} left: {reason}"
             member.lost = member.lost or ("" if member.final else member.gone)
 
@@ -115,6 +124,11 @@ class WorkerRegistry:
             silent_s = now_s - member.seen_s
             if self._started and not member.final and not member.lost and silent_s > messages.LOST_AFTER_S:
                 member.lost = f"worker {index} was silent for {silent_s:.1f} s"
+
+    @property
+    def client_ids(self) -> tuple[str, ...]:
+        """The clients that are the workers."""
+        return tuple(member.client_id for member in self._members.values())
 
     @property
     def connected(self) -> int:
@@ -208,8 +222,13 @@ class WorkerLine:
         self._environment.events.heartbeat_sent.add_listener(self._on_heartbeat)
 
     def send(self, kind: str, **fields: object) -> None:
-        """Send a message to all workers."""
+        """Send a message to all who have connected."""
         self._runner.send_message(kind, fields)
+
+    def send_start(self, **fields: object) -> None:
+        """Order the start, of none but the workers: one that was replaced, and lives, would add to the load."""
+        for client_id in self._worker_registry.client_ids:
+            self._runner.send_message(messages.START, fields, client_id)
 
     def close(self) -> None:
         """Stop listening when all messages have been sent, after at most one second."""
@@ -225,7 +244,7 @@ class WorkerLine:
     def _on_ready(self, msg: Any, **_: object) -> None:
         ready = self._read(messages.Ready, msg.data)
         if ready is not None:
-            self._worker_registry.note_ready(ready.worker)
+            self._worker_registry.note_ready(ready.worker, msg.node_id)
             self._handler.note_change()
 
     def _on_target_problem(self, msg: Any, **_: object) -> None:
@@ -236,7 +255,7 @@ class WorkerLine:
     def _on_logged_in(self, msg: Any, **_: object) -> None:
         said = self._read(messages.LoggedIn, msg.data)
         if said is not None:
-            self._worker_registry.note_login(said.worker, accepted=said.accepted)
+            self._worker_registry.note_login(said.worker, msg.node_id, accepted=said.accepted)
             self._handler.note_change()
 
     def _on_login_failed(self, msg: Any, **_: object) -> None:
@@ -253,17 +272,18 @@ class WorkerLine:
         try:
             report = from_json(Report, sent.report)
             self._worker_registry.check_expected(report.worker)
-            is_new = report.run_id == self._run_id and self._handler.take_report(report)
+            is_ours = report.run_id == self._run_id and self._worker_registry.has(report.worker, msg.node_id)
+            is_new = is_ours and self._handler.take_report(report)
         except ValueError as error:  # ContractError, and EncodingError of a histogram
             self._end_on_unreadable(error)
             return
         if is_new and report.final:
-            self._worker_registry.note_final_report(report.worker)
+            self._worker_registry.note_final_report(report.worker, msg.node_id)
             self._handler.note_change()
 
     def _on_finished(self, msg: Any, **_: object) -> None:
         said = self._read(messages.Finished, msg.data)
-        if said is not None:
+        if said is not None and self._worker_registry.has(said.worker, msg.node_id):
             self._handler.note_load_end(said.worker, said.after_s)
 
     def _on_fault(self, msg: Any, **_: object) -> None:
@@ -275,7 +295,7 @@ class WorkerLine:
     def _on_leave(self, msg: Any, **_: object) -> None:
         said = self._read(messages.WorkerReason, msg.data)
         if said is not None:
-            self._worker_registry.note_leave(said.worker, said.message)
+            self._worker_registry.note_leave(said.worker, msg.node_id, said.message)
             self._handler.note_change()
 
     def _on_heartbeat(self, client_id: str, **_: object) -> None:

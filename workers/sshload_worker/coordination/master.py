@@ -246,7 +246,7 @@ class Master:
         if self._first_start_s is None:
             self._first_start_s = start_s
         self.worker_registry.note_start(monotonic())
-        self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
+        self._line.send_start(trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
         self._print_snapshot()  # readers that wait for the load need not wait for the next snapshot
 
     def _fetch_while_held(self, trial: TrialCourse, start_s: float) -> None:

@@ -104,6 +104,8 @@ def check(data: bytes) -> None:
         messages.LEAVE: line._on_leave,
     }
     handler.trial.start(0.0, 1_800_000_000.0)
+    for index in range(_CONFIG.workers):
+        worker_registry.register(index, _NODE, 0.0)
     worker_registry.note_start(0.0)
     for kind, fields in _messages(data):
         on_sample.get(kind, line._on_report)(SimpleNamespace(data=fields, node_id=_NODE))
