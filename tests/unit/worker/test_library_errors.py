@@ -226,7 +226,7 @@ def test_what_ends_a_call_of_paramiko_passes_through_its_error_about_a_lock(end:
 
 def test_an_error_of_paramiko_after_a_call_was_ended_is_a_failure_of_its_own() -> None:
     """What cleans up after the end of a call makes calls too."""
-    driver = Driver(Mock(disconnect_text="", refusal=None))
+    driver = Driver(Mock(disconnect_text="", refusals={}))
 
     def write_and_close() -> None:
         try:
@@ -236,3 +236,22 @@ def test_an_error_of_paramiko_after_a_call_was_ended_is_a_failure_of_its_own() -
 
     with pytest.raises(StepFailure):
         write_and_close()
+
+
+def test_a_refusal_that_no_call_waited_for_is_not_that_of_a_later_call_or_of_another_step() -> None:
+    refused = StepFailure(Outcome.EXEC_REJECTED, "no")
+    transport = Mock(disconnect_text="", refusals={Timing.EXEC: refused}, is_active=lambda: False)
+
+    def end(*, after_refusal: bool) -> None:
+        if after_refusal:
+            transport.refusals[Timing.EXEC] = refused
+        raise EOFError
+
+    for step, after_refusal, expected in (
+        (Timing.READ, False, Outcome.DISCONNECTED),
+        (Timing.EXEC, False, Outcome.DISCONNECTED),
+        (Timing.EXEC, True, Outcome.EXEC_REJECTED),
+    ):
+        with pytest.raises(StepFailure) as raised:
+            Driver(transport).call(step, end, after_refusal=after_refusal)
+        assert raised.value.outcome is expected

@@ -143,7 +143,7 @@ def _record_close(channel: Channel, message: Message) -> None:
 
 def _record_failure(channel: Channel, message: Message) -> None:
     transport = channel.get_transport()
-    transport.refusal = StepFailure(Outcome.EXEC_REJECTED, "the server refused the request")
+    transport.refusals[Timing.EXEC] = StepFailure(Outcome.EXEC_REJECTED, "the server refused the request")
     Channel._request_failed(channel, message)  # noqa: SLF001 - paramiko's table has it
 
 
@@ -189,8 +189,8 @@ class Transport(library.Transport):
         self.host_key_blob = b""
         self.disconnect_text = ""
         self.offered_methods: tuple[str, ...] = ()
-        self.refusal: StepFailure | None = None
-        """What the server refused: paramiko forgets it if the server ends the connection after that."""
+        self.refusals: dict[Timing, StepFailure] = {}
+        """What the server refused, by step: paramiko forgets it if the server ends the connection after that."""
         self._handler_table[MSG_CHANNEL_OPEN_FAILURE] = self._record_channel_refusal
         self._handler_table[MSG_USERAUTH_FAILURE] = self._record_refusal
         self.preferred_host_keys = prefer(self, client, host_keys)
@@ -250,7 +250,7 @@ class Transport(library.Transport):
     def _record_refusal(self, message: Message) -> None:
         position = message.packet.tell()
         self.offered_methods = tuple(message.get_list())
-        self.refusal = StepFailure(Outcome.AUTH_REJECTED, "the server refused the login")
+        self.refusals[Timing.AUTH] = StepFailure(Outcome.AUTH_REJECTED, "the server refused the login")
         message.packet.seek(position)
         if self.auth_handler is not None:
             self.auth_handler._parse_userauth_failure(message)  # noqa: SLF001 - paramiko's table has it
@@ -260,7 +260,7 @@ class Transport(library.Transport):
         message.get_int()
         code = message.get_int()
         refused = ChannelException(code, CONNECTION_FAILED_CODE.get(code, "(unknown code)"))
-        self.refusal = StepFailure(Outcome.CHANNEL_REFUSED, error_text(refused))
+        self.refusals[Timing.CHANNEL_OPEN] = StepFailure(Outcome.CHANNEL_REFUSED, error_text(refused))
         message.packet.seek(position)
         self._parse_channel_open_failure(message)
 
@@ -315,6 +315,7 @@ class Driver:
         An interruption, such as a time limit, is raised unchanged.
         """
         handled = sys.exception()
+        self.transport.refusals.pop(step, None)  # of an earlier call that did not wait for it
         try:
             return function(*arguments, **options)
         except StepFailure:
@@ -329,7 +330,7 @@ class Driver:
         return StepFailure(Outcome.DISCONNECTED, text)
 
     def _failure(self, step: Timing, error: Exception) -> StepFailure:
-        refusal, self.transport.refusal = self.transport.refusal, None
+        refusal = self.transport.refusals.pop(step, None)
         if refusal is not None:
             return refusal
         if self.transport.disconnect_text:
