@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, shortfall, total_step
-from sshload_contract.judgement.own_delay import own_delay
-from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME, TIME_LIMITS
+from sshload_contract.judgement.own_delay import SOUND_BELOW_US, own_delay
+from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
-from sshload_contract.vocabulary import RunEnd, Timing, Window, measured_step
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window, measured_step
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 
@@ -25,6 +25,8 @@ SHARE_OF_WINDOW = 0.1
 """The longest pause of the generator that is tolerated, as a share of the measured window."""
 
 _US_PER_S = 1_000_000
+_LONG_PAUSE_US = 100_000
+"""Of a worker whose longest pause is shorter, those below 20 ms matter as much, which nobody notes."""
 
 FAILED_SHARE_LIMIT = 0.1
 """The share of attempts below which failures must stay if no threshold is on the error rate."""
@@ -108,15 +110,38 @@ def _do_unsure_decide(limit: float, tried: Attempts, sure: int) -> bool:
 def unsure_failures(summary: RunSummary) -> int:
     """Return how many failures in the measured window the generator's own delay may have caused.
 
-    With a small delay these are those that the workers counted near a pause of theirs. With a large one they are all
-    that depend on time, or on how many connections came together. But of a limit of the client it is known how much of
-    it the pauses took, unless the worker was late all the time.
+    They depend on time, or on how many connections came together. Where the workers know it, only those count that were
+    near a pause of theirs.
+    """
+    known, workers = _known_by_pauses(summary), max(summary.generator.workers_expected, 1)
+    return sum(
+        _near_pause(error, workers) if error.outcome in known else error.count for error in _delayable_errors(summary)
+    )
+
+
+def _known_by_pauses(summary: RunSummary) -> frozenset[Outcome]:
+    """Return the outcomes of which a pause was near if the generator's own delay has caused them.
+
+    With a large delay there are none if it lasted. What brought connections together was a pause only if pauses were
+    long, and starts no later than they explain. And a penalty may last for much longer than the pause that it is for.
     """
     delay = own_delay(summary)
     if delay.is_small_beside_any_limit:
-        return sum(error.near_pause for error in _measured_errors(summary))
-    known = frozenset() if delay.is_lasting else TIME_LIMITS
-    return sum(error.near_pause if error.outcome in known else error.count for error in _delayable_errors(summary))
+        return BY_TIME | BY_CROWD
+    if delay.is_lasting:
+        return frozenset()
+    longest_us = summary.generator.loop_lag_max_us
+    if longest_us < _LONG_PAUSE_US or delay.largest_us > longest_us + SOUND_BELOW_US:
+        return BY_TIME
+    return (BY_TIME | BY_CROWD) - {Outcome.PENALISED}
+
+
+def _near_pause(error: ErrorCount, workers: int) -> int:
+    """Return how many failures of a kind were near a pause of any worker.
+
+    Each worker counts those near its own pauses. But what one's pause brings together is refused to the others too.
+    """
+    return min(error.near_pause * workers, error.count) if error.outcome in BY_CROWD else error.near_pause
 
 
 def _sure_failures(load: Load, summary: RunSummary) -> int:

@@ -369,6 +369,8 @@ def _summary(draw: Draw, seen: Seen) -> RunSummary:
         completed_rate=seen.inside / draw.until_s,
     )
     lag = generator(
+        workers_expected=len(draw.lags),
+        workers_connected=len(draw.lags),
         cpu_share=0.3,
         loop_lag_mean_us=_us(max(sum(delays) / len(delays) for delays in probed)),
         loop_lag_p50_us=_us(max(_percentile(delays, 50) for delays in probed)),

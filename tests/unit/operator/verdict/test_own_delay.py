@@ -7,7 +7,9 @@ import pytest
 from lags import delayed, with_percentile
 from plans import plan, quickstart
 from runs import errors, generator, load, summary
-from sshload_contract.vocabulary import Outcome, Timing, Verdict
+from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME
+from sshload_contract.vocabulary import Outcome, Timing, Verdict, Window
+from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.decision.judgement import Judgement
 from sshload_operator.decision.load_test.verdict import judge
@@ -169,9 +171,35 @@ def test_time_outs_far_from_each_pause_are_the_servers_unless_the_generator_was_
 def test_refusals_of_connections_that_the_delay_may_have_brought_together_are_not_surely_the_servers() -> None:
     refused = summary(580, 20, errors=errors(20, Outcome.THROTTLED))
     assert outcome(refused, ERRORS_BELOW_1_PERCENT) == FAILED
-    assert outcome(delayed(refused, 90_000), ERRORS_BELOW_1_PERCENT) == SATURATED
-    assert outcome(delayed(refused, 90_000), {"errorRate": {"below": "6%"}}) == SATURATED
-    assert outcome(delayed(refused, 90_000), {"errorRate": {"below": "9%"}}) == PASSED
+    for paused in (delayed(near_pauses(refused), 90_000), delayed(refused, 90_000, lag_us=10_000)):
+        assert judged(paused, ERRORS_BELOW_1_PERCENT).verdict is Verdict.INVALID
+        assert judged(paused, {"errorRate": {"below": "6%"}}).verdict is Verdict.INVALID
+        assert outcome(paused, {"errorRate": {"below": "9%"}}) == PASSED
+
+
+@pytest.mark.parametrize("doubted", sorted((BY_TIME | BY_CROWD) - {Outcome.PENALISED}))
+def test_pauses_excuse_no_server_of_which_a_third_fails_all_the_time(doubted: Outcome) -> None:
+    """In a minute the generator pauses once for a second, and is near that pause for ten more."""
+    always = (ErrorCount("total", doubted, Window.MEASURED, 200, "", 37),)
+    for found in (summary(400, 200, errors=always), summary(0, 200, errors=always)):
+        paused = delayed(found, 1_000_000)
+        assert judged(paused, ERRORS_BELOW_1_PERCENT).verdict is Verdict.FAILED
+        assert judged(paused).verdict is Verdict.FAILED
+
+
+def test_a_penalty_may_last_longer_than_any_pause_is_felt() -> None:
+    penalised = delayed(summary(400, 200, errors=errors(200, Outcome.PENALISED)), 400_000)
+    assert outcome(penalised, ERRORS_BELOW_1_PERCENT) == SATURATED
+
+
+def test_what_the_pause_of_one_worker_brings_together_is_refused_to_the_others_too() -> None:
+    near_one = (ErrorCount("total", Outcome.THROTTLED, Window.MEASURED, 40, "", 20),)
+    for lag_us in (0, 400_000):
+        found = summary(560, 40, errors=near_one)
+        found = delayed(found, lag_us) if lag_us else found
+        assert outcome(found, ERRORS_BELOW_1_PERCENT) == SATURATED
+        alone = replace(found, generator=replace(found.generator, workers_expected=1, workers_connected=1))
+        assert outcome(alone, ERRORS_BELOW_1_PERCENT) == FAILED
 
 
 def test_a_burst_that_was_spread_proves_no_error_rate_and_its_latency_only_below_half_of_the_limit() -> None:
