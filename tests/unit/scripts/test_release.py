@@ -66,6 +66,19 @@ def test_a_job_has_only_the_rights_that_it_names(workflow: Path) -> None:
     assert [name for name, job in document["jobs"].items() if "permissions" not in job] == []
 
 
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_step_fails_where_a_command_before_a_pipe_fails(workflow: Path) -> None:
+    """GitHub starts bash with pipefail only where the shell is named: else `release-facts | tee` refuses no tag."""
+    document = yaml.safe_load(workflow.read_text(encoding="utf-8"))
+    piping = [
+        step["run"]
+        for job in document["jobs"].values()
+        for step in job.get("steps", ())
+        if re.search(r"[^|]\|[^|]", step.get("run", ""))
+    ]
+    assert not piping or document.get("defaults") == {"run": {"shell": "bash"}}
+
+
 def test_only_jobs_after_tests_and_comparison_may_write() -> None:
     writing = {name for name, job in RELEASE["jobs"].items() if "write" in job["permissions"].values()}
     assert writing == {"images", "chart", "python", "release"}
