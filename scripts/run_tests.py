@@ -99,7 +99,11 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
 
 
 def main(names: list[str]) -> int:
-    """Run the named layers in their order; return the exit code."""
+    """Run the named layers; return the exit code, 2 where there is no layer of a name."""
+    if unknown := set(names) - {layer.name for layer in LAYERS}:
+        known = ", ".join(layer.name for layer in LAYERS)
+        print(f"LAYERS: there is no layer {', '.join(sorted(unknown))}: write some of {known}", file=sys.stderr)
+        return 2
     began, fixed_work_before_s = time.monotonic(), fixed_work_s()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of thousands of processes compiles all that it imports
     os.environ.setdefault("GOGC", "400")  # Go's collector takes a third of an API server's CPU otherwise

@@ -46,7 +46,10 @@ def command_line(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("seconds", type=int)
     parser.add_argument("targets", nargs="*", default=targets(*_ROOMS))
     parser.add_argument("--keep", action="store_true", help="keep the inputs that reach new code for the unit tests")
-    return parser.parse_intermixed_args(words)
+    asked = parser.parse_intermixed_args(words)
+    if unknown := set(asked.targets) - set(targets(*_ROOMS)):
+        parser.error(f"TARGETS: there is no {', '.join(sorted(unknown))}: write some of {', '.join(targets(*_ROOMS))}")
+    return asked
 
 
 def _fuzz(target: str, seconds: int) -> bool:

@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="mutants of lines that this regular expression is found in")
     parser.add_argument("--turn", type=int, default=0, help="take the next so many files, each day others")
     arguments = parser.parse_intermixed_args()
-    asked = [file for given in arguments.files for file in _files(given)]
+    asked = [file for given in arguments.files for file in named(given)]
     if not asked:
         asked = sorted(file for given in MUTATED for file in _files(given))
     if arguments.turn:
@@ -72,6 +72,17 @@ def main() -> int:
 
 def _line(row: Sequence[str]) -> str:
     return f"{row[0]:75}" + "".join(f"{cell:>11}" for cell in row[1:])
+
+
+def named(given: str) -> list[str]:
+    """Return the modules of a file or folder that tests are near, as paths below the root; exits where there is none."""
+    path = (ROOT / given).resolve()
+    found = [file for file in _files(given) if nearest(file)] if path.is_relative_to(ROOT) else []
+    if not found:
+        sys.exit(
+            f"FILES: {given} has no module that mutants are made of: name files or folders of {', '.join(MUTATED)}"
+        )
+    return found
 
 
 def _files(given: str) -> list[str]:

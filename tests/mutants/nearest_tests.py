@@ -162,6 +162,6 @@ MUTATED = tuple(NEAREST)
 
 
 def nearest(path: str) -> tuple[str, ...]:
-    """Return the nearest tests of a module: those of the longest entry that it is below."""
-    entry = max((entry for entry in NEAREST if path.startswith(entry)), key=len)
-    return NEAREST[entry]
+    """Return the nearest tests of a module: those of the longest entry that it is below, or none."""
+    entry = max((entry for entry in NEAREST if path.startswith(entry)), key=len, default=None)
+    return () if entry is None else NEAREST[entry]

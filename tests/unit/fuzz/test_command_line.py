@@ -1,5 +1,6 @@
 """What `make fuzz` asks of the fuzzer."""
 
+import pytest
 from fuzz import command_line
 
 
@@ -11,3 +12,11 @@ def test_inputs_of_some_targets_only_can_be_kept() -> None:
 
 def test_without_targets_all_are_fuzzed() -> None:
     assert "contract.master_log" in command_line(["60"]).targets
+
+
+def test_a_target_that_there_is_not_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command_line(["60", "worker.banners"])
+    said = capsys.readouterr().err
+    assert "there is no worker.banners: write some of " in said
+    assert "worker.banner," in said

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from mutant_changes import Module
+from mutants import named
 from nearest_tests import MUTATED, NEAREST, nearest
 
 ROOT = Path(__file__).parents[3]
@@ -79,3 +80,15 @@ def test_each_mutant_that_is_said_to_be_equivalent_is_one_of_the_present_code(pa
     there = {(one.within, one.was, one.becomes) for one in Module(ROOT / path).mutants()}
     assert [row for row in EQUIVALENT[path] if (row["within"], row["was"], row["becomes"]) not in there] == []
     assert all(row["why"].endswith(".") for row in EQUIVALENT[path])
+
+
+@pytest.mark.parametrize("given", ["contract/sshload_contract/allow_lists.py", "scripts", "/etc", "../elsewhere"])
+def test_a_file_that_no_mutant_is_made_of_is_refused_and_not_taken_for_all_of_them(given: str) -> None:
+    with pytest.raises(SystemExit, match=f"^FILES: {given} has no module that mutants are made of: name"):
+        named(given)
+
+
+def test_of_a_folder_the_modules_that_tests_are_near_are_taken() -> None:
+    files = named("operator/sshload_operator/control")
+    assert "operator/sshload_operator/control/turns.py" in files
+    assert all(nearest(file) for file in files)
