@@ -131,7 +131,7 @@ def how_it_failed(outcomes: Iterable[Outcome]) -> list[str]:
 def _row(lane: Lane) -> str:
     return (
         f"{lane.name:<26} {lane.lanes:>5} {len(lane.tests):>6} {len(lane.failures):>6} {lane.seconds:>8.1f} "
-        f"{lane.cpu.busy_s(lane.seconds):>7.0f} {lane.own_cpu_s:>7.1f} {lane.cpu.idle:>6.0%} {lane.cpu.stolen:>7.0%} "
+        f"{lane.cpu.busy_s(lane.seconds):>7.1f} {lane.own_cpu_s:>7.1f} {lane.cpu.idle:>6.0%} {lane.cpu.stolen:>7.0%} "
         f"{len(lane.reruns):>7}"
     )
 

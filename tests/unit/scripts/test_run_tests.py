@@ -257,7 +257,7 @@ def test_the_table_tells_what_the_cpus_did_and_which_tests_were_slow(good: Ended
     assert header.split()[-7:] == ["cpu", "s", "own", "s", "idle", "stolen", "reruns"]
     assert [word[-1] for word in row.split()[-3:-1]] == ["%", "%"]
     assert float(row.split()[-4]) > 0
-    assert int(row.split()[-5]) > 0
+    assert float(row.split()[-5]) > 0
     assert "simulation.meet.test_a::test_one" in good.closing.split("slowest tests")[1]
 
 
@@ -384,3 +384,9 @@ def test_each_circle_of_tests_has_those_of_the_one_before_it(
     """A folder all of whose tests are of a larger circle is no folder without tests."""
     ended = run({"one": OF_EACH_CIRCLE, "two": ONLY_FULL}, circle)
     assert (ended.code, ended.last_line) == (0, f"{passed} passed, 0 failed"), ended.closing
+
+
+def test_a_layer_that_there_is_not_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """`make test LAYERS=e2e,gitop` starts nothing."""
+    assert run_tests.main(["e2e", "gitop"]) == 2
+    assert capsys.readouterr().err.startswith("LAYERS: there is no layer gitop: write some of lint, unit, ")
