@@ -75,7 +75,7 @@ def _line(row: Sequence[str]) -> str:
 
 
 def named(given: str) -> list[str]:
-    """Return the modules of a file or folder that tests are near, as paths below the root; exits where there is none."""
+    """Return the modules of a file or folder that tests are near, by paths below the root; exits if there is none."""
     path = (ROOT / given).resolve()
     found = [file for file in _files(given) if nearest(file)] if path.is_relative_to(ROOT) else []
     if not found:

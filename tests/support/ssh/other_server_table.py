@@ -245,12 +245,13 @@ OTHERS: dict[str, Other] = {
 
 _HEAD = """# Servers that are not OpenSSH
 
-The outcome of each step at other servers. `tests/integration/worker/test_other_servers.py` plays every cell with every
-client library that has the step.
-This page is made from the table of that test.
+The outcome of each step at other servers. `make test-all LAYERS=integration` plays every cell with every client
+library that has the step (`tests/integration/worker/test_other_servers.py`). This page is made from the table of that
+test.
 
-"Expected" is the outcome at a server that has all that the step needs. [Faulty servers](faulty-servers.md) has servers
-that break the protocol.
+"Expected" is the outcome at a server that has all that the step needs. "Otherwise" is what another outcome is, and why:
+of the libraries that it names, or of all if it names none. [Faulty servers](faulty-servers.md) has servers that break
+the protocol.
 """
 
 
