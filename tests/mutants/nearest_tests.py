@@ -43,8 +43,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/contract/test_heads.py",
         "tests/unit/contract/test_text_port.py",
     ),
-    f"{_CONTRACT}/front/cpu_share.py": (f"{_WIRING}/test_front.py", "tests/unit/contract/test_text_port.py"),
-    f"{_CONTRACT}/kernel_sockets.py": ("tests/unit/target/test_listen_queue.py",),
+    f"{_CONTRACT}/front/cpu_share.py": ("tests/unit/contract/test_cpu_share.py",),
+    f"{_CONTRACT}/kernel_sockets.py": (
+        "tests/unit/contract/test_kernel_sockets.py",
+        "tests/unit/target/test_listen_queue.py",
+    ),
     f"{_CONTRACT}/load": (
         "tests/unit/contract/test_most_begun_within.py",
         "tests/unit/contract/test_replay.py",

@@ -60,6 +60,6 @@ def test_a_kernel_that_does_not_come_to_an_end_is_not_waited_for(answers: int, m
     with kernels:
         for _ in range(answers):
             kernels.send(kernel_sockets._HEADER.pack(kernel_sockets._HEADER.size, 20, 0, 1, 0))
-        monkeypatch.setattr(kernel_sockets.socket, "socket", lambda *_: ours)
+        monkeypatch.setattr("sshload_contract.kernel_sockets.socket.socket", lambda *_: ours)
         with pytest.raises(OSError, match="without end" if answers else "timed out"):
             count(socket.AF_INET, TIME_WAIT, remote_port=22)
