@@ -44,7 +44,8 @@ def is_doubted(outcome: Outcome, *pauses_ms: tuple[int, int], begin_ms: int = 0,
 @pytest.mark.parametrize("outcome", Outcome)
 def test_without_a_pause_nothing_is_doubted(outcome: Outcome) -> None:
     assert not is_doubted(outcome)
-    assert not is_doubted(outcome, (100, 120))  # as long as a sound worker's turns
+    assert not is_doubted(outcome, begin_ms=LIMIT_MS)  # of a step that took no time either
+    assert not is_doubted(outcome, (100, 120), begin_ms=119, now_ms=121)  # as long as a sound worker's turns
 
 
 @pytest.mark.parametrize("outcome", SERVERS_OWN)

@@ -30,6 +30,7 @@ def _counts(log: str) -> LogCounts:
         pytest.param(BEGIN_9 + 10 * DROP_9 + EXIT_9, 10, False, id="9.2 VERBOSE, ten dropped, told twice"),
         pytest.param(2 * (BEGIN_9 + DROP_9 + EXIT_9), 20, False, id="9.2 INFO, two episodes"),
         pytest.param(2 * (BEGIN_9 + 10 * DROP_9 + EXIT_9), 20, False, id="9.2 VERBOSE, two episodes"),
+        pytest.param(BEGIN_9 + 12 * DROP_9 + EXIT_9, 12, False, id="a total below the lines before it"),
         pytest.param(2 * DROP_10, 2, False, id="10.0, two dropped, below the limit of the rate"),
         pytest.param(3 * DROP_10, 3, True, id="10.0, ten dropped, three told"),
         pytest.param(3 * DROP_10 + DROP_10 + REST_10, 11, True, id="10.0, eleven dropped, the rest told late"),
@@ -48,6 +49,12 @@ def test_drops_by_penalties_are_counted_apart(told: int, *, is_lower_bound: bool
     counts = _counts(told * PENALTY_10)
     assert (counts.dropped_max_startups, counts.dropped_penalty) == (0, told)
     assert counts.is_lower_bound is is_lower_bound
+
+
+def test_a_penalty_says_nothing_about_how_drops_by_max_startups_are_told() -> None:
+    """9.8 and 9.9 tell penalties in the words of 10.0, and each episode's total as before."""
+    counts = _counts(PENALTY_10 + BEGIN_9 + DROP_9 + EXIT_9)
+    assert (counts.dropped_max_startups, counts.dropped_penalty, counts.is_lower_bound) == (10, 1, False)
 
 
 def test_the_running_total_of_a_long_episode_is_not_added_to_the_lines_before_it() -> None:

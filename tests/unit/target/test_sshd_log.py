@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sshload_target.sshd import log as module
 from sshload_target.sshd.log import LogCounts, SshdLog
+from sshload_target.sshd.network import Peer
 
 LISTENING = b"Server listening on 127.0.0.1 port 2222.\r\n"
 LOGINS = 1_000
@@ -60,10 +61,23 @@ def test_sessions_are_the_logins_whose_connections_are_open(tmp_path: Path) -> N
         assert log.sessions() == 0
 
 
-def test_nothing_is_kept_of_logins_that_are_gone_though_nobody_asks_for_sessions(tmp_path: Path) -> None:
-    log = logged(b"".join(map(accepted_from, range(1, 20_000))), tmp_path)
-    assert log.counts.accepted == 19_999
-    assert len(log._logged_in) < module._FIRST_PRUNE_AT
+@pytest.mark.parametrize("are_open", [True, False], ids=["open", "gone"])
+def test_nothing_is_kept_of_logins_that_are_gone_and_the_kernel_is_asked_for_them_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, are_open: bool
+) -> None:
+    peers = {Peer("127.0.0.1", number) for number in range(1, 5_001)}
+    asked = []
+
+    def open_peers(port: int) -> set[Peer]:
+        asked.append(port)
+        return peers if are_open else set()
+
+    monkeypatch.setattr(module, "open_peers", open_peers)
+    monkeypatch.setattr(module, "_CHUNK_BYTES", len(ACCEPTED))  # a look may follow each login
+    log = logged(b"".join(accepted_from(peer.port) for peer in peers), tmp_path)
+    assert log.counts.accepted == len(peers)
+    assert len(log._logged_in) == len(peers) if are_open else len(log._logged_in) < module._FIRST_PRUNE_AT
+    assert asked == [2222] * (3 if are_open else 4)  # at 1,024, 2,048 and 4,096; or at each 1,024
 
 
 def test_only_its_own_port_makes_an_sshd_listen(tmp_path: Path) -> None:
