@@ -6,6 +6,7 @@ and so do tests of a file that use a fixture which the file makes once for sever
 test that it was at; another one goes on. SIGTERM fails the tests that are under way, and ends the run with its report.
 """
 
+import atexit
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from os import close, fork, read, waitpid, write  # those of the system, whatever patches this process later
+from os import _exit, close, fork, read, waitpid, write  # those of the system, whatever patches this process later
 from select import poll
 from typing import Any, NoReturn
 
@@ -45,7 +46,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 class _LaneEnded(Exception):  # noqa: N818 - no error
-    """The process is a lane that has run all its tests: it ends as a run of pytest does."""
+    """The process is a lane that has run all its tests: it ends as a run of pytest does, but waits for no thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +232,12 @@ class _Said:
 
     config: pytest.Config
     pipe: _Pipe
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """End the lane. Python would wait for threads first: with gevent, for one that was not forked with the lane."""
+        atexit._run_exitfuncs()
+        _exit(0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Send a report."""

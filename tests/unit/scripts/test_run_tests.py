@@ -151,6 +151,12 @@ def test_usual(): pass
 def test_of_all(): pass
 """
 ONLY_FULL = "import pytest\n\n@pytest.mark.full\ndef test_it(): pass\n"
+LEAVES_A_THREAD = """\
+import threading
+
+def test_a_thread_that_never_ends_is_left_behind():
+    threading.Thread(target=threading.Event().wait).start()
+"""
 GOOD = {
     "group-1": OF_ONE_GROUP,
     "group-2": OF_ONE_GROUP,
@@ -159,6 +165,7 @@ GOOD = {
     "meet": LANES_MEET,
     "alone": ALONE_AND_NOT,
     "reruns": RERUNS,
+    "thread": LEAVES_A_THREAD,
 }
 BAD = {"fails": FAILS, "skips": SKIPS, "breaks": BREAKS, "empty": "", "one": PASSES}
 
@@ -221,7 +228,7 @@ def bad(run: Callable[..., Ended]) -> Ended:
 
 def test_passing_tests_of_every_folder_are_counted(good: Ended) -> None:
     """The last line counts them all."""
-    assert (good.code, good.last_line) == (0, "49 passed, 0 failed"), good.closing
+    assert (good.code, good.last_line) == (0, "50 passed, 0 failed"), good.closing
 
 
 def test_one_lane_runs_tests_of_one_group_and_tests_that_share_what_their_file_makes(good: Ended) -> None:
@@ -239,7 +246,7 @@ def test_tests_that_run_alone_come_after_the_lanes_in_a_row_of_their_own(good: E
     assert good.code == 0, good.closing
     rows = good.closing.splitlines()[1:3]
     assert [(*row.split("  ")[:1], *row.split()[-9:-7]) for row in rows] == [
-        ("simulation", str(os.cpu_count()), "48"),
+        ("simulation", str(os.cpu_count()), "49"),
         ("simulation alone", "1", "1"),
     ]
 
