@@ -36,6 +36,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="only print the cases")
     arguments = parser.parse_args()
     chosen = [case for module in CASES for case in module.cases() if re.search(arguments.only, case.name)]
+    if not chosen:
+        parser.error(f"ONLY: no case has {arguments.only!r} in its name: --list prints them all")
     if arguments.list:
         print(*(case.name for case in chosen), sep="\n")
         return 0

@@ -27,6 +27,8 @@ def main() -> int:
     arguments = parser.parse_args()
     began = time.monotonic()
     chosen = [name for name in NETWORK_FAULTS if arguments.only in name]
+    if not chosen:
+        parser.error(f"ONLY: no network has {arguments.only!r} in its name: {'; '.join(NETWORK_FAULTS)}")
     with tempfile.TemporaryDirectory(prefix="sshload-network-") as folder:
         keys = make_keys(Path(folder))
         wrong = [
