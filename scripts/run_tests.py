@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from testing.circles import CIRCLE, Circle
 from testing.layers import LAYERS, LINT, NEEDS, ROOT, Layer
 from testing.machine import CACHE, cpu_times, fixed_work_s
 from testing.preparation import Preparation, PreparationError, RootNeededError, serving
@@ -22,6 +23,8 @@ from testing.table import Outcome, counts, how_it_failed, table
 
 VENV = ROOT / ".venv/bin"
 _KILLED = (124, -9)  # the exit codes of what timeout(1) has ended
+_ALL_TAKES = 3
+"""How many times its limit a layer may take that runs all examples; layers of one program have a limit for that."""
 
 
 def lint_commands(environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
@@ -74,18 +77,19 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
     lanes: list[Lane] = []
     problems: list[str] = []
     output, need_root = "", tuple[str, ...]()
+    limit_s = layer.limit_s * (_ALL_TAKES if CIRCLE is Circle.ALL and not layer.commands else 1)
     began = time.monotonic()
     try:
         environment = preparation.environment(layer.needs)
         began = time.monotonic()
         if layer.name == LINT:
-            lanes.append(run_commands(layer.name, layer.lanes, lint_commands(environment), layer.limit_s))
+            lanes.append(run_commands(layer.name, layer.lanes, lint_commands(environment), limit_s))
         elif layer.commands:
-            lanes.append(run_commands(layer.name, layer.lanes, layer.commands, layer.limit_s))
+            lanes.append(run_commands(layer.name, layer.lanes, layer.commands, limit_s))
         else:
             for suite in layer.suites():
                 with serving(suite.services, environment) as served:
-                    lanes += run_suite(suite, Given(served, began + layer.limit_s))
+                    lanes += run_suite(suite, Given(served, began + limit_s))
     except RootNeededError as error:
         need_root = (f"{layer.name}: {error}",)
     except PreparationError as error:

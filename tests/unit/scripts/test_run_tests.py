@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,10 @@ from pathlib import Path
 import pytest
 import run_tests
 from testing.circles import VARIABLE, Circle
-from testing.layers import CORES, FIXED_WORK_S
+from testing.layers import CORES, FIXED_WORK_S, Layer
 from testing.machine import CACHE, CpuShares
 from testing.preparation import Preparation
-from testing.pytest_run import Lane, read_report
+from testing.pytest_run import Given, Lane, read_report
 from testing.table import Outcome, table
 from until import until
 
@@ -397,3 +398,20 @@ def test_a_layer_that_there_is_not_is_refused_by_name(capsys: pytest.CaptureFixt
     """`make test LAYERS=e2e,gitop` starts nothing."""
     assert run_tests.main(["e2e", "gitop"]) == 2
     assert capsys.readouterr().err.startswith("LAYERS: there is no layer gitop: write some of lint, unit, ")
+
+
+@pytest.mark.parametrize(("circle", "least_s", "most_s"), [(Circle.USUAL, 500, 600), (Circle.ALL, 1700, 1800)])
+def test_a_layer_with_all_its_examples_has_three_times_as_long(
+    circle: Circle, least_s: float, most_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At night a layer is not killed for having more to do than the limit of `make test` is for."""
+    left: list[float] = []
+
+    def run_suite(_: object, given: Given) -> list[Lane]:
+        left.append(given.give_up - time.monotonic())
+        return []
+
+    monkeypatch.setattr(run_tests, "CIRCLE", circle)
+    monkeypatch.setattr(run_tests, "run_suite", run_suite)
+    run_tests.run_layer(Layer("golden", 1, 5, 600), Preparation(()))
+    assert least_s < left[0] <= most_s
