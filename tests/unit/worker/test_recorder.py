@@ -71,6 +71,28 @@ def test_what_a_stop_of_the_run_cuts_off_has_neither_succeeded_nor_failed() -> N
     assert Outcome.UNFINISHED not in {counted.outcome for counted in report.histograms}
 
 
+def test_what_ends_by_itself_after_a_stop_counts_as_before() -> None:
+    recorder = Recorder("run", 0)
+    recorder.is_stopped = True
+    for outcome in (Outcome.OK, Outcome.EXIT_CODE):
+        recorder.started(Window.MEASURED, 0)
+        recorder.sample("total", Window.MEASURED, outcome, 5)
+        recorder.ended(Window.MEASURED, outcome, monotonic_ns())
+    recorder.failure("exec", Window.MEASURED, Outcome.EXIT_CODE, "code 1")
+    report = recorder.take_report(HEALTHY, final=True)
+    counts = report.counts[Window.MEASURED]
+    assert (counts.started, counts.succeeded, counts.failed) == (2, 1, 1)
+    assert [counted.outcome for counted in report.histograms] == [Outcome.OK, Outcome.EXIT_CODE]
+    assert [(error.outcome, error.count) for error in report.errors] == [(Outcome.EXIT_CODE, 1)]
+
+
+def test_an_iteration_is_late_that_begins_more_than_20_ms_after_it_was_due() -> None:
+    recorder = Recorder("run", 0)
+    for delay_ns in (0, 20_000_000, 20_000_001):
+        recorder.started(Window.MEASURED, delay_ns)
+    assert recorder.take_report(HEALTHY, final=True).counts[Window.MEASURED].late == 1
+
+
 def test_a_failure_near_a_pause_of_the_worker_is_counted_as_one_that_the_pause_may_have_caused() -> None:
     recorder, now_ns = Recorder("run", 0), monotonic_ns()
     recorder.pauses.add(now_ns - 600_000_000, now_ns - 100_000_000)
