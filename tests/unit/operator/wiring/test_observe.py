@@ -22,7 +22,7 @@ from sshload_operator.control.run.observe import Observations, RunUnderWay, obse
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Observed, Role
+from sshload_operator.state import Observed, ObservedBaseline, Role
 
 # Random enough that the summary takes more lines than a tail has.
 RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))
@@ -141,6 +141,40 @@ def test_a_list_that_is_older_than_the_masters_log_loses_no_target() -> None:
     observed, lists = seen(asked, Observations(), before, after)
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == ["pods", "jobs", "pods", "jobs"]
+
+
+def test_a_pod_of_which_the_watch_told_before_a_list_is_gone_if_the_list_has_it_not() -> None:
+    asked = plan(quickstart())
+    observations = of_watch(asked, "Running")
+    observations.listed_at_s = None
+    observed, _ = seen(asked, observations, *[[pod(asked, Role.MASTER, "Running", 5)]] * 2)
+    assert phases(observed) == {Role.MASTER: "Running"}
+
+
+@pytest.mark.parametrize("is_deleted", [True, False], ids=["one of which is deleted", "both of which stay"])
+def test_of_two_masters_the_one_that_stays_is_read_and_none_if_both_do(*, is_deleted: bool) -> None:
+    asked = plan(quickstart())
+    observations, first = of_watch(asked, "Running"), pod(asked, Role.MASTER, "Running", 7)
+    first["metadata"] |= {"name": "first"} | ({"deletionTimestamp": "2026-11-28T12:00:00Z"} if is_deleted else {})
+    observations.pod_changed("MODIFIED", first)
+    observed, _ = seen(asked, observations, phase="Running")
+    assert (observed.log is not None) is is_deleted
+
+
+def test_nothing_that_was_or_is_being_read_of_an_earlier_run_is_taken_for_the_next_ones() -> None:
+    async def play() -> None:
+        earlier = asyncio.create_task(asyncio.sleep(3_600, ""))
+        found = ObservedBaseline((), "of an earlier run")
+        observations = Observations(log_of_run_id="earlier", reads=earlier, unread="no answer", baseline=found)
+        observe_module._forget_other_runs(observations, plan(quickstart()))
+        assert (observations.reads, observations.unread, observations.baseline) == (None, "", None)
+        await asyncio.wait({earlier}, timeout=0.1)
+        assert earlier.cancelled()
+        observations.baseline = found
+        observe_module._forget_other_runs(observations, plan(quickstart()))
+        assert observations.baseline is found
+
+    asyncio.run(play())
 
 
 def test_a_proxy_that_is_not_seen_to_run_while_the_load_goes_on_is_looked_for_again() -> None:
