@@ -11,8 +11,8 @@ import gevent
 import pytest
 from below import descendants, state
 from circles import in_pairs
-from client_kinds import KINDS, Kind, every_kind_with_scp
-from fault_table import ANYWHERE, FAULTS, NO_STATUS_OF_SCP, Fault, page
+from client_kinds import KINDS, OPENSSH, OPENSSH_SHARED, Kind, every_kind_with_scp
+from fault_table import ANYWHERE, CLOSED_AFTER_THE_CHANNEL, FAULTS, NO_STATUS_OF_SCP, Fault, page
 from guide import ROOT
 from one_iteration import Counted, run_once
 from run_configs import arrivals, run_config, scenario
@@ -98,6 +98,15 @@ def test_a_file_that_scp_wrote_without_an_exit_status_is_not_taken_for_written(
         done = played(config_for(server, NO_STATUS_OF_SCP, kind, keys, tmp_path / "known_hosts"))
     assert done.outcome is Outcome.NO_EXIT_STATUS
     assert done.message == "the server closed the channel of its scp without an exit status"
+
+
+@pytest.mark.parametrize("kind", [OPENSSH, OPENSSH_SHARED], ids=str)
+def test_a_command_whose_channel_was_closed_has_ended_although_the_connection_ends_too(
+    keys: Keys, tmp_path: Path, kind: Kind
+) -> None:
+    with staged(CLOSED_AFTER_THE_CHANNEL.serve) as server:
+        done = played(config_for(server, CLOSED_AFTER_THE_CHANNEL, kind, keys, tmp_path / "known_hosts"))
+    assert (done.outcome, done.message) == (Outcome.OK, "")
 
 
 def played(config: RunConfig) -> Counted:

@@ -297,6 +297,18 @@ _COMMAND_FAULTS = {
         "close",
         "step",
     ),
+    "tells an exit status of 0, and closes": Fault(
+        all_of(_RUNNING, it.says(b"all"), _S.end_output, it.exits(0), it.hang_up), Outcome.DISCONNECTED, ANYWHERE
+    ),
+    "tells an exit status of 0, and disconnects": Fault(
+        all_of(_RUNNING, it.says(b"all"), _S.end_output, it.exits(0), it.disconnect), Outcome.DISCONNECTED, ANYWHERE
+    ),
+    "tells an exit status of 0 before the end of the output, and closes": Fault(
+        all_of(_RUNNING, it.says(b"all"), it.exits(0), it.hang_up), Outcome.DISCONNECTED, ANYWHERE
+    ),
+    "ends the output, and closes": Fault(
+        all_of(_RUNNING, it.says(b"all"), _S.end_output, it.hang_up), Outcome.DISCONNECTED, ANYWHERE
+    ),
     "closes the channel without an end of the output": Fault(
         all_of(_RUNNING, it.says(b"all"), it.exits(0), _S.close_channel, it.be_silent), Outcome.OK
     ),
@@ -352,6 +364,10 @@ _COMMAND_FAULTS = {
         Outcome.OK,
     ),
 }
+CLOSED_AFTER_THE_CHANNEL = Fault(
+    all_of(_RUNNING, it.says(b"all"), _S.end_output, it.exits(0), _S.close_channel, it.hang_up), Outcome.OK
+)
+"""Not in the table, since not every library has read all before it learns of the close."""
 NO_STATUS_OF_SCP = Fault(
     all_of(_RUNNING, it.take_by_scp, it.ends_output_before(_S.close_channel), it.be_silent),
     Outcome.NO_EXIT_STATUS,

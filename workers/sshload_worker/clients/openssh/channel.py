@@ -47,10 +47,12 @@ class OwnSession:
         self._master = master
         self._control: ControlSocket | None = None
         self._answered_before: tuple[int, int] | None = None
+        self._closed_before = 0
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
         self._answered_before = self._master.answered_requests()
+        self._closed_before = self._master.closed_channels()
         try:
             self._control = ControlSocket(self._master.socket_path)
             self._control.open_session(command, pipes.given(), terminal=terminal)
@@ -100,6 +102,7 @@ class OwnSession:
         pipes.await_stderr()
         self.check_accepted()
         if code is not None:
+            _check_closed(self._master, self._closed_before)
             return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
         killed = self._master.was_killed()
         return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
@@ -124,11 +127,13 @@ class ClientSession:
         self._process: Process | None = None
         self._statuses_before = 0
         self._answered_before: tuple[int, int] | None = None
+        self._closed_before = 0
         self._forwards = False
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
         self._answered_before = self._master.answered_requests()
+        self._closed_before = self._master.closed_channels()
         self._run(["-tt" if terminal else "-T", SERVER, *([command] if command else [])], pipes)
 
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
@@ -152,6 +157,7 @@ class ClientSession:
                 raise StepFailure(Outcome.CHANNEL_REFUSED, said or "ssh did not open the forward, and did not say why")
             if self._master.exit_statuses() == self._statuses_before:
                 return CommandEnd(exit_code=None, signal="", stderr=stderr)
+        _check_closed(self._master, self._closed_before)
         return CommandEnd(exit_code=code, signal="", stderr=stderr)
 
     @property
@@ -194,6 +200,16 @@ def _check_accepted(master: Master, before: tuple[int, int] | None) -> None:
     accepted, refused = (now - then for now, then in zip(master.answered_requests(), before, strict=True))
     if refused or not (accepted or master.has_ended()):
         raise StepFailure(Outcome.EXEC_REJECTED, "the server refused the request, or closed the channel instead")
+
+
+def _check_closed(master: Master, before: int) -> None:
+    """Raise StepFailure if the connection ended, and the server had closed no channel since it closed `before`.
+
+    It may have told an exit status before, but the output may lack its end. If commands of one login run at the same
+    time, the log does not distinguish their channels.
+    """
+    if master.closed_channels() == before and master.has_ended():
+        raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection before the channel")
 
 
 class OpenSSHChannel:

@@ -40,6 +40,7 @@ _NOT_ACCEPTED = re.compile(
     r"debug3: \S*client_status_confirm\(\):\d+ \([^()]*\): channel \d+: mux request: (exec|shell)"
 )
 _EXIT_STATUS = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-status ")
+_CLOSED = re.compile(r"debug2: \S*chan_rcvd_oclose\(\):\d+ \([^()]*\): channel \d+: rcvd close")
 _REFUSED = re.compile(r"channel \d+: open failed: (.*)")
 _CONNECT = r"ssh: connect to host .*: "
 _PATTERNS = (
@@ -105,6 +106,7 @@ class LoginLog:
         self.accepted_requests = 0
         self.refused_requests = 0
         self.exit_statuses = 0
+        self.closed_channels = 0
         self.connecting_ns = 0
         self.offered_methods: tuple[str, ...] = ()
         self.is_partly_authenticated = False
@@ -174,6 +176,7 @@ class LoginLog:
         self.accepted_requests += bool(_ACCEPTED.match(line))
         self.refused_requests += bool(_NOT_ACCEPTED.match(line))
         self.exit_statuses += bool(_EXIT_STATUS.match(line))
+        self.closed_channels += bool(_CLOSED.match(line))
         self._killed += bool(_KILLED.match(line))
         if refused := _REFUSED.match(line):
             self._refusals.append(refused[1])

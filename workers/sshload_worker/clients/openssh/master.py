@@ -196,6 +196,11 @@ class Master:
         self._catch_up()
         return self.log.exit_statuses
 
+    def closed_channels(self) -> int:
+        """Return how many channels the server has closed. ssh logs each before it reports its end."""
+        self._catch_up()
+        return self.log.closed_channels
+
     def answered_requests(self) -> tuple[int, int]:
         """Return how many commands and shells the server has accepted, and how many it has refused.
 

@@ -187,7 +187,8 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         "ServerAliveInterval": 0,
         "Compression": _yes(client.compression),
         "LogLevel": "DEBUG1",
-        "LogVerbose": "clientloop.c:client_status_confirm():*",  # that the server has accepted a command
+        # that the server has accepted a command, and that it has closed a channel
+        "LogVerbose": "clientloop.c:client_status_confirm():*,nchan.c:chan_rcvd_oclose():*",
     }
     if credentials.auth is Auth.CERTIFICATE:
         settings["CertificateFile"] = path / "key-cert.pub"

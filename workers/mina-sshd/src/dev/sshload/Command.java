@@ -65,7 +65,8 @@ final class Command {
             if (channel.isRefused) {
                 throw new Failure("exec", "the server refuses the command");
             }
-            if (code == null && signal == null && !session.isOpen()) {
+            boolean isTold = channel.isClosedByServer && (code != null || signal != null);
+            if (!isTold && !session.isOpen()) {
                 throw new Failure("lost", "the server closed the connection");
             }
             if (code == null && signal == null && !channel.isAccepted) {
@@ -80,6 +81,7 @@ final class Command {
     private static final class Channel extends ChannelExec {
         private volatile boolean isAccepted;
         private volatile boolean isRefused;
+        private volatile boolean isClosedByServer;
 
         Channel(String command) {
             super(command, null, Map.of());
@@ -95,6 +97,12 @@ final class Command {
         public void handleFailure() throws IOException {
             isRefused = true;
             super.handleFailure();
+        }
+
+        @Override
+        public void handleClose() throws IOException {
+            isClosedByServer = true;
+            super.handleClose();
         }
     }
 }
