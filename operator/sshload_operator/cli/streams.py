@@ -23,7 +23,7 @@ class Lasting(io.TextIOBase):
         if not self._is_gone:
             try:
                 self._stream.write(text)
-            except OSError:
+            except (OSError, ValueError):  # the latter of a stream that was closed here
                 self._is_gone = True
         return len(text)
 
@@ -32,7 +32,7 @@ class Lasting(io.TextIOBase):
         if not self._is_gone:
             try:
                 self._stream.flush()
-            except OSError:
+            except (OSError, ValueError):  # the latter of a stream that was closed here
                 self._is_gone = True
 
     def isatty(self) -> bool:

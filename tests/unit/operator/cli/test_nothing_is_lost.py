@@ -206,3 +206,11 @@ def test_a_report_that_cannot_be_written_says_so(ask: Any, monkeypatch: pytest.M
     code, _, err = ask("report", "saved.json", "-o", tmp_path / "missing" / "report.md")
     assert code == ExitCode.ERROR
     assert err.endswith("report.md: No such file or directory. Name a file that can be written\n")
+
+
+def test_what_is_left_of_a_stream_that_was_closed_is_dropped() -> None:
+    closed = io.TextIOWrapper(io.BytesIO())
+    closed.close()
+    errors = Lasting(closed)
+    errors.flush()
+    assert errors.write("never read") == len("never read")
