@@ -15,8 +15,8 @@ from specs.tables import WHOLE
 from sshload_contract.allow_list import AllowedTarget, DeniedRange
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
-from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Plan
-from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
+from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Limits, Plan
+from sshload_operator.planning.preflight import SOURCE_PORTS, allow_list_of_run, beyond_limits, preflight
 from sshload_operator.planning.preflight import allowing as all_destinations_of
 from sshload_operator.state import Reason
 
@@ -338,12 +338,34 @@ def test_a_pool_needs_no_more_ports_than_it_has_sessions() -> None:
     assert preflight(planned({**spec, "scenario": scenario})) is None
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        pytest.param(Limits(rate=10, connections=50, worker_pods=1, duration_s=70), "", id="all of each"),
+        pytest.param(Limits(rate=9.5), "spec.load asks for 10 iterations per second", id="rate"),
+        pytest.param(Limits(connections=49), "spec.load asks for 50 connections at once", id="connections"),
+        pytest.param(Limits(duration_s=69), "spec.load asks for 70 seconds", id="duration, with the warm-up"),
+    ],
+)
+def test_a_test_may_have_all_that_an_installations_limits_allow_and_no_more(limits: Limits, said: str) -> None:
+    spec = parse({**rate(10, "60s", maxInFlight=50), "warmUp": "10s", "workers": {"replicas": 1}})
+    assert beyond_limits(spec, limits).partition(",")[0] == said
+
+
 def test_held_sessions_and_their_probes_share_the_ports() -> None:
     hold = {"sessions": SOURCE_PORTS - 60, "rampUp": "1m", "duration": "5m", "probeRate": 1}
     assert preflight(planned({**SMALL, "load": {"hold": hold}})) is None
     refusal = preflight(planned({**SMALL, "load": {"hold": {**hold, "probeRate": 2}}}))
     assert refusal is not None
     assert f"needs {SOURCE_PORTS + 60} source ports" in refusal[1]
+
+
+def test_held_sessions_and_those_of_a_pool_share_the_ports() -> None:
+    hold = {"sessions": SOURCE_PORTS - 100, "rampUp": "1m", "duration": "5m", "probeRate": 1}
+    for size, is_refused in ((100, False), (101, True)):
+        scenario = {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": size}
+        refusal = preflight(planned({**SMALL, "load": {"hold": hold}, "scenario": scenario}))
+        assert (refusal is not None and f"needs {SOURCE_PORTS + 1} source ports" in refusal[1]) is is_refused
 
 
 def test_all_connections_through_a_proxy_share_the_ports_of_its_address() -> None:
@@ -415,3 +437,30 @@ def test_more_sleeping_sessions_than_may_be_in_flight_are_refused() -> None:
     assert refusal[0] is Reason.LOAD_IMPOSSIBLE
     assert "maxInFlight is 99" in refusal[1]
     assert preflight(planned(changed(spec, "load.arrivals.maxInFlight", 100))) is None
+
+
+def test_a_search_may_last_until_its_deadline_so_that_is_held_against_the_limit() -> None:
+    spec = parse(SEARCH_ARRIVALS)
+    assert beyond_limits(spec, Limits(duration_s=spec.deadline_s)) == ""
+    assert f"asks for {spec.deadline_s:g} seconds" in beyond_limits(spec, Limits(duration_s=spec.deadline_s - 1))
+
+
+def test_a_test_beyond_the_limits_is_refused() -> None:
+    refusal = preflight(plan(rate(10, "60s"), installation=replace(INSTALLATION, limits=Limits(rate=9))))
+    assert refusal is not None
+    assert refusal[0] is Reason.LIMIT_EXCEEDED
+
+
+@pytest.mark.parametrize("field", ["workers", "target.managed"])
+def test_no_pod_of_a_test_has_a_priority_of_the_clusters_own(field: str) -> None:
+    refusal = preflight(planned(changed(SMALL, f"{field}.priorityClassName", "system-node-critical")))
+    assert refusal is not None
+    assert refusal[0] is Reason.LIMIT_EXCEEDED
+    assert refusal[1].startswith(f"spec.{field}.priorityClassName is system-node-critical")
+
+
+def test_the_workers_know_the_entries_for_the_ports_of_their_test_and_all_that_is_denied() -> None:
+    named, other = AllowedTarget("192.0.2.7", (22,)), AllowedTarget("192.0.2.8", (2222,))
+    whole = allowing(named, other, denied=(DeniedRange("203.0.113.0/24", "nobody's"),))
+    found = allow_list_of_run(plan(external("192.0.2.7"), installation=whole))
+    assert (found.targets, found.denied) == ((named,), whole.allow_list.denied)
