@@ -18,7 +18,7 @@ from sshload_contract.wire.report import EncodedHistogram
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.run import observe as observe_module
 from sshload_operator.control.run.judging import Judging
-from sshload_operator.control.run.observe import Observations, RunUnderWay, observe
+from sshload_operator.control.run.observe import Observations, Rejection, RunUnderWay, observe
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.plan import Plan
@@ -159,6 +159,14 @@ def test_of_two_masters_the_one_that_stays_is_read_and_none_if_both_do(*, is_del
     observations.pod_changed("MODIFIED", first)
     observed, _ = seen(asked, observations, phase="Running")
     assert (observed.log is not None) is is_deleted
+
+
+def test_what_could_not_be_made_or_mounted_is_forgotten_once_all_is_there() -> None:
+    asked = plan(quickstart())
+    observations = of_watch(asked, "Running")
+    observations.rejected, observations.mount_failures = Rejection("Pod", "exceeded quota"), {"p": "no such Secret"}
+    observed, _ = seen(asked, observations, phase="Running")
+    assert (observed.rejected_message, observations.mount_failures) == ("", {})
 
 
 def test_nothing_that_was_or_is_being_read_of_an_earlier_run_is_taken_for_the_next_ones() -> None:
