@@ -1,5 +1,6 @@
 """A real API server, once for all integration tests that ask for it, and a namespace for each of them."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from live_cluster import LiveCluster
 
 
+_AGENTS = "sshload_worker.login.private_key"
 _MACHINE = "sshload_worker.clients.mina.virtual_machine"
 SHORTEST = Path(__file__).parent / "api_server"
 """The folder of thousands of tests that each ask the API server once."""
@@ -37,6 +39,9 @@ def _none_left_behind() -> Iterator[None]:
         yield
         if "warm_processes" in sys.modules:
             sys.modules["warm_processes"].end_what_is_forked()
+        if _AGENTS in sys.modules:
+            for agent in (one for one in gc.get_objects() if isinstance(one, sys.modules[_AGENTS].Agent)):
+                agent.end()  # it ends with its process otherwise
         if _MACHINE in sys.modules and sys.modules[_MACHINE].virtual_machine.cache_info().currsize:
             sys.modules[_MACHINE].virtual_machine().end()  # a worker ends it when it ends
 

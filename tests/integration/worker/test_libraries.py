@@ -220,7 +220,7 @@ def test_a_command_that_a_signal_ended_is_told_from_one_that_ended_well_before_i
 
 @every_kind
 def test_a_command_that_takes_too_long_is_a_step_timeout(sshd: SshServer, kind: Kind) -> None:
-    done = run_once(with_limits(config_for(kind, sshd, exec_step("sleep 600")), step_s=SHORT))
+    done = run_once(with_limits(config_for(kind, sshd, exec_step("sleep 20")), step_s=SHORT))
     parts = ("channelOpen", "exec", "read")  # the limit is for all of them
     waited_in = next(part for part in parts if done.steps.get(part) is not Outcome.OK)
     assert (done.outcome, done.failed_step) == (Outcome.STEP_TIMEOUT, kind.part_or(waited_in, "command"))
