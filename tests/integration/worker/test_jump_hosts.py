@@ -184,7 +184,7 @@ def test_a_command_that_outlasts_its_limit_behind_a_jump_host_is_a_timeout(start
 def test_a_jump_host_that_dies_is_a_disconnect(start_named: START_SERVER, tmp_path: Path) -> None:
     jump, target = start_named("jump", ""), start_named("target", "")
     begun = tmp_path / "begun"
-    recorder, iteration = begin(through(target, jump, command=f"echo begun > {begun}; cat {begun}; sleep 600"), Heard())
+    recorder, iteration = begin(through(target, jump, command=f"echo begun > {begun}; cat {begun}; sleep 20"), Heard())
     wait_until(lambda: begun.exists() and begun.read_text() == "begun\n")
     jump.hang_up()
     iteration.join(timeout=_DEADLINE_S)

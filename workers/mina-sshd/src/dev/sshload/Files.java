@@ -57,8 +57,8 @@ final class Files implements Conversation.Subject {
 
     /**
      * Return the error as the worker is to be told of it. On a connection that lives, either the server's program has ended,
-     * which the library's texts call closed or closing, or what it said was no SFTP. A length that cannot be breaks the
-     * connection.
+     * which the library's texts call closed or closing, or, if it waited for an answer then, expired, though its waits have no
+     * limit; or what it said was no SFTP. A length that cannot be breaks the connection.
      */
     private static Exception told(Exception error, ClientSession session) {
         String text = Failure.text(error);
@@ -66,7 +66,8 @@ final class Files implements Conversation.Subject {
         if (!Conversation.kind(error).equals(Conversation.LOST) || !session.isOpen() && !isBroken) {
             return error;
         }
-        boolean hasEnded = !isBroken && text.toLowerCase(Locale.ROOT).contains("clos");
+        boolean isOver = text.toLowerCase(Locale.ROOT).contains("clos") || text.startsWith("Timeout expired while waiting for id=");
+        boolean hasEnded = !isBroken && isOver;
         int status = hasEnded ? SftpConstants.SSH_FX_CONNECTION_LOST : SftpConstants.SSH_FX_BAD_MESSAGE;
         return new Failure("sftp " + status, isBroken ? Login.Course.brokenBy(session) : text);
     }
