@@ -343,7 +343,7 @@ def test_when_the_server_dies_everybody_ends(start_sshd: Callable[[str], SshServ
 def test_closing_the_connection_ends_what_others_wait_for(sshd: SshServer) -> None:
     with shared_sessions(sshd, 1) as (session,):
         channel = session.open_channel()
-        channel.execute("sleep 100")
+        channel.execute("sleep 30")
         waiting = gevent.spawn(outcome_of, channel.read)
         gevent.idle()
         session.close()
