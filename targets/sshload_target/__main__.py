@@ -1,40 +1,32 @@
 """`python -m sshload_target`: prepare, run sshd, observe it, and end every process."""
 
-import gc
+import argparse
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-gc.disable()  # until all is imported, as the worker does
+from sshload_contract.image_user import name_own_user
 
-from sshload_contract import compiled_methods  # noqa: E402 - likewise
-
-compiled_methods.use()
-
-import argparse  # noqa: E402 - likewise
-import signal  # noqa: E402 - likewise
-import sys  # noqa: E402 - likewise
-import tempfile  # noqa: E402 - likewise
-import threading  # noqa: E402 - likewise
-import traceback  # noqa: E402 - likewise
-from collections.abc import Sequence  # noqa: E402 - likewise
-from dataclasses import dataclass  # noqa: E402 - likewise
-from pathlib import Path  # noqa: E402 - likewise
-
-from sshload_contract.image_user import name_own_user  # noqa: E402 - likewise
-
-from sshload_target.errors import SshdEndedError, TargetError  # noqa: E402 - likewise
-from sshload_target.http_server import serve  # noqa: E402 - likewise
-from sshload_target.observer import Observer  # noqa: E402 - likewise
-from sshload_target.pid1 import (  # noqa: E402 - likewise
+from sshload_target.errors import SshdEndedError, TargetError
+from sshload_target.http_server import serve
+from sshload_target.observer import Observer
+from sshload_target.pid1 import (
     AWAITED_SIGNALS,
     adopt_orphans,
     end_descendants,
     exit_in_words,
     wait_for_end,
 )
-from sshload_target.prepare import prepare, read_config  # noqa: E402 - likewise
-from sshload_target.sshd.listen_queue import ListenQueue  # noqa: E402 - likewise
-from sshload_target.sshd.log import SshdLog  # noqa: E402 - likewise
-from sshload_target.sshd.program import find_sshd, read_version, start  # noqa: E402 - likewise
-from sshload_target.usage.resources import Resources, choose_reader  # noqa: E402 - likewise
+from sshload_target.prepare import prepare, read_config
+from sshload_target.sshd.listen_queue import ListenQueue
+from sshload_target.sshd.log import SshdLog
+from sshload_target.sshd.program import find_sshd, read_version, start
+from sshload_target.usage.resources import Resources, choose_reader
 
 _END_GRACE_S = 3.0
 _LOG_DRAIN_TIMEOUT_S = 1.0
@@ -85,9 +77,6 @@ def _run_sshd(sshd: Path, sshd_config: Path, log: SshdLog, resources: Resources)
 
 def main() -> int:
     """Run a target and return the process's exit code: 0 after a stop signal, 78 for a refused configuration."""
-    compiled_methods.forget()
-    gc.freeze()
-    gc.enable()
     arguments = _parse(sys.argv[1:])
     try:
         name_own_user()

@@ -1,24 +1,16 @@
 """`python -m sshload_worker --role master|worker --config FILE`: one process of a run, or all workers of a pod."""
 
-import gc
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
 
-gc.disable()  # until all is imported: there is no garbage before, and the collections take a tenth of the start's CPU
-
-from sshload_contract import compiled_methods  # noqa: E402 - likewise
-
-compiled_methods.use()  # before anything that makes a dataclass
-
-import argparse  # noqa: E402 - likewise
-import os  # noqa: E402
-import signal  # noqa: E402
-import sys  # noqa: E402
-from pathlib import Path  # noqa: E402
-from types import FrameType  # noqa: E402
-
-from sshload_contract.image_user import name_own_user  # noqa: E402
-from sshload_contract.wire.bounds import ContractError  # noqa: E402
-from sshload_contract.wire.codec import from_json  # noqa: E402
-from sshload_contract.wire.run_config import RunConfig  # noqa: E402
+from sshload_contract.image_user import name_own_user
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.run_config import RunConfig
 
 _USAGE_ERROR = 2
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import gevent
 from gevent.socket import wait_read
-from sshload_contract import compiled_methods
 from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.coordination.messages import encrypt_lines
@@ -63,8 +62,6 @@ def _watch_parent(worker: "Worker") -> None:
 
 
 def _set_up_process(token: str) -> None:
-    compiled_methods.forget()
-    gc.freeze()  # otherwise the first collection would walk everything that was imported: a fifth of the start's CPU
-    gc.enable()
+    gc.freeze()  # collections leave out what was imported
     encrypt_lines(token)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")

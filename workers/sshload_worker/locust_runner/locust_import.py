@@ -2,6 +2,9 @@
 
 Locust's package imports its web UI and two HTTP clients, which take most of its CPU and memory. A run of the spec's
 steps never uses them. It needs `locust.env` and what that imports: runners, events, statistics and messages.
+
+A process at its start takes 36 MB and 0.34 s of CPU with the runner only, 48 MB and 0.54 s with all but the web UI, and
+56 MB and 0.91 s with that (nine interleaved starts each).
 """
 
 import gc
