@@ -3,26 +3,29 @@
 A layer passes when at least one test of it ran and every test passed: a skip or an empty folder is a failure, with
 its reason. Tests run side by side in lanes. Those that are marked `alone` follow, one after the other. A test that
 failed runs once more, by itself: where it passes then, it is counted and named as flaky.
+
+Layers run one after the other. Where some of them wait, for servers or a cluster, those that only compute run beside
+them, at a lower priority.
 """
 
 import os
-import resource
-import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Thread
 
 from testing.circles import CIRCLE, Circle
 from testing.layers import LAYERS, LINT, NEEDS, ROOT, Layer
 from testing.machine import CACHE, cpu_times, fixed_work_s
 from testing.preparation import Preparation, PreparationError, RootNeededError, serving
-from testing.pytest_run import REPORTS, Given, Lane, Test, run_suite
-from testing.table import Outcome, counts, how_it_failed, table
+from testing.pytest_run import REPORTS, Given, Lane, Test, ended, run_suite
+from testing.table import Outcome, Whole, counts, how_it_failed, table
 
 VENV = ROOT / ".venv/bin"
-_KILLED = (124, -9)  # the exit codes of what timeout(1) has ended
 _ALL_TAKES = 3
 """How many times its limit a layer may take that runs all examples; layers of one program have a limit for that."""
 
@@ -44,36 +47,32 @@ def lint_commands(environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 
 def run_commands(name: str, lanes: int, commands: Iterable[tuple[str, ...]], limit_s: float) -> Lane:
     """Run commands side by side; each counts as a test, and has the whole time."""
-    began, cpu, own_cpu_s = time.monotonic(), cpu_times(), _children_cpu_s()
+    began, cpu = time.monotonic(), cpu_times()
     with ThreadPoolExecutor(lanes) as pool:
         checks = tuple(pool.map(lambda command: _check(command, limit_s), commands))
     seconds, shares = time.monotonic() - began, cpu_times().share_since(cpu)
-    return Lane(name, lanes, checks, (), seconds, shares, _children_cpu_s() - own_cpu_s)
+    return Lane(name, lanes, checks, (), seconds, shares, sum(check.cpu_s for check in checks))
 
 
 def _check(command: tuple[str, ...], limit_s: float) -> Test:
     began = time.monotonic()
     # Checkouts share mypy's cache: the first check without one takes a minute. mypy hashes files whose times differ.
     environment = {"MYPY_CACHE_DIR": str(CACHE / "mypy"), **os.environ}
-    limited = ("timeout", "--kill-after=30", str(round(limit_s)), *command)
-    done = subprocess.run(
-        limited, cwd=ROOT, env=environment, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    with TemporaryFile("w+") as output:
+        code, cpu_s = ended(command, environment, limit_s, output)
+        output.seek(0)
+        said = output.read()
+    seconds = time.monotonic() - began
     shown = " ".join(Path(word).name if word.startswith("/") else word for word in command)
-    print(f"\n$ {shown}\n{done.stdout}", end="", flush=True)
-    failure = f"exit code {done.returncode}" if done.returncode else ""
-    if done.returncode in _KILLED:
+    print(f"\n$ {shown}\n{said}", end="", flush=True)
+    failure = f"exit code {code}" if code else ""
+    if code and seconds > limit_s:
         failure = f"took longer than {limit_s:.0f} s, and was killed"
-    return Test(shown, time.monotonic() - began, failure, done.stdout)
+    return Test(shown, seconds, failure, said, cpu_s=cpu_s)
 
 
-def _children_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
-    """Run one layer within its time limit, when its needs are prepared."""
+def run_layer(layer: Layer, preparation: Preparation, *, beside: bool = False) -> Outcome:
+    """Run one layer within its time limit, when its needs are prepared; beside others, if so, by what they leave."""
     lanes: list[Lane] = []
     problems: list[str] = []
     output, need_root = "", tuple[str, ...]()
@@ -89,7 +88,7 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
         else:
             for suite in layer.suites():
                 with serving(suite.services, environment) as served:
-                    lanes += run_suite(suite, Given(served, began + limit_s))
+                    lanes += run_suite(suite, Given(served, began + limit_s, beside))
     except RootNeededError as error:
         need_root = (f"{layer.name}: {error}",)
     except PreparationError as error:
@@ -98,8 +97,27 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
     if not problems and not need_root and not any(lane.tests or lane.problems or lane.need_root for lane in lanes):
         problems.append("it has no tests")
     seconds = time.monotonic() - began
-    budget_s, is_quick = layer.budget_s, layer.is_quick
+    budget_s, is_quick = inf if beside else layer.budget_s, layer.is_quick
     return Outcome(layer.name, tuple(lanes), tuple(problems), seconds, budget_s, output, need_root, is_quick)
+
+
+def _run_layers(
+    layers: Sequence[Layer], preparation: Preparation, outcomes: dict[str, Outcome], *, beside: bool
+) -> None:
+    for layer in layers:
+        print(f"\n=== {layer.name}{', beside the others' if beside else ''}", flush=True)
+        outcomes[layer.name] = run_layer(layer, preparation, beside=beside)
+
+
+def run_layers(layers: Sequence[Layer], preparation: Preparation) -> list[Outcome]:
+    """Run layers one after the other: quick ones beside the others, where there are some that wait."""
+    beside = [layer for layer in layers if layer.is_quick and any(one.waits for one in layers)]
+    outcomes: dict[str, Outcome] = {}
+    quick = Thread(target=_run_layers, args=(beside, preparation, outcomes), kwargs={"beside": True}, daemon=True)
+    quick.start()
+    _run_layers([layer for layer in layers if layer not in beside], preparation, outcomes, beside=False)
+    quick.join()
+    return [outcomes[layer.name] for layer in layers]
 
 
 def main(names: list[str]) -> int:
@@ -108,7 +126,7 @@ def main(names: list[str]) -> int:
         known = ", ".join(layer.name for layer in LAYERS)
         print(f"LAYERS: there is no layer {', '.join(sorted(unknown))}: write some of {known}", file=sys.stderr)
         return 2
-    began, fixed_work_before_s = time.monotonic(), fixed_work_s()
+    began, cpu, fixed_work_before_s = time.monotonic(), cpu_times(), fixed_work_s()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of thousands of processes compiles all that it imports
     os.environ.setdefault("GOGC", "400")  # Go's collector takes a third of an API server's CPU otherwise
     REPORTS.mkdir(parents=True, exist_ok=True)
@@ -118,13 +136,11 @@ def main(names: list[str]) -> int:
     needed = {need for layer in layers for need in layer.needs}
     preparation = Preparation(tuple(need for need in NEEDS if need in needed))
     preparation.start()
-    outcomes = []
-    for layer in layers:
-        print(f"\n=== {layer.name}", flush=True)
-        outcomes.append(run_layer(layer, preparation))
+    outcomes = run_layers(layers, preparation)
     (REPORTS / "summary").write_text(counts(outcomes) + "\n", encoding="utf-8")
     speed_s = (fixed_work_before_s + fixed_work_s()) / 2
-    closing = table(outcomes, preparation, time.monotonic() - began, speed_s)
+    whole = Whole(time.monotonic() - began, cpu_times().share_since(cpu), speed_s)
+    closing = table(outcomes, preparation, whole)
     (REPORTS / "failed").write_text("\n".join(how_it_failed(outcomes)) + "\n", encoding="utf-8")
     (REPORTS / "table").write_text(closing + "\n", encoding="utf-8")
     print(closing, flush=True)

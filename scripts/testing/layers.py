@@ -59,8 +59,8 @@ class Layer:
     """One layer. A run that takes longer than `budget_s` is reported; one that takes longer than `limit_s` is killed.
 
     Tests in folders that change their process do not get the services: an idle API server takes CPU. The budget is for
-    2 cores that nothing else uses and that do the fixed piece of work in `FIXED_WORK_S`, with everything prepared. The
-    limit also suffices on a busy machine.
+    2 cores that nothing else uses and that do the fixed piece of work in `FIXED_WORK_S`, with everything prepared; a
+    layer has none while it runs beside others. The limit also suffices on a busy machine.
     """
 
     name: str
@@ -71,6 +71,8 @@ class Layer:
     services: tuple[Service, ...] = ()
     is_quick: bool = False
     """Whether `make test-quick` runs it, so that each test of it that takes much CPU is marked `slow`."""
+    waits: bool = False
+    """Whether its tests wait so much that quick layers run beside it, in what it leaves of the CPUs."""
     commands: tuple[tuple[str, ...], ...] = ()
     """What it runs in place of pytest: each command is a test."""
     folders: tuple[str, ...] = ()
@@ -186,8 +188,9 @@ LAYERS = (
             CLUSTER_PROGRAMS,
         ),
         (API_SERVER,),
+        waits=True,
     ),
-    Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, CLUSTER), (INSTALLED_CHART,)),
+    Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, CLUSTER), (INSTALLED_CHART,), waits=True),
     Layer(
         "oldest",
         2,

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 from xml.etree import ElementTree as ET
 
 from testing.circles import CIRCLE
@@ -22,11 +24,10 @@ _PYTEST = ROOT / ".venv/bin/pytest"
 _NO_TESTS_COLLECTED = 5
 _NOT_COLLECTED = "error: collection failure"
 _END_LIMIT_S = 30
+_BESIDE = ("nice", "-n", "5")
+"""How a suite runs beside others: with a third of their weight, which is enough to get anywhere on a busy machine."""
 _MOST_RUN_AGAIN = 10
 """Of how many tests of a suite that failed each runs once more. More failures have one cause, which is not chance."""
-RERUNS_FILE = REPORTS / "reruns"
-"""Where tests write a line per load that ran again because this machine kept the generator from the CPU."""
-
 _ALONE = "alone"
 """The mark of tests that do not run in the lanes, but after them, one after the other."""
 
@@ -80,10 +81,14 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a suite is given: its environment, and until when it may run, on the monotonic clock."""
+    """What a suite is given: its environment, and until when it may run, on the monotonic clock.
+
+    A suite `beside` others takes what those leave of the CPUs, and its output is shown when it ends.
+    """
 
     environment: Mapping[str, str]
     give_up: float
+    beside: bool = False
 
 
 def run_suite(suite: Suite, given: Given) -> Iterator[Lane]:
@@ -162,21 +167,39 @@ def _run(name: str, lanes: int, tests: Sequence[str], given: Given, mark: str = 
         *options,
         *tests,
     ]
-    print(f"\n$ {shlex.join(['pytest', *options, *tests])}", flush=True)
-    began, cpu, before = time.monotonic(), cpu_times(), len(_reruns())
-    environment = {**given.environment, "SSHLOAD_RERUNS_FILE": str(RERUNS_FILE)}
-    code, own_cpu_s = _ended(command, environment, given.give_up - began)
+    title = f"\n$ {shlex.join(['pytest', *options, *tests])}"
+    began, cpu = time.monotonic(), cpu_times()
+    reruns = report.with_suffix(".reruns")  # with a line per load that ran again
+    environment = {**given.environment, "SSHLOAD_RERUNS_FILE": str(reruns)}
+    if given.beside:
+        with TemporaryFile("w+") as output:
+            code, own_cpu_s = ended([*_BESIDE, *command], environment, given.give_up - began, output)
+            output.seek(0)
+            print(f"{title}\n{output.read()}", flush=True)
+    else:
+        print(title, flush=True)
+        code, own_cpu_s = ended(command, environment, given.give_up - began)
     found, problems, need_root = _result(report, code, name)
     if time.monotonic() >= given.give_up:
         problems = (*problems, f"{name}: its layer took longer than it may take, and was killed")
     shares = cpu_times().share_since(cpu)
     seconds = time.monotonic() - began
-    return Lane(name, lanes, found, problems, seconds, shares, own_cpu_s, _reruns()[before:], need_root)
+    return Lane(name, lanes, found, problems, seconds, shares, own_cpu_s, _lines(reruns), need_root)
 
 
-def _ended(command: list[str], environment: Mapping[str, str], limit_s: float) -> tuple[int, float]:
-    """Return the exit code and the CPU time. What takes too long is ended, with all that it started, then killed."""
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+def ended(
+    command: Sequence[str], environment: Mapping[str, str], limit_s: float, output: IO[str] | None = None
+) -> tuple[int, float]:
+    """Return a command's exit code and CPU time. What takes too long is ended with all that it started, then killed."""
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output and subprocess.STDOUT,
+        start_new_session=True,
+    )
     timers = [
         threading.Timer(max(limit_s, 1) + later_s, _signal, (process.pid, number))
         for later_s, number in ((0, signal.SIGTERM), (_END_LIMIT_S, signal.SIGKILL))
@@ -245,8 +268,8 @@ def _module(folder: Path) -> str:
     return ".".join(folder.relative_to(ROOT / "tests").parts)
 
 
-def _reruns() -> tuple[str, ...]:
-    return tuple(RERUNS_FILE.read_text(encoding="utf-8").splitlines()) if RERUNS_FILE.exists() else ()
+def _lines(file: Path) -> tuple[str, ...]:
+    return tuple(file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
 
 
 def slowest(lanes: Iterable[Lane], count: int) -> list[Test]:

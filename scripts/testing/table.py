@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from testing.circles import Circle
 from testing.layers import FIXED_WORK_S, QUICK_CPU_S
+from testing.machine import CpuShares
 from testing.preparation import Preparation
 from testing.pytest_run import REPORTS, Lane, Test, slowest
 
@@ -15,7 +16,19 @@ _HEADER = (
     f"{'suite':<26} {'lanes':>5} {'tests':>6} {'failed':>6} {'seconds':>8} {'cpu s':>7} {'own s':>7} {'idle':>6} "
     f"{'stolen':>7} {'reruns':>7}"
 )
-"""`cpu s` is the time that the machine's CPUs were busy, `own s` that of the processes that the suite waited for."""
+"""`cpu s` is the time that the machine's CPUs were busy, `own s` that of the processes that the suite waited for.
+
+Of suites that run side by side each has all that the machine did meanwhile.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The whole run: how long it took, what the machine's CPUs did, and their CPU time for the fixed piece of work."""
+
+    seconds: float
+    cpu: CpuShares
+    fixed_work_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,7 @@ class Outcome:
     lanes: tuple[Lane, ...]
     problems: tuple[str, ...]
     seconds: float
-    budget_s: int
+    budget_s: float
     output: str = ""
     left_to_root: tuple[str, ...] = ()
     is_quick: bool = False
@@ -70,16 +83,16 @@ def counts(outcomes: Iterable[Outcome]) -> str:
     return ", ".join(parts)
 
 
-def table(outcomes: list[Outcome], preparation: Preparation, seconds: float, fixed_work_s: float) -> str:
+def table(outcomes: list[Outcome], preparation: Preparation, whole: Whole) -> str:
     """Return the closing table, and below it what is to be said of single tests: last, how each failure came about.
 
-    Budgets are scaled by `fixed_work_s`, the CPU time that the machine needs for the fixed piece of work.
+    Budgets are scaled by the CPU time that the machine needs for the fixed piece of work.
     """
-    slowness = fixed_work_s / FIXED_WORK_S
+    slowness = whole.fixed_work_s / FIXED_WORK_S
     lanes = [lane for outcome in outcomes for lane in outcome.lanes]
     lines = ["", _HEADER]
     lines += [_row(lane) for lane in lanes]
-    lines += [_preparation(preparation), _in_all(lanes, seconds, fixed_work_s), "", f"the {_SLOWEST} slowest tests"]
+    lines += [_preparation(preparation), _in_all(lanes, whole), "", f"the {_SLOWEST} slowest tests"]
     lines += [f"{test.seconds:>8.1f} s  {test.name}" for test in slowest(lanes, _SLOWEST)]
     lines += _titled("loads that ran again", (rerun for lane in lanes for rerun in lane.reruns))
     lines += _titled(f"above {QUICK_CPU_S} s of CPU, and not marked slow", _not_marked(outcomes, slowness))
@@ -136,11 +149,12 @@ def _row(lane: Lane) -> str:
     )
 
 
-def _in_all(lanes: list[Lane], seconds: float, fixed_work_s: float) -> str:
-    busy_s, own_s = sum(lane.cpu.busy_s(lane.seconds) for lane in lanes), sum(lane.own_cpu_s for lane in lanes)
+def _in_all(lanes: list[Lane], whole: Whole) -> str:
+    busy_s, own_s = whole.cpu.busy_s(whole.seconds), sum(lane.own_cpu_s for lane in lanes)
     return (
-        f"in all {seconds:.0f} s, {busy_s:.0f} s of CPU in the suites, {own_s:.0f} s of it by their own processes, "
-        f"{busy_s / fixed_work_s:.0f} times the fixed piece of work, which took {fixed_work_s:.3f} s of CPU"
+        f"in all {whole.seconds:.0f} s, {whole.cpu.idle:.0%} idle, {busy_s:.0f} s of CPU, {own_s:.0f} s of it by the "
+        f"suites' own processes, {busy_s / whole.fixed_work_s:.0f} times the fixed piece of work, which took "
+        f"{whole.fixed_work_s:.3f} s of CPU"
     )
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,11 +14,11 @@ from pathlib import Path
 import pytest
 import run_tests
 from testing.circles import VARIABLE, Circle
-from testing.layers import CORES, FIXED_WORK_S, Layer
+from testing.layers import CORES, FIXED_WORK_S, LAYERS, Layer
 from testing.machine import CACHE, CpuShares
 from testing.preparation import Preparation
 from testing.pytest_run import Given, Lane, read_report
-from testing.table import Outcome, table
+from testing.table import Outcome, Whole, table
 from until import until
 
 pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two runs
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two r
 ROOT = Path(__file__).parents[3]
 
 # Each of two dozen processes would import these libraries, which none of these projects needs.
-OPTIONS = "--import-mode=importlib -p no:hypothesispytest -p no:anyio -p no:schemathesis -p no:locust -p no:xdist"
+OPTIONS = "--import-mode=importlib -p no:hypothesispytest -p no:anyio -p no:schemathesis -p no:locust"
 MARKS = "\n  alone\n  full\n  slow\n  root\n  xdist_group"
 PLUGINS = 'pytest_plugins = ("testing.costs", "testing.lanes", "testing.root")\n'
 PASSES = "def test_it(): pass\n"
@@ -280,18 +281,21 @@ def test_what_mypy_found_of_a_library_is_kept_for_all_checkouts(
 
 def test_the_cpu_time_of_a_run_is_told_in_multiples_of_a_fixed_piece_of_work() -> None:
     """So that runs of two machines can be compared."""
-    lane = Lane("unit", CORES, (), (), seconds=80 / CORES, cpu=CpuShares(idle=0.25, stolen=0.125), own_cpu_s=40.0)
-    told = "in all 42 s, 50 s of CPU in the suites, 40 s of it by their own processes, "
+    shares = CpuShares(idle=0.25, stolen=0.125)
+    whole = Whole(seconds=80 / CORES, cpu=shares, fixed_work_s=0.05)
+    lane = Lane("unit", CORES, (), (), seconds=30, cpu=shares, own_cpu_s=40.0)
+    told = f"in all {80 / CORES:.0f} s, 25% idle, 50 s of CPU, 40 s of it by the suites' own processes, "
     compared = "1000 times the fixed piece of work, which took 0.050 s of CPU"
-    assert told + compared in table([Outcome("unit", (lane,), (), seconds=40, budget_s=100)], Preparation(()), 42, 0.05)
+    assert told + compared in table([Outcome("unit", (lane,), (), seconds=30, budget_s=100)], Preparation(()), whole)
 
 
 def test_a_budget_is_in_proportion_to_what_the_cpus_need_for_the_fixed_piece_of_work() -> None:
     """A slow machine does not say at each run that each layer is over its budget."""
     outcome = Outcome("unit", (), (), seconds=150, budget_s=100)
     told = "unit took 150 s; its budget is 100 s on CPUs of this speed"
-    assert told in table([outcome], Preparation(()), 150, FIXED_WORK_S)
-    assert "budget" not in table([outcome], Preparation(()), 150, 2 * FIXED_WORK_S)
+    shares = CpuShares(idle=0.25, stolen=0.0)
+    assert told in table([outcome], Preparation(()), Whole(150, shares, FIXED_WORK_S))
+    assert "budget" not in table([outcome], Preparation(()), Whole(150, shares, 2 * FIXED_WORK_S))
 
 
 @pytest.mark.parametrize(
@@ -392,6 +396,31 @@ def test_each_circle_of_tests_has_those_of_the_one_before_it(
     """A folder all of whose tests are of a larger circle is no folder without tests."""
     ended = run({"one": OF_EACH_CIRCLE, "two": ONLY_FULL}, circle)
     assert (ended.code, ended.last_line) == (0, f"{passed} passed, 0 failed"), ended.closing
+
+
+@pytest.mark.parametrize(
+    ("names", "beside"),
+    [(["lint", "unit", "golden", "e2e"], ["unit", "golden"]), (["lint", "unit", "golden"], [])],
+    ids=["a layer waits", "none does"],
+)
+def test_quick_layers_run_beside_those_that_wait(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], beside: list[str]
+) -> None:
+    """Each first layer waits for the other; without one that waits, all of them run one after the other."""
+    meet = threading.Barrier(2 if beside else 1)
+    ran = []
+
+    def run_layer(layer: Layer, _: Preparation, *, beside: bool) -> Outcome:
+        if layer.name in {"lint", "unit"}:
+            meet.wait(60)
+        ran.append((layer.name, beside))
+        return Outcome(layer.name, (), (), 0, 0)
+
+    monkeypatch.setattr(run_tests, "run_layer", run_layer)
+    layers = [next(layer for layer in LAYERS if layer.name == name) for name in names]
+    assert [one.layer for one in run_tests.run_layers(layers, Preparation(()))] == names
+    assert [name for name, is_beside in ran if is_beside] == beside
+    assert [name for name, is_beside in ran if not is_beside] == [name for name in names if name not in beside]
 
 
 def test_a_layer_that_there_is_not_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
