@@ -46,11 +46,6 @@ if not os.environ.get("SSHLOAD_CLUSTER"):
     collect_ignore.append("test_cluster_faults.py")  # it stops daemons, which clusters of others do not let it
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let xdist keep the order: it would begin with the groups of the most tests, which are not the longest ones."""
-    config.option.loadscopereorder = False
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests. Those that run alone come last: they change what all share."""
 

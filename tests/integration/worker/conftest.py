@@ -18,9 +18,9 @@ from ssh_server import Keys, SshServer, make_keys, ssh_server
 _WHOLE_RUNS = {"whole_run", "master_here"}
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Prepare the process before test modules are imported."""
-    patch_for_gevent(config)
+    patch_for_gevent()
     require_own_ssh2()
 
 

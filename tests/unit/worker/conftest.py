@@ -1,11 +1,10 @@
 """ssh2-python as the worker's image has it."""
 
-import pytest
 from gevent_process import patch_for_gevent
 from own_ssh2 import require_own_ssh2
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Prepare the process before test modules are imported: some import Locust, which would patch it later."""
-    patch_for_gevent(config)
+    patch_for_gevent()
     require_own_ssh2()
