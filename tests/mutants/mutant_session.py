@@ -187,6 +187,7 @@ class Session:
             if child == 0:
                 _limited()
                 self._job["tests"] = wanted["tests"]
+                session.config.args[:] = dict.fromkeys(name.partition("::")[0] for name in wanted["tests"])
                 sys.meta_path.insert(0, _Loaded(self._job["module"], code))
                 _forget_ours()
                 session.config.option.maxfail = 1

@@ -36,7 +36,15 @@ _JUDGED = (
 )
 
 NEAREST: Mapping[str, tuple[str, ...]] = {
-    f"{_CONTRACT}/judgement": (*_JUDGED, "tests/unit/operator/capacity"),
+    f"{_CONTRACT}/judgement": (
+        "tests/unit/contract/test_binomial.py",
+        "tests/unit/contract/test_pauses.py",
+        "tests/unit/contract/test_validity.py",
+        "tests/unit/operator/results",
+        "tests/unit/operator/verdict",
+    ),
+    f"{_CONTRACT}/judgement/binomial.py": ("tests/unit/contract/test_binomial.py",),
+    f"{_CONTRACT}/judgement/pauses.py": ("tests/unit/contract/test_pauses.py", "tests/unit/operator/verdict"),
     f"{_CONTRACT}/allow_list.py": ("tests/unit/contract/test_allow_list.py", "tests/unit/contract/test_addresses.py"),
     f"{_CONTRACT}/front": (
         "tests/unit/contract/test_admission.py",
@@ -55,7 +63,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/contract/test_capacity.py",
         "tests/unit/operator/plan",
     ),
-    f"{_CONTRACT}/percentiles.py": ("tests/unit/contract/test_percentile.py",),
+    f"{_CONTRACT}/percentiles.py": ("tests/unit/contract/test_percentile.py", "tests/unit/contract/test_spread.py"),
+    f"{_CONTRACT}/steal.py": ("tests/unit/contract/test_steal.py",),
     f"{_CONTRACT}/thresholds.py": _JUDGED,
     f"{_CONTRACT}/wire/master_log.py": ("tests/unit/contract/test_master_log.py",),
     f"{_DECISION}/baseline": ("tests/unit/operator/baseline",),
