@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
-from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, shortfall, total_step
+from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, shortfall, total_step
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, own_delay
 from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME
 from sshload_contract.load import BurstLoad, Load
@@ -63,14 +63,12 @@ def held_sessions(load: Load, summary: RunSummary) -> Attempts:
 
     In a run that was stopped none was held to the end: there, these are those that were lost before.
     """
-    asked = load.held_sessions
-    if asked and summary.end is RunEnd.STOPPED:
+    if summary.end is RunEnd.STOPPED:
         lost = sum(error.count for error in _measured_errors(summary) if error.step.startswith(_OF_HELD))
         return Attempts(lost, lost)
-    to_the_end = sum(
-        step.count for step in summary.steps if step.step == _HELD_TO_THE_END and step.window is Window.MEASURED
-    )
-    return Attempts(asked, max(0, asked - to_the_end))
+    asked = load.held_sessions
+    to_the_end = find_step(summary, _HELD_TO_THE_END, Window.MEASURED)
+    return Attempts(asked, max(0, asked - (0 if to_the_end is None else to_the_end.count)))
 
 
 def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSummary) -> Judged:
@@ -89,7 +87,7 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     if is_sound and not _do_unsure_decide(threshold.below, tried, sure):
         doubt = f"{words} cannot be judged: it was {observed}. {_remedy(threshold, tried)}"
         return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=tried.is_below(threshold.below))
-    if not is_sound and _is_surely_below(threshold.below, tried, load, summary):
+    if _is_surely_below(threshold.below, tried, load, summary):
         return Judged(ThresholdResult(words, observed, passed=True))
     unsure = tried.failed - sure
     caused = f"caused {unsure} of these failures, or prevented others" if unsure else "prevented failures"
@@ -102,9 +100,7 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
 
 def _do_unsure_decide(limit: float, tried: Attempts, sure: int) -> bool:
     """Return whether the failures that the generator may have caused decide on which side of the limit the rate is."""
-    return sure < tried.failed and (
-        is_not_below(tried.failed, tried.ended, limit) or is_below(sure, tried.ended, limit)
-    )
+    return is_not_below(tried.failed, tried.ended, limit) or is_below(sure, tried.ended, limit)
 
 
 def unsure_failures(summary: RunSummary) -> int:

@@ -36,8 +36,8 @@ def test_it_holds_for_a_hundred_million(limit: float) -> None:
 
 
 def test_a_limit_of_all_is_kept_by_one_success() -> None:
-    assert is_below(9, 10, 1.0)
-    assert is_not_below(10, 10, 1.0)
+    assert [is_below(failed, 10, 1.0) for failed in (9, 10)] == [True, False]
+    assert [is_not_below(failed, 10, 1.0) for failed in (9, 10)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,6 @@ def test_as_many_tries_as_are_needed_decide(failed: int) -> None:
     assert needed is not None
     share = failed / 600
     assert is_below(round(share * needed), needed, 0.01) or is_not_below(round(share * needed), needed, 0.01)
+    fewer = round(needed * 0.97)
+    assert not is_below(round(share * fewer), fewer, 0.01)
+    assert not is_not_below(round(share * fewer), fewer, 0.01)

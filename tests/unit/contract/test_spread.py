@@ -1,9 +1,20 @@
+"""How much wider than those of independent events the intervals of correlated ones are."""
+
+from collections.abc import Callable
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.percentiles import FEWEST_SLICES, MOST_SLICES, spread
+from sshload_contract.percentiles import (
+    FEWEST_SLICES,
+    MOST_SLICES,
+    failures_width,
+    percentile_width,
+    rate_width,
+    spread,
+    variance_of_sum,
+)
 
 EVENTS = 100
 SLICES = 32
@@ -72,3 +83,55 @@ def test_the_median_of_a_trend_is_bounded_on_both_sides(slices: int) -> None:
     half = slices // 2
     found = of([EVENTS] * half + [0] * (slices - half))
     assert 1.96 * found * (slices * EVENTS / 4) ** 0.5 < slices * EVENTS / 2
+
+
+STUDENTS = {7: 2.364624, 8: 2.306004, 9: 2.262157, 10: 2.228139, 12: 2.178813, 14: 2.144787}
+"""The 97.5 % quantiles of Student's t, by degrees of freedom."""
+
+
+@pytest.mark.parametrize("degrees", STUDENTS)
+def test_half_of_an_interval_of_few_slices_is_students_quantile_of_their_deviations(degrees: int) -> None:
+    """One event in one slice: the slices deviate by 1 from their common rate, squared and summed as by a sample."""
+    slices = degrees + 1
+    found = variance_of_sum([1] * slices, [1, *[0] * degrees])
+    assert 1.96 * found**0.5 == pytest.approx(STUDENTS[degrees], rel=4e-4)
+
+
+def test_counts_that_are_proportional_to_their_slices_do_not_vary() -> None:
+    assert variance_of_sum(range(1, 9), range(10, 90, 10)) == pytest.approx(0)
+    assert spread(range(1, 9), range(10, 90, 10), 1.0) == 1
+
+
+@pytest.mark.parametrize(("slices", "are_joined"), [(15, False), (16, True)])
+def test_twice_the_fewest_slices_are_joined(slices: int, *, are_joined: bool) -> None:
+    found = variance_of_sum([1] * slices, [0, 2] * (slices // 2) + [1] * (slices % 2))
+    assert (found == 0) is are_joined
+
+
+def test_fewer_slices_tell_no_variance() -> None:
+    with pytest.raises(ValueError, match="7 slices tell no variance: 8 do"):
+        variance_of_sum([1] * 7, [1] * 7)
+
+
+def of_a_median(count: int, spread: float) -> float:
+    return percentile_width(count, 0.5, spread)
+
+
+@pytest.mark.parametrize(
+    ("width", "alike_below", "known_from"),
+    [(of_a_median, 1.8, 100), (failures_width, 1.3, 10), (rate_width, 1.3, 250)],
+    ids=["median", "failures", "rate"],
+)
+def test_a_spread_is_doubled_where_its_samples_are_worth_too_few_independent_ones_to_know_it(
+    width: Callable[[int, float], float], alike_below: float, known_from: int
+) -> None:
+    just_below = alike_below - 0.001
+    assert width(1, just_below) == just_below
+    assert width(1, alike_below) == 2 * alike_below
+    assert width(4 * known_from - 1, 2.0) == 4.0
+    assert width(4 * known_from, 2.0) == 2.0
+
+
+@pytest.mark.parametrize(("share", "factor"), [(0.04, 4.0), (0.05, 2.0), (0.5, 2.0), (0.95, 2.0), (0.96, 4.0)])
+def test_a_percentile_needs_five_of_them_on_its_rare_side_besides(share: float, factor: float) -> None:
+    assert percentile_width(400, share, 2.0) == factor

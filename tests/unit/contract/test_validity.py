@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from runs import generator, load, steps, summary
+from runs import errors, generator, load, steps, summary, target_stats
 from sshload_contract.judgement.figures import total_step
-from sshload_contract.judgement.validity import defects, tail_us
-from sshload_contract.vocabulary import Invalidity, Window
+from sshload_contract.judgement.validity import arrivals_dropped, defects, tail_us
+from sshload_contract.vocabulary import Invalidity, Outcome, Window
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepStats
 
@@ -57,3 +57,84 @@ def test_the_tail_is_the_highest_percentile_that_is_stated_else_the_longest_late
         assert tail_us(replace(step, percentiles_us=stated)) == stated[percentile]
         del stated[percentile]
     assert tail_us(replace(step, percentiles_us=stated)) == step.max_us
+
+
+def test_what_the_target_had_accepted_before_the_run_is_not_of_the_run() -> None:
+    before = target_stats(50)
+    assert told(summary(target_before=before, target_after=target_stats(750))) == []
+    assert told(summary(target_before=before, target_after=target_stats(749))) == [
+        (
+            Invalidity.COUNTS_DISAGREE,
+            (
+                "the target accepted 699 logins, 1 fewer than the 700 that the workers count: it was restarted, or"
+                " something else answered in its place"
+            ),
+        )
+    ]
+
+
+@pytest.mark.parametrize(("changes", "when"), [({"target_before": None}, "start"), ({"target_after": None}, "end")])
+def test_a_target_that_could_not_be_read_confirms_nothing(changes: dict[str, None], when: str) -> None:
+    said = f"the target's own count of logins could not be read at the {when}, so nothing confirms the workers' 700"
+    assert told(replace(summary(), **changes)) == [(Invalidity.COUNTS_DISAGREE, said)]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            summary(load=load(600, scheduled=601)),
+            "601 iterations were due, but 600 were begun and 0 dropped. Samples were lost: run again",
+        ),
+        (
+            summary(load=load(600, scheduled=601, started=601)),
+            "601 iterations were begun, but 600 succeeded and 0 failed. Samples were lost: run again",
+        ),
+        (
+            summary(600, steps=steps(599, 0)),
+            (
+                "599 iterations were timed and 0 failed by the histograms, but 600 and 0 by the workers' counters."
+                " Samples were lost: run again"
+            ),
+        ),
+        (
+            summary(generator=generator(overflows=1)),
+            "1 latencies were longer than the 100 hours that a histogram holds. Shorten spec.client.timeouts",
+        ),
+    ],
+    ids=["due", "begun", "timed", "too long"],
+)
+def test_counts_that_disagree_are_told(found: RunSummary, said: str) -> None:
+    assert told(found) == [(Invalidity.COUNTS_DISAGREE, said)]
+
+
+def test_arrivals_that_were_dropped_were_neither_begun_nor_lost() -> None:
+    found = summary(load=load(600, scheduled=615, dropped=15, offered_rate=20.5))
+    assert told(found) == []
+    dropped = arrivals_dropped(found)
+    assert dropped is not None
+    assert dropped.message.startswith(
+        "15 of 615 arrivals found maxInFlight iterations under way and were not begun (limit 0): 20.0/s were begun of"
+        " 20.5/s."
+    )
+    assert arrivals_dropped(summary()) is None
+
+
+def test_each_fault_of_the_workers_is_counted_and_the_first_that_has_words_is_quoted() -> None:
+    faults = (*errors(2, Outcome.GENERATOR_FAULT, ""), *errors(3, Outcome.GENERATOR_FAULT, "no memory"), *errors(5))
+    assert told(summary(590, 10, errors=faults)) == [
+        (
+            Invalidity.GENERATOR_FAULT,
+            "5 failures were the workers' own fault (no memory) (limit 0). See the workers' logs, and run again",
+        )
+    ]
+    never = (replace(faults[0], count=0),)
+    assert told(summary(600, errors=never)) == []
+
+
+def test_a_worker_whose_ports_are_not_known_has_not_used_them_up() -> None:
+    assert told(summary(generator=generator(ports_used=5, ports_available=0))) == []
+
+
+def test_a_run_in_which_nothing_was_timed_has_no_histograms_to_disagree_with() -> None:
+    assert told(summary(0, steps=(), load=load(0))) == []
