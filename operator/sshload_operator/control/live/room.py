@@ -32,14 +32,15 @@ class _Told:
 class Room:
     """The tests that run, those that were given room in a pass that is still under way, and those that wait.
 
-    Only the event loop's thread uses it. Positions are computed again only after a change: a queue may be long.
+    Only the event loop's thread uses it. Positions are computed again only after a change: a queue may be long. Those
+    that have room are known by uid too: the watch may tell late that a former test of the same name is gone.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._is_limited = limits.tests is not None or limits.tests_per_namespace is not None
-        self._running: set[Key] = set()
-        self._given: set[Key] = set()
+        self._running: dict[Key, str] = {}
+        self._given: dict[Key, str] = {}
         self._waiting: dict[Key, Waiting] = {}
         self._told: dict[Key, _Told] = {}
         self._positions: dict[Waiting, int] | None = None
@@ -51,19 +52,23 @@ class Room:
         A test that is being deleted no longer waits. If it runs, it keeps its room until its run has ended, or until it
         is gone where its children are to stay.
         """
+        key, uid = key_of(test), test["metadata"]["uid"]
         if event_type == "DELETED":
-            self.leave(key_of(test))
+            if (self._given.get(key) or self._running.get(key, uid)) == uid:
+                self.leave(key)
             return
         self.seen(test)
         if "deletionTimestamp" in test["metadata"]:
-            self.withdraw(key_of(test))
+            self.withdraw(key)
 
     def seen(self, test: Object) -> None:
         """Take in a version of a test, which may be an old one: it does not take back room that a pass was given."""
         key, phase = key_of(test), head_of(test).phase
         if (key in self._running) == (phase in _AT_REST):
             self._positions = None
-            self._running.symmetric_difference_update((key,))
+        self._running.pop(key, None)
+        if phase not in _AT_REST:
+            self._running[key] = test["metadata"]["uid"]
         if phase not in (None, Phase.PENDING):
             self.withdraw(key)
 
@@ -74,9 +79,8 @@ class Room:
 
     def leave(self, key: Key) -> None:
         """Take in that a test is gone."""
-        if key in self._running:
+        if self._running.pop(key, None) is not None:
             self._positions = None
-            self._running.discard(key)
         self._free(key)
         self.withdraw(key)
 
@@ -104,7 +108,7 @@ class Room:
         if position == 0 and time.monotonic() - self._started_s < _HEARD_OF_ALL_S:
             position = 1
         if position == 0:
-            self._given.add(key)
+            self._given[key] = test["metadata"]["uid"]
             self.withdraw(key)
         else:
             self._told[key] = _Told(position, time.monotonic())
@@ -130,6 +134,5 @@ class Room:
         return self._positions[self._waiting[key]]
 
     def _free(self, key: Key) -> None:
-        if key in self._given:
+        if self._given.pop(key, None) is not None:
             self._positions = None
-            self._given.discard(key)

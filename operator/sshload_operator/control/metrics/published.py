@@ -15,9 +15,13 @@ _LINES_OF_HEAD: Final = 2
 
 
 class Published(Collector, Generic[F]):
-    """The figures of each object of a kind, by namespace and name. A kind says what they are, and collects them."""
+    """The figures of each object of a kind, by namespace and name. A kind says what they are, and collects them.
+
+    The watch may tell late that a former object of the same name is gone: that leaves the figures of the new one.
+    """
 
     def __init__(self) -> None:
+        self._uids: dict[Key, str] = {}
         self.published: dict[Key, F] = {}
         self._packed_text: Sequence[bytes] | None = None
 
@@ -27,18 +31,22 @@ class Published(Collector, Generic[F]):
 
     def object_changed(self, event_type: str | None, body: Mapping[str, Any]) -> None:
         """Take in a watch event of an object of the kind."""
-        key = (body["metadata"]["namespace"], body["metadata"]["name"])
-        if event_type == "DELETED":
-            self.published.pop(key, None)
-        else:
-            self.published[key] = self.figures(body)
-        self._packed_text = None
+        metadata = body["metadata"]
+        key = (metadata["namespace"], metadata["name"])
+        if event_type != "DELETED":
+            self.published[key], self._uids[key] = self.figures(body), metadata["uid"]
+            self._packed_text = None
+        elif self._uids.get(key) == metadata["uid"]:
+            self._drop(key)
 
     def forget(self, is_gone: Callable[[Key], bool]) -> None:
         """Take in that objects are gone."""
         for key in filter(is_gone, tuple(self.published)):
-            del self.published[key]
-            self._packed_text = None
+            self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        del self.published[key], self._uids[key]
+        self._packed_text = None
 
     def render(self) -> Iterator[bytes]:
         """Return the text for Prometheus, piece by piece. It is made again only if an object has changed.

@@ -81,7 +81,9 @@ class Index:
         """Take in a watch event of an object."""
         key = (body["metadata"]["namespace"], body["metadata"]["name"])
         if event_type == "DELETED":
-            self._drop(plural, key)
+            line = self._lines[plural].get(key)
+            if line is not None and line.uid == body["metadata"]["uid"]:  # a former object's end may be told late
+                self._drop(plural, key)
             return
         if plural == TEST.plural:
             status = read_fitting(TestStatus, body.get("status"))
@@ -121,7 +123,7 @@ class Index:
             self._followers.pop(key, None)
 
     def _drop(self, plural: str, key: Key) -> None:
-        self._lines[plural].pop(key, None)
+        del self._lines[plural][key]
         if plural == TEST.plural:
             self._courses.pop(key, None)
             self._tell(key)

@@ -74,6 +74,19 @@ def test_a_test_that_was_made_anew_begins_a_course_of_its_own_though_its_run_has
 
 
 @pytest.mark.parametrize("kind", [TEST, SCHEDULE, COMPARISON])
+def test_the_deletion_of_a_former_object_that_is_told_late_leaves_the_new_one(kind: Kind) -> None:
+    new = body()
+    new["metadata"]["uid"] = "new"
+    index = indexed(kind, body(), new)
+    index.changed(kind.plural, "DELETED", body())
+    line = index.find(kind, KEY)
+    assert line is not None
+    assert line.uid == "new"
+    index.changed(kind.plural, "DELETED", new)
+    assert index.find(kind, KEY) is None
+
+
+@pytest.mark.parametrize("kind", [TEST, SCHEDULE, COMPARISON])
 def test_an_object_that_is_gone_is_forgotten(kind: Kind) -> None:
     index = indexed(kind, body(), body(name="two"))
     index.changed(kind.plural, "DELETED", body())

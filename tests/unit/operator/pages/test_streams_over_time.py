@@ -111,7 +111,7 @@ def test_nothing_is_told_of_other_tests() -> None:
         told(index, "Running", 3, 1.0, name="other")
         await settle()
         assert len(answer.events()) == 1
-        index.changed(TEST.plural, "DELETED", {"metadata": {"namespace": "ns", "name": "one"}})
+        index.changed(TEST.plural, "DELETED", {"metadata": {"namespace": "ns", "name": "one", "uid": "uid-of-one"}})
         await following
         assert answer.events()[-1] == ("end", {})
 

@@ -18,12 +18,12 @@ RESULTS = {
 
 def finished(name: str = "t", completed: str = "2026-11-21T06:00:00Z", **status: Any) -> dict[str, Any]:
     done = {"phase": "Finished", "verdict": "Passed", "completionTime": completed, "results": RESULTS}
-    return {"metadata": {"namespace": "ns", "name": name}, "status": {**done, **status}}
+    return {"metadata": {"namespace": "ns", "name": name, "uid": "u"}, "status": {**done, **status}}
 
 
 def schedule(name: str, **spec: Any) -> dict[str, Any]:
     created = "2026-11-21T05:00:00Z"
-    return {"metadata": {"namespace": "ns", "name": name, "creationTimestamp": created}, "spec": spec}
+    return {"metadata": {"namespace": "ns", "name": name, "uid": "u", "creationTimestamp": created}, "spec": spec}
 
 
 def samples(metrics: OperatorMetrics, name: str) -> dict[tuple[str, ...], float]:
@@ -73,7 +73,7 @@ def test_news_of_a_running_test_cost_no_look_at_all_other_tests() -> None:
     metrics.tests.published["ns", "other"] = untouchable
     for iterations in (1, 2):
         status = {"phase": "Running", "progress": {"iterations": iterations}}
-        metrics.tests.object_changed("MODIFIED", {"metadata": {"namespace": "ns", "name": "t"}, "status": status})
+        metrics.tests.object_changed("MODIFIED", {**finished(), "status": status})
     assert metrics.tests.published["ns", "t"].phase == "Running"
 
 
@@ -114,7 +114,7 @@ def test_a_capacity_is_published_with_its_unit_where_it_was_found_and_its_bounds
 def test_tests_that_are_not_finished_are_counted() -> None:
     metrics = OperatorMetrics()
     metrics.tests.object_changed(None, finished("one", phase="Running", verdict=""))
-    metrics.tests.object_changed("ADDED", {"metadata": {"namespace": "ns", "name": "two"}})
+    metrics.tests.object_changed("ADDED", {"metadata": finished("two")["metadata"]})
     metrics.tests.object_changed(None, finished("three"))
     assert samples(metrics, "sshload_tests_running") == {(): 2}
     assert samples(metrics, "sshload_test_phase") == {("Running", "one"): 1, ("Pending", "two"): 1}
@@ -124,7 +124,7 @@ def test_tests_that_wait_for_their_turn_are_counted_and_those_held_back_by_reque
     metrics = OperatorMetrics()
     for number, reason in enumerate(("Queued", "Queued", "Suspended", "InstallationPaused")):
         status = {"phase": "Pending", "reason": reason}
-        metrics.tests.object_changed(None, {"metadata": {"namespace": "ns", "name": f"t{number}"}, "status": status})
+        metrics.tests.object_changed(None, {**finished(f"t{number}"), "status": status})
     assert samples(metrics, "sshload_tests_queued") == {(): 2}
 
 
@@ -160,6 +160,18 @@ def test_nothing_is_published_of_a_deleted_test() -> None:
     metrics.tests.object_changed("ADDED", finished())
     metrics.tests.object_changed("DELETED", finished())
     assert b'"t"' not in b"".join(metrics.render())
+
+
+def test_the_deletion_of_a_former_test_that_is_told_late_leaves_what_is_published_of_the_new_one() -> None:
+    metrics = OperatorMetrics()
+    former, new = finished(), finished(verdict="Failed")
+    new["metadata"]["uid"] = "new"
+    metrics.tests.object_changed("ADDED", former)
+    metrics.tests.object_changed("ADDED", new)
+    metrics.tests.object_changed("DELETED", former)
+    assert samples(metrics, "sshload_test_verdict") == {("t", "Failed"): 1}
+    metrics.tests.object_changed("DELETED", new)
+    assert samples(metrics, "sshload_test_verdict") == {}
 
 
 def test_results_are_published_of_the_hundred_that_finished_last_and_verdicts_of_all() -> None:

@@ -16,8 +16,9 @@ def _has_heard_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 0.0)
 
 
-def a_test(name: str, phase: str = "", age_s: int = 0) -> dict[str, Any]:
-    metadata = {"namespace": "team", "name": name, "creationTimestamp": f"2026-11-22T12:00:{59 - age_s:02}Z"}
+def a_test(name: str, phase: str = "", age_s: int = 0, uid: str = "u") -> dict[str, Any]:
+    created = f"2026-11-22T12:00:{59 - age_s:02}Z"
+    metadata = {"namespace": "team", "name": name, "uid": uid, "creationTimestamp": created}
     return {"metadata": metadata, "status": {"phase": phase} if phase else {}}
 
 
@@ -80,6 +81,22 @@ def test_a_test_that_is_being_deleted_in_its_first_pass_keeps_the_room_that_it_w
     room.changed("MODIFIED", being_deleted(a_test("begins")))
     assert room.ask(a_test("waits")) == 1
     room.changed("DELETED", being_deleted(a_test("begins")))
+    assert room.ask(a_test("waits")) == 0
+
+
+@pytest.mark.parametrize("is_told_to_run", [False, True])
+def test_the_deletion_of_a_former_test_that_is_told_late_takes_no_room_from_the_new_one(
+    *, is_told_to_run: bool
+) -> None:
+    room = Room(ONE)
+    room.changed("MODIFIED", a_test("again", "Running", uid="former"))
+    room.changed("MODIFIED", a_test("again", "Finished", uid="former"))
+    assert room.ask(a_test("again", uid="new")) == 0
+    if is_told_to_run:
+        room.end_of_pass(a_test("again", "Running", uid="new"))
+    room.changed("DELETED", a_test("again", "Finished", uid="former"))
+    assert room.ask(a_test("waits")) == 1
+    room.changed("DELETED", a_test("again", "Finished", uid="new"))
     assert room.ask(a_test("waits")) == 0
 
 
