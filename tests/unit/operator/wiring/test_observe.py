@@ -185,6 +185,14 @@ def test_nothing_that_was_or_is_being_read_of_an_earlier_run_is_taken_for_the_ne
     asyncio.run(play())
 
 
+def test_what_could_not_be_made_of_an_earlier_run_is_no_reason_against_the_next_one() -> None:
+    asked, just_now = plan(quickstart()), time.monotonic()
+    observations = Observations(log_of_run_id="earlier", rejected=Rejection("Pod", SAID), rejection_read_at_s=just_now)
+    listed = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Pending", 6)]
+    observed, _ = seen(asked, observations, listed, listed, elapsed_s=60.0)
+    assert observed.rejected_message == ""
+
+
 def test_a_proxy_that_is_not_seen_to_run_while_the_load_goes_on_is_looked_for_again() -> None:
     asked = plan(quickstart(target={"managed": {"proxy": {"kind": "haproxy"}}}))
     others = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Running", 6)]
