@@ -13,6 +13,7 @@ _WIRING = "tests/unit/operator/wiring"
 _LIVE = tuple(
     f"{_WIRING}/test_{name}.py"
     for name in (
+        "live_kinds",
         "live_objects",
         "live_over_time",
         "live_owners",

@@ -208,12 +208,8 @@ class LiveObjects(Generic[S]):
     def forget(self, is_gone: Callable[[Key], bool]) -> None:
         """Stop work on objects that are gone, and forget them."""
         for key in filter(is_gone, {*self._live, *self._parked, *self._alarms, *self._untold}):
-            self._silence(key)
             self._untold.pop(key, None)
-            self._parked.pop(key, None)
-            live = self._live.pop(key, None)
-            if live is not None and live.task is not None:
-                live.task.cancel()
+            self._drop(key)
 
     def find(self, key: Key) -> Live[S] | None:
         """Return the object if it is worked on."""
@@ -255,6 +251,9 @@ class LiveObjects(Generic[S]):
         before = self.known(key)
         if before is not None and before.newest is not None and before.newest.uid != uid:
             return
+        self._drop(key)
+
+    def _drop(self, key: Key) -> None:
         self._silence(key)
         self._parked.pop(key, None)
         live = self._live.pop(key, None)
@@ -325,12 +324,11 @@ class LiveObjects(Generic[S]):
             self._set_alarm(key, following.wake_after_s)
 
     def _set_alarm(self, key: Key, after_s: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._alarms[key] = loop.call_later(after_s, self._ring, key, context=_no_context())
+        self._alarms[key] = asyncio.get_running_loop().call_later(after_s, self._ring, key)
 
 
 def _no_context() -> Context:
-    """Return a context for a task or timer. kopf's has the body of the event, which would stay in memory with them."""
+    """Return a context for a task and its timers. kopf's has the body of the event, which would stay in memory."""
     return Context()
 
 

@@ -49,6 +49,14 @@ def test_what_is_allowed_and_possible_passes(spec: Spec) -> None:
     assert preflight(plan(spec, installation=replace(INSTALLATION, allow_list=allow_list))) is None
 
 
+def test_who_knows_of_no_installation_allows_all_that_a_spec_names_but_for_what_is_no_host() -> None:
+    spec = {**external("ssh.example.com"), "via": [{**EXTERNAL, "host": "999.1"}]}
+    allow_list = all_destinations_of(parse(spec))
+    refusal = preflight(plan(spec, installation=replace(INSTALLATION, allow_list=allow_list)))
+    assert refusal is not None
+    assert refusal[1].startswith("spec.via[0]: 999.1 port ")
+
+
 @pytest.mark.parametrize(
     ("host", "port", "allowed"),
     [
@@ -316,6 +324,12 @@ def test_openssh_writes_no_file_that_is_too_large_for_the_workers_disk(kind: str
     assert refusal("1025Mi", "asyncssh") is None
 
 
+def test_openssh_does_all_that_writes_no_file() -> None:
+    reads = [{kind: {"name": kind, "path": "file"}} for kind in ("sftpRead", "scpRead")]
+    steps = [{"exec": {"name": "exec", "command": "true"}}, *reads]
+    assert preflight(planned({**SMALL, "scenario": {"steps": steps}, "client": {"library": "openssh"}})) is None
+
+
 def test_files_for_rsync_that_the_workers_memory_has_no_room_for_are_refused() -> None:
     def refusal(sizes: list[str], processes: int) -> tuple[Reason, str] | None:
         uploads = [{"path": "mirror", "files": 10_000, "size": size} for size in sizes]
@@ -344,6 +358,7 @@ def test_a_pool_needs_no_more_ports_than_it_has_sessions() -> None:
         pytest.param(Limits(rate=10, connections=50, worker_pods=1, duration_s=70), "", id="all of each"),
         pytest.param(Limits(rate=9.5), "spec.load asks for 10 iterations per second", id="rate"),
         pytest.param(Limits(connections=49), "spec.load asks for 50 connections at once", id="connections"),
+        pytest.param(Limits(worker_pods=0), "spec.workers.replicas asks for 1 worker pods", id="worker pods"),
         pytest.param(Limits(duration_s=69), "spec.load asks for 70 seconds", id="duration, with the warm-up"),
     ],
 )
@@ -374,6 +389,7 @@ def test_all_connections_through_a_proxy_share_the_ports_of_its_address() -> Non
     assert refusal is not None
     assert f"the address of the proxy (spec.target.managed.proxy) has {SOURCE_PORTS}" in refusal[1]
     assert "replicas" not in refusal[1]
+    assert preflight(planned(changed(rate(500, "60s"), "target.managed.proxy", {"kind": "haproxy"}))) is not None
 
 
 def test_the_workers_of_one_machine_share_the_ports_of_its_address() -> None:
@@ -384,6 +400,7 @@ def test_the_workers_of_one_machine_share_the_ports_of_its_address() -> None:
     assert refusal is not None
     assert f"this machine's address has {SOURCE_PORTS}" in refusal[1]
     assert "replicas" not in refusal[1]
+    assert preflight(replace(here, spec=parse(changed(rate(500, "60s"), "workers.replicas", 2)))) is not None
 
 
 def test_as_many_connections_as_source_ports_pass() -> None:
@@ -394,8 +411,17 @@ def test_more_connections_than_source_ports_are_refused_with_the_workers_that_it
     refusal = preflight(planned(rate(5000, "60s")))
     assert refusal is not None
     assert refusal[0] is Reason.LOAD_IMPOSSIBLE
-    assert "needs 300000 source ports within 60 s" in refusal[1]
-    assert "set spec.workers.replicas to at least 11" in refusal[1]
+    assert refusal[1] == (
+        "spec.load needs 300000 source ports within 60 s, and the worker pod has 28232, 28232 per address, which a"
+        " closed connection keeps for 60 s, so about 471 new connections per second and address; set"
+        " spec.workers.replicas to at least 11, or lower the load"
+    )
+
+
+def test_the_ports_of_several_workers_are_told_in_all_and_for_each_address() -> None:
+    refusal = preflight(planned(changed(rate(5000, "60s"), "workers.replicas", 2)))
+    assert refusal is not None
+    assert "and the 2 worker pods have 56464, 28232 per address, which" in refusal[1]
 
 
 def test_the_workers_that_it_takes_suffice() -> None:
@@ -448,7 +474,10 @@ def test_a_search_may_last_until_its_deadline_so_that_is_held_against_the_limit(
 def test_a_test_beyond_the_limits_is_refused() -> None:
     refusal = preflight(plan(rate(10, "60s"), installation=replace(INSTALLATION, limits=Limits(rate=9))))
     assert refusal is not None
-    assert refusal[0] is Reason.LIMIT_EXCEEDED
+    assert refusal == (
+        Reason.LIMIT_EXCEEDED,
+        "spec.load asks for 10 iterations per second, and this installation allows 9 (chart value limits.perTest)",
+    )
 
 
 @pytest.mark.parametrize("field", ["workers", "target.managed"])
@@ -464,3 +493,9 @@ def test_the_workers_know_the_entries_for_the_ports_of_their_test_and_all_that_i
     whole = allowing(named, other, denied=(DeniedRange("203.0.113.0/24", "nobody's"),))
     found = allow_list_of_run(plan(external("192.0.2.7"), installation=whole))
     assert (found.targets, found.denied) == ((named,), whole.allow_list.denied)
+
+
+def test_a_locustfile_may_name_any_port_so_its_workers_know_all_entries() -> None:
+    whole = allowing(AllowedTarget("192.0.2.7", (22,)), AllowedTarget("192.0.2.8", (2222,)))
+    spec = {**external("192.0.2.7"), "scenario": {"locustfile": {"configMapRef": {"name": "own"}}}}
+    assert allow_list_of_run(plan(spec, installation=whole)) == whole.allow_list

@@ -645,3 +645,88 @@ def test_an_object_that_needs_neither_work_nor_requests_takes_no_turn() -> None:
         assert (list(live._parked), list(live._alarms), len(passes.passes)) == ([ONE], [ONE], 1)
 
     played(passes, claim, at_once=1)
+
+
+def test_what_was_edited_while_its_object_waited_for_its_turn_is_handled_by_the_one_pass_of_that_turn() -> None:
+    passes = Told(Wait(None), takes_s=10.0)
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3, name="two"))
+        await asyncio.sleep(1)
+        passes.served = body(5, generation=2)
+        live.object_changed("ADDED", body(4))
+        await asyncio.sleep(1)
+        live.object_changed("MODIFIED", passes.served)
+        await asyncio.sleep(100)
+
+    played(passes, claim, at_once=1)
+    assert passes.seen() == ["3", "5"]
+
+
+def test_an_object_that_had_to_be_read_once_keeps_what_the_watch_brings_from_then_on() -> None:
+    passes = Told(Wait(None), takes_s=10.0)
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3, name="two"))
+        await asyncio.sleep(1)
+        passes.served = body(4)
+        live.object_changed("ADDED", body(4))
+        await asyncio.sleep(30)
+        passes.served = None
+        live.object_changed("MODIFIED", body(5, generation=2))
+        await asyncio.sleep(30)
+
+    played(passes, claim, at_once=1)
+    assert passes.seen() == ["3", "4", "5"]
+
+
+def test_an_object_that_waited_for_an_event_keeps_its_body_though_there_is_no_room_for_its_next_pass() -> None:
+    passes = Told(Wait(None), takes_s=10.0)
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(20)
+        live.object_changed("ADDED", body(3, name="two"))
+        await asyncio.sleep(1)
+        live.object_changed("MODIFIED", body(4, generation=2))
+        await asyncio.sleep(30)
+
+    played(passes, claim, at_once=1)
+    assert passes.seen() == ["3", "3", "4"]
+
+
+def test_an_object_that_needs_no_work_comes_to_rest_though_it_was_woken_before() -> None:
+    class AtOnce(Told):
+        def at_once(self, _live: Live[list[str]]) -> Next | None:
+            return Rest()
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.wake(ONE).dirty.set()
+        await asyncio.sleep(1)
+        assert live.find(ONE) is None
+
+    played(AtOnce(), claim)
+
+
+def test_an_object_that_was_not_there_when_it_was_read_gets_the_later_pass_that_it_asked_for() -> None:
+    passes = Told(Rest(60.0), Rest())
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.wake(ONE)
+        await asyncio.sleep(100)
+
+    played(passes, claim)
+    assert passes.seen() == ["none", "none"]
+
+
+def test_a_finalizer_that_keeps_children_means_nothing_while_its_object_is_not_deleted() -> None:
+    passes = Told(Wait(None))
+
+    async def claim(live: LiveObjects[Any]) -> None:
+        live.object_changed("ADDED", body(3, finalizers=["orphan"]))
+        await asyncio.sleep(1)
+        live.object_changed("MODIFIED", body(4, finalizers=["orphan"], deletionTimestamp="2026-11-28T00:00:00Z"))
+        assert live.find(ONE) is None
+
+    played(passes, claim)
+    assert passes.seen() == ["3"]
