@@ -202,7 +202,7 @@ def _comprehensions(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.Di
 
 
 def _calls(node: ast.Call, _: ast.AST) -> Iterator[Make]:
-    named = [index for index, one in enumerate(node.keywords) if one.arg is not None]
+    named = [index for index, one in enumerate(node.keywords) if one.arg not in (None, "encoding")]
     yield from (_remove(node.keywords, index) for index in named)
 
 

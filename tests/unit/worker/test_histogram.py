@@ -118,6 +118,55 @@ def test_a_percentile_needs_so_many_samples_that_the_largest_bounds_it(percentil
     assert LatencyHistogram([7] * needed).percentile_us(percentile) == 7
 
 
+@pytest.mark.parametrize("percentile", [0.1, 50.0, 90.0, 99.0], ids=str)
+def test_a_percentile_is_the_latency_at_its_rank(percentile: float) -> None:
+    assert LatencyHistogram(range(1, 2_001)).percentile_us(percentile) == 20 * percentile
+    assert LatencyHistogram([*range(1, 2_001), 2_047]).percentile_us(percentile) == 20 * percentile + 1
+
+
+@given(st.lists(st.integers(1, 2_047), min_size=1, max_size=50), st.integers(0, 60), percentiles)
+def test_further_latencies_below_all_others_move_a_percentile_down(
+    samples: list[int], more: int, percentile: float
+) -> None:
+    ordered = [None] * more + sorted(samples)
+    rank = ceil(Fraction(str(percentile)) * len(ordered) / 100)
+    assert LatencyHistogram(samples).percentile_below_more_us(percentile, more) == ordered[rank - 1]
+
+
+@pytest.mark.parametrize(
+    ("count", "percentile", "spread", "low", "high"),
+    [
+        pytest.param(100, 50.0, 1.0, 40, 61, id="half of a hundred, within 9.8"),
+        pytest.param(8, 50.0, 1.0, 1, 8, id="the first and the last"),
+        pytest.param(7, 50.0, 1.0, None, None, id="too few for both ends"),
+        pytest.param(299, 99.0, 1.0, 292, None, id="just as many as the percentile needs"),
+        pytest.param(298, 99.0, 1.0, None, None, id="too few for the percentile"),
+        pytest.param(2_000, 90.0, 2.0, 1_747, 1_854, id="samples that depend on each other"),
+        pytest.param(20, 50.0, 2.0, 1, None, id="below the first only because the spread is uncertain"),
+        pytest.param(19, 50.0, 2.0, None, None, id="below the first by the spread itself"),
+    ],
+)
+def test_the_ends_of_an_interval_are_the_ranks_that_enclose_the_percentile(
+    count: int, percentile: float, spread: float, low: int | None, high: int | None
+) -> None:
+    assert LatencyHistogram(range(1, count + 1)).percentile_interval_us(percentile, spread) == (low, high)
+
+
+def test_counts_up_to_a_limit_hold_what_is_at_it() -> None:
+    assert LatencyHistogram([5, 7]).count_up_to((4, 5, 6, 7)) == (0, 1, 1, 2)
+
+
+def test_histograms_are_equal_by_their_counts_and_equal_to_nothing_else() -> None:
+    assert LatencyHistogram([1, 1]) != LatencyHistogram([1, 2])
+    assert LatencyHistogram([1]) != LatencyHistogram([1]).counts
+
+
+def test_overflows_of_all_that_was_merged_are_counted() -> None:
+    one, other = LatencyHistogram([1, HIGHEST_US + 1]), LatencyHistogram([HIGHEST_US + 1] * 2)
+    one.merge(other)
+    assert (one.count, one.overflows) == (4, 3)
+
+
 @given(st.lists(latencies, max_size=100), st.lists(latencies, max_size=100))
 def test_merging_is_recording_all_at_once_in_any_order(first: list[int], second: list[int]) -> None:
     one, other = LatencyHistogram(first), LatencyHistogram(second)
