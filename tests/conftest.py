@@ -11,6 +11,7 @@ import gc
 
 from circles import draws
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 
 pytest_plugins = ("testing.costs", "testing.lanes", "testing.root")
 
@@ -18,7 +19,11 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Search for garbage from now on, among what is made from now on."""
+    """Prepare once what lanes are forked with: the table of characters that texts are drawn from takes each a second.
+
+    Garbage is searched for from now on, among what is made from now on.
+    """
+    st.text().validate()
     gc.freeze()
     gc.enable()
 

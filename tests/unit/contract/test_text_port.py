@@ -78,6 +78,7 @@ def test_a_page_that_cannot_be_made_is_an_answer_and_one_message_and_the_port_li
     assert caplog.messages == ["/stats could not be made"]
 
 
+@pytest.mark.slow
 def test_pages_are_made_for_a_tenth_of_the_time_however_often_they_are_requested() -> None:
     made_s: list[float] = []
 

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,9 +42,9 @@ def texts(node: ast.AST) -> Iterator[str]:
         yield from texts(child)
 
 
-@cache
-def printed() -> str:
-    """Return all texts of the programs, one on a line."""
+@pytest.fixture(name="printed", scope="module")
+def _printed() -> str:
+    """All texts of the programs, one on a line."""
     modules = (path for source in SOURCES for path in sorted(Path(ROOT / source).rglob("*.py")))
     return "\n".join(text for path in modules for text in texts(ast.parse(path.read_text(encoding="utf-8"))))
 
@@ -55,8 +54,8 @@ def test_the_page_quotes_messages() -> None:
 
 
 @pytest.mark.parametrize("message", QUOTED)
-def test_a_message_that_is_quoted_is_one_of_the_programs(message: str) -> None:
-    assert message in printed()
+def test_a_message_that_is_quoted_is_one_of_the_programs(message: str, printed: str) -> None:
+    assert message in printed
 
 
 def test_every_reason_for_which_a_run_waits_fails_or_is_not_judged_is_there() -> None:

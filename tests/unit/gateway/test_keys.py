@@ -9,7 +9,7 @@ from generated_keys import write_key
 from sshload_gateway.ssh.keys import read_host_key, read_private_key
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
+@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", pytest.param("rsa", marks=pytest.mark.slow)])
 def test_keys_of_usual_kinds_are_read_with_their_public_half(tmp_path: Path, kind: str) -> None:
     path = write_key(tmp_path / kind, kind)
     pair = read_private_key(path.read_text())

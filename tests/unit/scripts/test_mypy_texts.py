@@ -15,6 +15,7 @@ def told(name: str, port: int | None) -> str:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("folder", "lines"), [("operator", [4, 5]), ("tests", [])])
 def test_a_text_that_may_say_none_is_named_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, lines: list[int]

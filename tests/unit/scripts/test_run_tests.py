@@ -21,7 +21,10 @@ from testing.pytest_run import Given, Lane, read_report
 from testing.table import Outcome, Whole, table
 from until import until
 
-pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two runs
+pytestmark = [
+    pytest.mark.slow,  # each starts several processes of pytest
+    pytest.mark.xdist_group("runner"),  # one lane: its tests read two runs
+]
 
 ROOT = Path(__file__).parents[3]
 

@@ -91,6 +91,7 @@ def component(of: Mapping[str, Any], name: str) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("jsonschema")
 def test_it_is_what_the_schema_allows(worker: dict[str, Any]) -> None:
     # Its import takes a second, which each process that collects this file would take.

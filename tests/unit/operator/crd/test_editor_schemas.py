@@ -21,9 +21,15 @@ EXAMPLES = sorted((Path(__file__).parents[4] / "examples").rglob("*.yaml"))
 
 @cache
 def validator(kind: str) -> "Draft7Validator":
-    from jsonschema import Draft7Validator  # noqa: PLC0415 - it takes two seconds, in each process that collects this
+    from jsonschema import Draft7Validator  # noqa: PLC0415 - it takes a second, in each process that collects this
 
     return Draft7Validator(json.loads((SCHEMAS / f"{kind.lower()}.json").read_text(encoding="utf-8")))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _imported() -> None:
+    """Import what all tests share."""
+    validator("SSHLoadTest")
 
 
 def faults(document: dict[str, Any]) -> list[str]:
