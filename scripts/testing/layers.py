@@ -79,7 +79,10 @@ class Layer:
     """Folders and files of other layers that it runs, where it has none of its own."""
 
     def suites(self) -> tuple[Suite, ...]:
-        """Return the suites of its folder; folders that change their process have one each."""
+        """Return the suites of its folder; folders that change their process have one each, and come first.
+
+        Workers' tests wait most: where quick layers run beside others, they are not done yet.
+        """
         if self.folders:
             return (Suite(self.name, tuple(ROOT / "tests" / one for one in self.folders), self.lanes, self.services),)
         folder = ROOT / "tests" / self.name
@@ -88,11 +91,11 @@ class Layer:
             return (Suite(self.name, (folder,), self.lanes, self.services),)
         together = tuple(path for path in inside if path.name not in _CHANGES_ITS_PROCESS)
         apart = tuple(path for path in inside if path.name in _CHANGES_ITS_PROCESS)
-        suites = [
+        suites = tuple(
             Suite(f"{self.name}/{path.name}", (path,), min(self.lanes, _CHANGES_ITS_PROCESS[path.name]))
-            for path in apart
-        ]
-        return (Suite(self.name, together, self.lanes, self.services), *suites) if together else tuple(suites)
+            for path in reversed(apart)
+        )
+        return (*suites, Suite(self.name, together, self.lanes, self.services)) if together else suites
 
 
 def _made_by(program: str) -> tuple[str, ...]:
@@ -169,7 +172,7 @@ LAYERS = (
     Layer(LINT, CORES, 15, 10 * 60, (PACKAGES, ACTIONLINT)),
     Layer("unit", CORES + 1, 65, 20 * 60, (PACKAGES, SSH_LIBRARY), is_quick=True),
     Layer("simulation", CORES, 30, 20 * 60, is_quick=True),
-    Layer("golden", 1, 5, 10 * 60, (PACKAGES, HELM), is_quick=True),
+    Layer("golden", CORES, 5, 10 * 60, (PACKAGES, HELM), is_quick=True),
     Layer(
         "integration",
         6,

@@ -24,8 +24,8 @@ _PYTEST = ROOT / ".venv/bin/pytest"
 _NO_TESTS_COLLECTED = 5
 _NOT_COLLECTED = "error: collection failure"
 _END_LIMIT_S = 30
-_BESIDE = ("nice", "-n", "5")
-"""How a suite runs beside others: with a third of their weight, which is enough to get anywhere on a busy machine."""
+_BESIDE = ("nice", "-n", "10")
+"""How a suite runs beside others: a process has a ninth of the weight of theirs, which is enough to get somewhere."""
 _MOST_RUN_AGAIN = 10
 """Of how many tests of a suite that failed each runs once more. More failures have one cause, which is not chance."""
 _ALONE = "alone"
@@ -83,12 +83,14 @@ class Lane:
 class Given:
     """What a suite is given: its environment, and until when it may run, on the monotonic clock.
 
-    A suite `beside` others takes what those leave of the CPUs, and its output is shown when it ends.
+    A suite `beside` others takes what those leave of the CPUs, and its output is shown when it ends. Its report keeps
+    what failed tests print, and, where it `keeps_output`, what all tests print.
     """
 
     environment: Mapping[str, str]
     give_up: float
     beside: bool = False
+    keeps_output: bool = False
 
 
 def run_suite(suite: Suite, given: Given) -> Iterator[Lane]:
@@ -123,9 +125,10 @@ def _run_again(suite: Suite, lanes: list[Lane], given: Given) -> Iterator[Lane]:
     """Yield the lanes, whose tests are flaky where they failed and pass in a process of their own now."""
     failed = [test for lane in lanes for test in lane.tests if test.failure and test.node]
     again: dict[str, Lane] = {}
+    talkative = replace(given, keeps_output=True)
     if len(failed) <= _MOST_RUN_AGAIN and not any(lane.problems for lane in lanes):
         for number, test in enumerate(failed, 1):
-            again[test.node] = _run(f"{suite.name} again {number}", 1, [test.node], given)
+            again[test.node] = _run(f"{suite.name} again {number}", 1, [test.node], talkative)
     flaky = {node for node, lane in again.items() if lane.passed == 1 and not lane.failures}
     for lane in lanes:
         yield replace(lane, tests=tuple(_as_flaky(test) if test.node in flaky else test for test in lane.tests))
@@ -163,7 +166,7 @@ def _run(name: str, lanes: int, tests: Sequence[str], given: Given, mark: str = 
         "--continue-on-collection-errors",
         f"--junitxml={report}",
         "--override-ini=junit_logging=all",
-        "--override-ini=junit_log_passing_tests=false",
+        f"--override-ini=junit_log_passing_tests={given.keeps_output}",
         *options,
         *tests,
     ]

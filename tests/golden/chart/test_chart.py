@@ -14,6 +14,7 @@ def test_values_become_these_objects(case: Path, golden: Callable[[Path, str], N
     golden(case / "expected.yaml", helm.template("--values", case / "values.yaml", "--set", "crds.install=false"))
 
 
+@pytest.mark.slow
 def test_helm_lint_finds_nothing() -> None:
     """With the chart's own default values, and what has to be set."""
     done = helm.helm("lint", "--strict", helm.CHART, "--values", helm.NEEDED_VALUES)

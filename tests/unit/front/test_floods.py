@@ -15,10 +15,14 @@ MOST_BYTES = {
     "gateway": CONNECTIONS * 200_000,  # it has up to 2,048 connections, and 1 GiB
 }
 MOST_PLAIN_BYTES = 20_000_000
+AS_OTHERS = {"guarded-metrics", "gateway-management"}
+"""Ports whose code is that of another one, down to a page or a limit: `pages` and `gateway`."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PORTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name in AS_OTHERS else ()) for name in PORTS]
+)
 def test_a_port_stays_small_and_silent_and_serves_others_and_its_flooders_address_in_any_flood(name: str) -> None:
     path = PORTS[name][1]
     with flooded_port(name) as port:

@@ -42,6 +42,7 @@ import pathlib
 
 def test_it():
     before = pathlib.Path(__file__).with_name("ran")
+    print("again" if before.exists() else "at first", "it says", 6 * 7)
     assert before.exists() or before.touch(), "it ran for the first time"
 
 def test_other(): pass
@@ -329,12 +330,15 @@ def test_a_process_that_ends_early_with_exit_code_0_fails_one_test_and_no_other(
 
 
 def test_a_test_that_passes_when_it_runs_again_is_counted_and_named_as_flaky(run: Callable[..., Ended]) -> None:
-    """The reports keep how it failed, and say that it ran again."""
+    """The reports keep what it printed and how it failed, and what it printed when it ran again."""
     ended = run({"one": FLAKY})
     assert (ended.code, ended.last_line) == (0, "2 passed, 0 failed, 1 flaky"), ended.closing
     assert "simulation.one.test_a::test_it: failure: AssertionError: it ran for the first time" in ended.closing
-    assert "<failure" in (ended.reports / "simulation.xml").read_text()
-    assert "<failure" not in (ended.reports / "simulation-again-1.xml").read_text()
+    first, again = ((ended.reports / f"simulation{which}.xml").read_text() for which in ("", "-again-1"))
+    assert "<failure" in first
+    assert "at first it says 42" in first
+    assert "<failure" not in again
+    assert "again it says 42" in again
     assert (ended.reports / "table").read_text().splitlines()[-1] == ended.last_line
 
 
