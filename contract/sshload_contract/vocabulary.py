@@ -1,8 +1,9 @@
 """The words that processes exchange: steps, outcomes, windows, run ends and verdicts, each declared once."""
 
 import re
-from enum import StrEnum, unique
+from enum import Flag, StrEnum, auto, unique
 from functools import cache
+from typing import Self
 
 STEP_NAME_PATTERN = r"[a-z][A-Za-z0-9-]*"
 """The pattern of a scenario step's name, of at most STEP_NAME_LIMIT_CHARACTERS: it becomes a label of metrics."""
@@ -71,6 +72,26 @@ WHOLE_STEPS = (Timing.LOGIN, *list(Timing)[list(Timing).index(Timing.COMMAND) :]
 """The steps that are sums: a login, what one scenario step takes, and the whole iteration."""
 
 
+class Trait(Flag):
+    """What an outcome says beyond the failure itself.
+
+    `BY_TIME`: it depends on durations. Either a limit of the client ended the step, which then took at least as long
+    (`OWN_LIMIT`), or the server or a gateway ended what was idle or took too long: the connection, its SFTP subsystem,
+    a channel (ChannelTimeout), a handshake. `BY_CROWD`: a refusal that depends on how many connections, commands or
+    requests arrive at once. `OVERLOAD`: a refusal whose only cause may be too many connections; `MAX_STARTUPS`: that of
+    sshd's MaxStartups. `FINAL`: another attempt to log in changes nothing, and servers penalise repeated failures.
+    `KEEPS_SESSION`: the session has no open channel of the step, and can be used for another iteration.
+    """
+
+    OWN_LIMIT = auto()
+    BY_TIME = auto()
+    BY_CROWD = auto()
+    OVERLOAD = auto()
+    MAX_STARTUPS = auto()
+    FINAL = auto()
+    KEEPS_SESSION = auto()
+
+
 @unique
 class Outcome(StrEnum):
     """How a step ended: every step that was started ends in exactly one of these.
@@ -82,53 +103,68 @@ class Outcome(StrEnum):
     gateway.
     """
 
-    OK = "ok"
+    traits: Trait
+
+    def __new__(cls, value: str, traits: Trait | None = None) -> Self:
+        """Make the outcome that is written as `value`."""
+        outcome = str.__new__(cls, value)
+        outcome._value_ = value
+        outcome.traits = traits or Trait(0)
+        return outcome
+
+    OK = "ok", Trait.KEEPS_SESSION
     REFUSED = "refused"
-    CONNECT_TIMEOUT = "connectTimeout"
-    CONNECT_FAILED = "connectFailed"
-    THROTTLED = "throttled"
-    PENALISED = "penalised"
-    DROPPED_UNKNOWN = "droppedUnknown"
-    RESET_BEFORE_BANNER = "resetBeforeBanner"
-    BANNER_TIMEOUT = "bannerTimeout"
-    NOT_SSH = "notSsh"
-    KEX_FAILED = "kexFailed"
-    KEX_TIMEOUT = "kexTimeout"
-    HOST_KEY_MISMATCH = "hostKeyMismatch"
-    AUTH_REJECTED = "authRejected"
-    AUTH_TIMEOUT = "authTimeout"
-    CHANNEL_REFUSED = "channelRefused"
-    EXEC_REJECTED = "execRejected"
-    EXIT_CODE = "exitCode"
-    NO_EXIT_STATUS = "noExitStatus"
-    KILLED_BY_SIGNAL = "killedBySignal"
+    CONNECT_TIMEOUT = "connectTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
+    CONNECT_FAILED = "connectFailed", Trait.BY_CROWD
+    THROTTLED = "throttled", Trait.BY_CROWD | Trait.OVERLOAD | Trait.MAX_STARTUPS
+    PENALISED = "penalised", Trait.BY_CROWD | Trait.OVERLOAD
+    DROPPED_UNKNOWN = "droppedUnknown", Trait.BY_CROWD | Trait.OVERLOAD | Trait.MAX_STARTUPS
+    RESET_BEFORE_BANNER = "resetBeforeBanner", Trait.BY_CROWD
+    BANNER_TIMEOUT = "bannerTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
+    NOT_SSH = "notSsh", Trait.FINAL
+    KEX_FAILED = "kexFailed", Trait.FINAL
+    KEX_TIMEOUT = "kexTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
+    HOST_KEY_MISMATCH = "hostKeyMismatch", Trait.FINAL
+    AUTH_REJECTED = "authRejected", Trait.FINAL
+    AUTH_TIMEOUT = "authTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
+    CHANNEL_REFUSED = "channelRefused", Trait.BY_CROWD | Trait.KEEPS_SESSION
+    EXEC_REJECTED = "execRejected", Trait.BY_CROWD
+    EXIT_CODE = "exitCode", Trait.KEEPS_SESSION
+    NO_EXIT_STATUS = "noExitStatus", Trait.BY_TIME | Trait.KEEPS_SESSION
+    KILLED_BY_SIGNAL = "killedBySignal", Trait.KEEPS_SESSION
     OUTPUT_MISMATCH = "outputMismatch"
-    STEP_TIMEOUT = "stepTimeout"
-    DISCONNECTED = "disconnected"
+    STEP_TIMEOUT = "stepTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
+    DISCONNECTED = "disconnected", Trait.BY_TIME
     SFTP_NO_SUCH_FILE = "sftpNoSuchFile"
     SFTP_PERMISSION_DENIED = "sftpPermissionDenied"
     SFTP_FAILURE = "sftpFailure"
     SFTP_BAD_MESSAGE = "sftpBadMessage"
     SFTP_NO_CONNECTION = "sftpNoConnection"
-    SFTP_CONNECTION_LOST = "sftpConnectionLost"
+    SFTP_CONNECTION_LOST = "sftpConnectionLost", Trait.BY_TIME
     SFTP_OP_UNSUPPORTED = "sftpOpUnsupported"
     SFTP_OTHER = "sftpOther"
     SCP_FAILED = "scpFailed"
-    TLS_FAILED = "tlsFailed"
-    TLS_TIMEOUT = "tlsTimeout"
-    RATE_LIMITED = "rateLimited"
-    GATEWAY_BUSY = "gatewayBusy"
-    GATEWAY_TIMEOUT = "gatewayTimeout"
-    BAD_GATEWAY = "badGateway"
-    GATEWAY_ERROR = "gatewayError"
-    PROXY_ERROR = "proxyError"
-    REQUEST_REFUSED = "requestRefused"
+    TLS_FAILED = "tlsFailed", Trait.BY_TIME
+    TLS_TIMEOUT = "tlsTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
+    RATE_LIMITED = "rateLimited", Trait.BY_CROWD | Trait.KEEPS_SESSION
+    GATEWAY_BUSY = "gatewayBusy", Trait.BY_CROWD | Trait.KEEPS_SESSION
+    GATEWAY_TIMEOUT = "gatewayTimeout", Trait.BY_TIME | Trait.KEEPS_SESSION
+    BAD_GATEWAY = "badGateway", Trait.BY_CROWD | Trait.KEEPS_SESSION
+    GATEWAY_ERROR = "gatewayError", Trait.KEEPS_SESSION
+    PROXY_ERROR = "proxyError", Trait.BY_CROWD | Trait.KEEPS_SESSION
+    REQUEST_REFUSED = "requestRefused", Trait.KEEPS_SESSION
     BAD_ANSWER = "badAnswer"
-    COMMAND_TIMEOUT = "commandTimeout"
-    OUTPUT_LIMIT = "outputLimit"
-    CONNECTION_LOST = "connectionLost"
-    UNFINISHED = "unfinished"
-    GENERATOR_FAULT = "generatorFault"
+    COMMAND_TIMEOUT = "commandTimeout", Trait.BY_TIME | Trait.KEEPS_SESSION
+    OUTPUT_LIMIT = "outputLimit", Trait.KEEPS_SESSION
+    CONNECTION_LOST = "connectionLost", Trait.KEEPS_SESSION
+    UNFINISHED = "unfinished", Trait.BY_TIME
+    GENERATOR_FAULT = "generatorFault", Trait.FINAL
+
+    @classmethod
+    @cache
+    def having(cls, trait: Trait) -> "frozenset[Outcome]":
+        """Return the outcomes that have a trait."""
+        return frozenset(outcome for outcome in cls if trait in outcome.traits)
 
 
 @unique

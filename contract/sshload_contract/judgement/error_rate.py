@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, shortfall, total_step
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, own_delay
-from sshload_contract.judgement.pauses import BY_CROWD, BY_TIME
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
-from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window, measured_step
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Trait, Window, measured_step
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 
 _HELD_TO_THE_END = measured_step("held", Timing.HOLD)
 _OF_HELD = "held."
+
+_DELAYABLE = Outcome.having(Trait.BY_TIME) | Outcome.having(Trait.BY_CROWD)
+"""What the generator's own delay may cause."""
 
 BURST_SHARE_OF_MEDIAN = 0.25
 SHARE_OF_WINDOW = 0.1
@@ -123,13 +125,13 @@ def _known_by_pauses(summary: RunSummary) -> frozenset[Outcome]:
     """
     delay = own_delay(summary)
     if delay.is_small_beside_any_limit:
-        return BY_TIME | BY_CROWD
+        return _DELAYABLE
     if delay.is_lasting:
         return frozenset()
     longest_us = summary.generator.loop_lag_max_us
     if longest_us < _LONG_PAUSE_US or delay.largest_us > longest_us + SOUND_BELOW_US:
-        return BY_TIME
-    return (BY_TIME | BY_CROWD) - {Outcome.PENALISED}
+        return Outcome.having(Trait.BY_TIME)
+    return _DELAYABLE - {Outcome.PENALISED}
 
 
 def _near_pause(error: ErrorCount, workers: int) -> int:
@@ -137,7 +139,7 @@ def _near_pause(error: ErrorCount, workers: int) -> int:
 
     Each worker counts those near its own pauses. But what one's pause brings together is refused to the others too.
     """
-    return min(error.near_pause * workers, error.count) if error.outcome in BY_CROWD else error.near_pause
+    return min(error.near_pause * workers, error.count) if Trait.BY_CROWD in error.outcome.traits else error.near_pause
 
 
 def _sure_failures(load: Load, summary: RunSummary) -> int:
@@ -182,7 +184,7 @@ def _measured_errors(summary: RunSummary) -> Iterator[ErrorCount]:
 
 def _delayable_errors(summary: RunSummary) -> Iterator[ErrorCount]:
     """Yield those that depend on time, or on how many connections came together."""
-    return (error for error in _measured_errors(summary) if error.outcome in BY_TIME | BY_CROWD)
+    return (error for error in _measured_errors(summary) if error.outcome in _DELAYABLE)
 
 
 def all_failed(load: Load, summary: RunSummary) -> str:

@@ -6,50 +6,7 @@ docs/reference/validity.md has the rule and its reasons.
 from bisect import bisect_left
 
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT
-from sshload_contract.vocabulary import Outcome
-
-TIME_LIMITS = frozenset(
-    {
-        Outcome.CONNECT_TIMEOUT,
-        Outcome.BANNER_TIMEOUT,
-        Outcome.KEX_TIMEOUT,
-        Outcome.AUTH_TIMEOUT,
-        Outcome.TLS_TIMEOUT,
-        Outcome.STEP_TIMEOUT,
-    }
-)
-"""Outcomes of a limit of the client: the step took at least as long as its limit."""
-
-BY_TIME = TIME_LIMITS | {
-    Outcome.DISCONNECTED,
-    Outcome.NO_EXIT_STATUS,
-    Outcome.SFTP_CONNECTION_LOST,
-    Outcome.TLS_FAILED,
-    Outcome.UNFINISHED,
-    Outcome.GATEWAY_TIMEOUT,
-    Outcome.COMMAND_TIMEOUT,
-}
-"""Outcomes that depend on durations: a timeout of the client, one of the server for a slow client, or of a gateway.
-
-A server ends what is idle for too long: the connection, its SFTP subsystem, a channel (ChannelTimeout), a handshake.
-"""
-
-BY_CROWD = frozenset(
-    {
-        Outcome.CONNECT_FAILED,
-        Outcome.THROTTLED,
-        Outcome.PENALISED,
-        Outcome.DROPPED_UNKNOWN,
-        Outcome.RESET_BEFORE_BANNER,
-        Outcome.CHANNEL_REFUSED,
-        Outcome.EXEC_REJECTED,
-        Outcome.RATE_LIMITED,
-        Outcome.GATEWAY_BUSY,
-        Outcome.BAD_GATEWAY,
-        Outcome.PROXY_ERROR,
-    }
-)
-"""Refusals that depend on how many connections, commands or requests arrive at once."""
+from sshload_contract.vocabulary import Outcome, Trait
 
 _SHORTEST_NS = SOUND_BELOW_US * 1_000
 _FELT = 10
@@ -85,11 +42,11 @@ class Pauses:
         server. Of other outcomes the limit is the server's, and not known: there, ten times the length of a pause is
         looked back.
         """
-        if outcome not in BY_TIME and outcome not in BY_CROWD:
+        if not outcome.traits & (Trait.BY_TIME | Trait.BY_CROWD):
             return False
-        if outcome not in TIME_LIMITS and now_ns <= self._felt_until_ns:
+        if Trait.OWN_LIMIT not in outcome.traits and now_ns <= self._felt_until_ns:
             return True
-        if outcome in BY_CROWD:
+        if Trait.BY_CROWD in outcome.traits:
             return False
         took_ns = max(now_ns - begin_ns, 0)
         paused_ns = self._paused_ns(begin_ns - took_ns)

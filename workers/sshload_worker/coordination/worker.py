@@ -10,7 +10,7 @@ import gevent
 from gevent.event import Event
 from locust import runners
 from locust.env import Environment
-from sshload_contract.vocabulary import Outcome
+from sshload_contract.vocabulary import Outcome, Trait
 from sshload_contract.wire.codec import to_json, to_plain
 from sshload_contract.wire.report import LoginFailure, Report
 from sshload_contract.wire.run_config import RunConfig
@@ -26,7 +26,6 @@ from sshload_worker.pacing.replay import read_checked_trace
 from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
-    OVERLOAD_OUTCOMES,
     UnreachableError,
     dial_until_accepted,
     dial_until_banner,
@@ -257,7 +256,7 @@ class Worker:
             logging_in.kill()
             return False
         failure = logging_in.get()
-        if failure is not None and failure.outcome not in OVERLOAD_OUTCOMES:
+        if failure is not None and failure.outcome not in Outcome.having(Trait.OVERLOAD):
             self._report_refusal(failure)
             return False
         self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None)

@@ -15,7 +15,7 @@ from typing import TypeVar
 import gevent
 from sshload_contract.client import Timeouts
 from sshload_contract.shortened import shortened
-from sshload_contract.vocabulary import Outcome, Timing, Window, jump_host_of
+from sshload_contract.vocabulary import Outcome, Timing, Trait, Window, jump_host_of
 from sshload_contract.wire.report import LoginFailure
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
@@ -36,16 +36,8 @@ _VERSION_START = b"SSH-"
 _GREETING_LIMIT_BYTES = 8_192
 _REPORTED_CHARACTERS = 100
 
-_FINAL_OUTCOMES = frozenset(
-    {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
-)
-"""Outcomes that another attempt would not change. Servers penalise repeated failed logins."""
-
 _KEX_ENDS = frozenset({Outcome.KEX_FAILED, Outcome.DISCONNECTED})
 """How a key exchange ends without a common algorithm: the server may close the connection first."""
-
-OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
-"""Refusals that may be caused only by too many connections. They do not prevent the load."""
 
 _FIRST_RETRY_PAUSE_S = 0.2
 _LONGEST_RETRY_PAUSE_S = 2.0
@@ -163,7 +155,7 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
         if failure is None:
             return None
         failures.append((str(address[1][0]), failure))
-    overloaded = (failure for _, failure in failures if failure.outcome in OVERLOAD_OUTCOMES)
+    overloaded = (failure for _, failure in failures if failure.outcome in Outcome.having(Trait.OVERLOAD))
     first_hop = login.via[0].host if login.via else login.host
     return next(overloaded, None) or _summarize_failures(failures, first_hop)
 
@@ -203,7 +195,7 @@ def _log_in_at(worker: int, login: Login, tell: OnProblem, share: float) -> Logi
     shortened = _with_shorter_timeouts(login, share) if share < 1 else login
     failure = _attempt(worker, shortened)
     for pause_s in pauses_s():
-        if failure is None or failure.outcome in _FINAL_OUTCOMES or monotonic() + pause_s >= deadline_s:
+        if failure is None or failure.outcome in Outcome.having(Trait.FINAL) or monotonic() + pause_s >= deadline_s:
             break
         tell(f"{failure.host}:{failure.port}: {failure.message}")
         gevent.sleep(pause_s)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sshload_contract.client import Timeouts
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.vocabulary import Outcome
+from sshload_contract.vocabulary import Outcome, Trait
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
@@ -13,27 +13,6 @@ from sshload_worker.scenario.sessions import Sessions
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 from sshload_worker.scenario.steps.dispatch import prepare_steps, run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
-
-_HARMLESS = frozenset(
-    (
-        Outcome.OK,
-        Outcome.EXIT_CODE,
-        Outcome.NO_EXIT_STATUS,
-        Outcome.KILLED_BY_SIGNAL,
-        Outcome.CHANNEL_REFUSED,
-        Outcome.RATE_LIMITED,
-        Outcome.GATEWAY_BUSY,
-        Outcome.GATEWAY_TIMEOUT,
-        Outcome.BAD_GATEWAY,
-        Outcome.GATEWAY_ERROR,
-        Outcome.PROXY_ERROR,
-        Outcome.REQUEST_REFUSED,
-        Outcome.COMMAND_TIMEOUT,
-        Outcome.OUTPUT_LIMIT,
-        Outcome.CONNECTION_LOST,
-    )
-)
-"""Outcomes after which a session has no open channel of a step, and can be used for another iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +62,6 @@ class Iteration:
         finally:
             clock.total(outcome, message)
             if run is not None:
-                usable = outcome in _HARMLESS and not run.holds_subsystem
+                usable = Trait.KEEPS_SESSION in outcome.traits and not run.holds_subsystem
                 self.sessions.release(run.connection, user, usable=usable)
         return continues

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sshload_contract.client import Library, Timeouts
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
-from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, Trait, Window, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
@@ -24,7 +24,6 @@ LEAST_LOGINS = 30
 MOST_EVEN = 15.0
 """From this number of unauthenticated connections on, even arrivals are treated as a Poisson process."""
 _PARTS = (Timing.BANNER, Timing.KEX, Timing.AUTH)
-_DROPS = frozenset({Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN})
 _MOST_OTHER_FAILURES = 0.1
 _SHORTEST_AWAY_S = 0.001
 _US_PER_S = 1_000_000
@@ -157,7 +156,7 @@ def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, over
     failures = _failures(summary, name)
     never_came = failures.pop((Timing.BANNER, Outcome.BANNER_TIMEOUT), 0) if overflowed else 0
     attempted = connect.count - never_came
-    dropped = sum(failures.get((Timing.BANNER, outcome), 0) for outcome in _DROPS)
+    dropped = sum(failures.get((Timing.BANNER, outcome), 0) for outcome in Outcome.having(Trait.MAX_STARTUPS))
     others = sum(failures.values()) - dropped
     accepted = attempted - dropped
     if others > accepted * _MOST_OTHER_FAILURES:
