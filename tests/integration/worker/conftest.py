@@ -8,12 +8,14 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from gevent_process import patch_for_gevent
 from own_ssh2 import require_own_ssh2
 from ssh_server import Keys, SshServer, make_keys, ssh_server
+from sshload_contract.client import Library
 
 _WHOLE_RUNS = {"whole_run", "master_here"}
 
@@ -25,8 +27,31 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of whole runs first: they take longest, and what comes last should be short in every lane."""
-    items.sort(key=lambda item: isinstance(item, pytest.Function) and _WHOLE_RUNS.isdisjoint(vars(item.module)))
+    """Put the tests of whole runs first: they take longest, and what comes last should be short in every lane.
+
+    The tests of MINA SSHD share a lane, and so its Java program.
+    """
+    items.sort(key=_is_of_this_process)
+    for item in items:
+        if _is_of_this_process(item) and _is_of_java(item):
+            item.add_marker(pytest.mark.xdist_group("the Java program"))
+
+
+def _is_of_this_process(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and _WHOLE_RUNS.isdisjoint(vars(item.module))
+
+
+def _is_of_java(item: pytest.Item) -> bool:
+    """Return whether one of its parameters is MINA SSHD, by itself or as a kind of client."""
+    values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    return any(getattr(value, "library", value) is Library.MINA_SSHD for value in values)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Import the libraries before there are lanes: each would take half a second for them."""
+    if session.config.getoption("lanes"):
+        for name in ("asyncssh", "paramiko"):
+            import_module(f"sshload_worker.clients.{name}")
 
 
 @pytest.fixture(scope="session")

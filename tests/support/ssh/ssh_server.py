@@ -168,6 +168,24 @@ def ssh_server(
         finally:
             end_with_all_below(sshd.pid)
             sshd.wait()
+            _end_commands(port)
+
+
+def _end_commands(port: int) -> None:
+    """End the commands whose sessions are gone: nobody hangs up on one without a terminal, and it runs on."""
+    while left := [pid for pid in descendants(os.getpid()) if _is_command(pid, port)]:
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _is_command(pid: int, port: int) -> bool:
+    """Return whether sshd has started a process for a session at this port; it says so in the environment."""
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(one.startswith(b"SSH_CONNECTION=") and one.endswith(b" %d" % port) for one in environment)
 
 
 def _config(directives: str, address: str, port: int, keys: Keys, home: Path) -> str:
