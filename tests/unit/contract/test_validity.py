@@ -1,6 +1,7 @@
 """What makes a summary invalid, at the limits, and with which number it is told."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from runs import errors, generator, load, steps, summary, target_stats
@@ -74,7 +75,7 @@ def test_what_the_target_had_accepted_before_the_run_is_not_of_the_run() -> None
 
 
 @pytest.mark.parametrize(("changes", "when"), [({"target_before": None}, "start"), ({"target_after": None}, "end")])
-def test_a_target_that_could_not_be_read_confirms_nothing(changes: dict[str, None], when: str) -> None:
+def test_a_target_that_could_not_be_read_confirms_nothing(changes: dict[str, Any], when: str) -> None:
     said = f"the target's own count of logins could not be read at the {when}, so nothing confirms the workers' 700"
     assert told(replace(summary(), **changes)) == [(Invalidity.COUNTS_DISAGREE, said)]
 
