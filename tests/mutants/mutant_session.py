@@ -50,6 +50,8 @@ class Session:
         self._module = Module(self._path)
         self._mutants = list(self._module.mutants())
         self._has_failed = False
+        self._functions: dict[tuple[str, int], list[FunctionType]] = {}
+        self._caches: list[Any] = []
         self._results = Path(job["results"]).open("a", encoding="utf-8")  # noqa: SIM115 - as long as the session
 
     @pytest.hookimpl(tryfirst=True)
@@ -77,6 +79,7 @@ class Session:
         reached = self._baseline(session.items)
         self._write(kind="modules", names=[name for name in sys.modules if not _is_ours(name, sys.modules[name])])
         items = {item.nodeid: item for item in session.items}
+        self._find_what_is_changed()
         first = self._codes(compile(self._module.tree, str(self._path), "exec"))
         for number, mutant in enumerate(self._mutants):
             if not re.search(self._job["only"], mutant.was):
@@ -125,25 +128,32 @@ class Session:
 
     def _run(self, items: Sequence[tuple[pytest.Item, float]], changed: dict[tuple[str, int], CodeType]) -> int:
         """Run tests with changed functions. Return whether one of them failed."""
-        gc.unfreeze()  # tests/conftest.py has frozen what was imported, and frozen objects are not told
-        functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
         is_changed = False
-        for function in functions:
-            code = function.__code__
-            new = changed.get((code.co_qualname, code.co_firstlineno)) if code.co_filename == str(self._path) else None
-            if new is not None and len(new.co_freevars) == len(code.co_freevars):
-                function.__code__, is_changed = new, True
+        for key, new in changed.items():
+            for function in self._functions.get(key, ()):
+                if len(new.co_freevars) == len(function.__code__.co_freevars):
+                    function.__code__, is_changed = new, True
         if not is_changed:
             return _NOT_CHANGED
-        for one in gc.get_objects():
-            if isinstance(one, functools._lru_cache_wrapper):  # what was found without the change
-                one.cache_clear()
+        for one in self._caches:  # what was found without the change
+            one.cache_clear()
         following = [*(item for item, _ in items[1:]), None]
         for (item, takes_s), then in zip(items, following, strict=True):
             signal.setitimer(signal.ITIMER_REAL, max(_LEAST_LIMIT_S, _TIMES_AS_LONG * takes_s))
             if self._fails(item, then):
                 return _KILLED
         return _SURVIVED
+
+    def _find_what_is_changed(self) -> None:
+        """Find the functions of the module that tests have imported, and all caches of results, once for all forks."""
+        gc.unfreeze()  # tests/conftest.py has frozen what was imported, and frozen objects are not told
+        for one in gc.get_objects():
+            if isinstance(one, FunctionType) and one.__code__.co_filename == str(self._path):
+                key = (one.__code__.co_qualname, one.__code__.co_firstlineno)
+                self._functions.setdefault(key, []).append(one)
+            elif isinstance(one, functools._lru_cache_wrapper):
+                self._caches.append(one)
+        gc.freeze()
 
     def _baseline(self, items: Sequence[pytest.Item]) -> dict[str, tuple[set[int], float]]:
         """Return of each test that passes which lines of the module it reaches, and how long it takes."""
