@@ -64,6 +64,8 @@ def test_the_unit_of_the_weights_does_not_matter(found: list[int], times: int) -
 def test_more_slices_than_the_limit_are_joined_first() -> None:
     """So that what comes and goes within less than a slice is left out."""
     assert spread([1] * 2 * MOST_SLICES, [0, 2] * MOST_SLICES, 64.0) == 1
+    assert spread([1] * 33, [*[0, 2] * 16, 0], 16.0) == 1
+    assert spread([1] * 32, [0, 2] * 16, 16.0) > 1.4
 
 
 @pytest.mark.parametrize("found", [[], [0] * 40, [7], [0, EVENTS] * 2])
@@ -106,6 +108,10 @@ def test_counts_that_are_proportional_to_their_slices_do_not_vary() -> None:
 def test_twice_the_fewest_slices_are_joined(slices: int, *, are_joined: bool) -> None:
     found = variance_of_sum([1] * slices, [0, 2] * (slices // 2) + [1] * (slices % 2))
     assert (found == 0) is are_joined
+
+
+def test_of_an_odd_number_of_slices_none_is_left_out() -> None:
+    assert variance_of_sum([1] * 17, [1, *[0] * 16]) > 0
 
 
 def test_fewer_slices_tell_no_variance() -> None:

@@ -17,6 +17,7 @@ from sshload_operator.decision.capacity.limited_by import LimitedBy, Strain, lim
 from sshload_operator.state import Resource
 
 TWO_CORES = {"cpu_limit_cores": 2.0}
+HALF_A_CORE = {"cpu_limit_cores": 0.5}
 MEMORY = {"memory_limit_bytes": 500_000_000}
 # What each resource's shortage looks like, and the figure that must stand there.
 SHORT: dict[str, tuple[Resource, Trial, str]] = {
@@ -25,6 +26,26 @@ SHORT: dict[str, tuple[Resource, Trial, str]] = {
         Resource.CPU,
         strained(121, cpu_s=40, cpu_throttled_s=9, limits=TWO_CORES),
         "limit of 2 cores held it up for 9.0 s in 40.0 s",
+    ),
+    "cpu-at-the-limit": (
+        Resource.CPU,
+        strained(121, cpu_s=72, limits=TWO_CORES),
+        "it used 1.80 of its limit of 2 cores (90%)",
+    ),
+    "part-of-a-core-in-bursts": (
+        Resource.CPU,
+        strained(121, cpu_s=10, cpu_throttled_s=4.1, limits=HALF_A_CORE),
+        "its limit of 0.5 cores held it up for 4.1 s in 40.0 s, summed over the CPUs that it ran on",
+    ),
+    "memory-at-the-limit": (
+        Resource.MEMORY,
+        strained(121, limits={**MEMORY, "memory_bytes": 450_000_000}),
+        "its working set was 450 of 500 MB (90%)",
+    ),
+    "processes-at-the-limit": (
+        Resource.PROCESSES,
+        strained(121, limits={"processes": 95, "processes_limit": 100}),
+        "95 processes ran, of 100 that it may have (95%)",
     ),
     "memory": (
         Resource.MEMORY,
@@ -50,7 +71,9 @@ SHORT: dict[str, tuple[Resource, Trial, str]] = {
 # Just below each limit.
 AT_EASE: dict[str, Trial] = {
     "cpu-below": strained(121, cpu_s=71, limits=TWO_CORES),
-    "held-up-a-little": strained(121, cpu_s=40, cpu_throttled_s=7.9, limits=TWO_CORES),
+    "held-up-a-little": strained(121, cpu_s=40, cpu_throttled_s=8.0, limits=TWO_CORES),
+    "part-of-a-core-held-up-a-little": strained(121, cpu_s=10, cpu_throttled_s=4.0, limits=HALF_A_CORE),
+    "no-core-at-all": strained(121, cpu_s=10, cpu_throttled_s=40, limits={"cpu_limit_cores": 0.0}),
     "no-cpu-limit": strained(121, cpu_s=320),
     "memory-below": strained(121, limits={**MEMORY, "memory_bytes": 440_000_000}),
     "memory-without-limit": strained(121, limits={"memory_bytes": 10**12}),
@@ -224,6 +247,82 @@ def test_an_external_server_that_says_why_it_drops_is_quoted_with_what_to_change
 def test_an_external_server_that_says_why_it_drops_a_few_is_not_quoted() -> None:
     dropped = failed(121, errors=True, failed_by={Outcome.THROTTLED: 1, Outcome.STEP_TIMEOUT: 21})
     assert limit_of(at_upper(dropped), target={"external": EXTERNAL}).short_of == ()
+
+
+@pytest.mark.parametrize("outcome", [Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN])
+def test_half_of_the_failures_are_not_most_of_them(outcome: Outcome) -> None:
+    dropped = failed(121, errors=True, failed_by={outcome: 11, Outcome.STEP_TIMEOUT: 11})
+    limit = limit_of(at_upper(dropped), target={"external": EXTERNAL})
+    assert (limit.short_of, "sshload does not know what it was short of" in limit.message) == ((), True)
+    more = failed(121, errors=True, failed_by={outcome: 12, Outcome.STEP_TIMEOUT: 11})
+    limit = limit_of(at_upper(more), target={"external": EXTERNAL})
+    assert "12 of 23 failures were connections that" in f"{limit.short_of} {limit.message}"
+
+
+def test_failures_of_all_trials_at_the_upper_bound_count() -> None:
+    most = failed(121, failed_by={Outcome.THROTTLED: 30})
+    last = failed(121, failed_by={Outcome.STEP_TIMEOUT: 20})
+    (shortage,) = limit_of(at_upper(most, last), target={"external": EXTERNAL}).short_of
+    assert shortage.figure.startswith("30 of 50 failures were connections that it dropped")
+
+
+def test_what_half_of_the_trials_show_is_not_what_limits() -> None:
+    assert short_of(at_upper(strained(121, oom_kills=1), strained(121))) == []
+
+
+def test_the_figure_is_that_of_the_last_trial_that_shows_it() -> None:
+    (shortage,) = limit_of(at_upper(strained(121, oom_kills=3), strained(121, oom_kills=5), strained(121))).short_of
+    assert shortage.figure == "5 of its processes were killed for lack of memory"
+
+
+def test_all_drops_of_the_last_trial_are_told_where_they_do_not_explain_it() -> None:
+    quiet = strained(121)
+    last = strained(
+        121, cpu_s=20, dropped_max_startups=2, dropped_penalty=3, listen_overflows=4, limits={"cpu_limit_cores": 3.0}
+    )
+    limit = limit_of(at_upper(quiet, quiet, last))
+    assert limit.message.endswith("In the last of them: 0.50 of 3 cores used, 9 connections dropped")
+
+
+@pytest.mark.parametrize(
+    ("machine", "told"),
+    [
+        (MachineCpu(180.0, 1.0, cpus=8), "it has no CPU limit, and its machine has 8"),
+        (MachineCpu(180.0, 1.0), "it has no CPU limit"),
+        (None, "it has no CPU limit"),
+    ],
+)
+def test_the_cpus_of_the_machine_are_told_where_there_is_no_limit_and_they_are_known(
+    machine: MachineCpu | None, told: str
+) -> None:
+    limit = limit_of(at_upper(strained(121, cpu_s=20, limits={"machine_cpu": machine})))
+    assert f"0.50 cores used ({told}), no connection dropped" in limit.message
+
+
+def test_a_counter_that_is_not_known_has_not_grown() -> None:
+    found = strain(strained(121, limits={"cpu_throttled_s": None}))
+    assert found is not None
+    assert found.grown("cpu_throttled_s") == 0
+
+
+def test_refused_channels_of_the_worst_step_are_counted() -> None:
+    more = ErrorCount("other", Outcome.CHANNEL_REFUSED, Window.MEASURED, 50, "open failed")
+    other = ErrorCount("other", Outcome.STEP_TIMEOUT, Window.MEASURED, 90, "late")
+    (shortage,) = limit_of(replace(LEAST, errors=(*REFUSED, more, other))).short_of
+    assert shortage.figure == "50 channels were refused on connections that were logged in"
+
+
+def test_one_trial_that_failed_is_not_counted() -> None:
+    limit = limit_of(at_upper(strained(121, oom_kills=1)))
+    assert sentence(limit, search_plan()).startswith(
+        "At 121 arrivals/s, p99 of total below 2 s broke first: it was 2.41 s. The server was short of memory: 1 of"
+    )
+
+
+def test_a_trial_that_says_nothing_says_nothing() -> None:
+    limit = limit_of(at_upper(replace(strained(121, oom_kills=1), thresholds=(), message="")))
+    assert (limit.threshold, limit.observed) == (None, None)
+    assert sentence(limit, search_plan()).startswith("At 121 arrivals/s, no trial held. The server was short of")
 
 
 def test_an_external_server_that_does_not_say_by_which_rule_it_drops_is_quoted_with_both() -> None:

@@ -51,3 +51,12 @@ def test_a_higher_rate_drops_no_less(connections: int, rate: int, start: int) ->
 @pytest.mark.slow
 def test_a_burst_of_thousands_is_no_trouble() -> None:
     assert burst_drops(5_000, MaxStartups(10, 30, 10_000)).dropped == pytest.approx(0.4, abs=0.1)
+
+
+def test_a_small_burst_is_dropped_as_counted_by_hand() -> None:
+    """Of three connections the first is let in, the second dropped with 30 %, the third with 30 or 65 %."""
+    found = burst_drops(3, MaxStartups(1, 30, 3))
+    let_in = {1: 0.3 * 0.3, 2: 0.3 * 0.7 + 0.7 * 0.65, 3: 0.7 * 0.35}
+    average = sum(count * share for count, share in let_in.items())
+    assert found.dropped == pytest.approx(1 - average / 3)
+    assert found.variance == pytest.approx(sum(share * (count - average) ** 2 for count, share in let_in.items()) / 9)
