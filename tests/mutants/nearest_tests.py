@@ -217,6 +217,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_TARGET}/usage": (
         "tests/unit/target/test_cgroups.py",
         "tests/unit/target/test_metrics.py",
+        "tests/unit/target/test_process_tree.py",
         "tests/unit/target/test_resources.py",
     ),
 }

@@ -74,6 +74,11 @@ def test_logins_are_counted_at_every_log_level_once() -> None:
     assert _counts(2 * (2 * key_found + accepted)).accepted == 2
 
 
+def test_connections_that_ended_without_a_login_are_counted() -> None:
+    failed = "Connection closed by authenticating user root 127.0.0.1 port 60660 [preauth]\n"
+    assert _counts(3 * failed + "Server listening on :: port 22.\n") == LogCounts(auth_failed=3)
+
+
 def test_processes_that_sshd_could_not_start_are_counted() -> None:
     log = "fork: Resource temporarily unavailable\ndo_exec_pty: fork: Resource temporarily unavailable\n"
     assert _counts(log).refused_forks == 2

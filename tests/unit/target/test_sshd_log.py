@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 from pathlib import Path
+from time import sleep
 
 import pytest
 from sshload_target.sshd import log as module
@@ -31,6 +32,23 @@ def test_counts_are_of_all_that_sshd_has_written_though_the_thread_has_read_noth
     reader.join()
     assert log.counts.accepted == LOGINS + 1
     assert log.tail.splitlines()[-1] == ACCEPTED.decode().rstrip()
+
+
+def test_sessions_are_of_all_that_sshd_has_written_though_the_thread_has_read_nothing_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "open_peers", lambda _: {Peer("127.0.0.1", port) for port in range(1, LOGINS + 1)})
+    log, (log_fd, sshd) = SshdLog(2222), os.pipe()
+    os.write(sshd, LISTENING)
+    reader = threading.Thread(target=log.read_from, args=(log_fd,))
+    reader.start()
+    while not log.listening:
+        pass
+    for number in range(1, LOGINS + 1):
+        os.write(sshd, accepted_from(number))
+        assert log.sessions() == number
+    os.close(sshd)
+    reader.join()
 
 
 def test_a_log_that_nobody_reads_yet_has_counted_nothing() -> None:
@@ -78,6 +96,30 @@ def test_nothing_is_kept_of_logins_that_are_gone_and_the_kernel_is_asked_for_the
     assert log.counts.accepted == len(peers)
     assert len(log._logged_in) == len(peers) if are_open else len(log._logged_in) < module._FIRST_PRUNE_AT
     assert asked == [2222] * (3 if are_open else 4)  # at 1,024, 2,048 and 4,096; or at each 1,024
+
+
+def test_an_end_within_a_letter_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    assert logged(b"caf\xc3", tmp_path).tail == "caf\N{REPLACEMENT CHARACTER}"
+
+
+def test_while_sshd_writes_nothing_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, read = [], os.read
+
+    def counted(place: int, size: int) -> bytes:
+        reads.append(place)
+        return read(place, size)
+
+    log, (log_fd, sshd) = SshdLog(2222), os.pipe()
+    os.write(sshd, LISTENING)
+    monkeypatch.setattr(module.os, "read", counted)
+    reader = threading.Thread(target=log.read_from, args=(log_fd,))
+    reader.start()
+    while not log.listening:
+        pass
+    sleep(0.05)
+    os.close(sshd)
+    reader.join()
+    assert reads.count(log_fd) <= 4
 
 
 def test_only_its_own_port_makes_an_sshd_listen(tmp_path: Path) -> None:

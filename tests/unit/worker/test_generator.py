@@ -90,7 +90,10 @@ class Held(Played):
 
     def watch(self) -> None:
         self.told.append(("watch",))
-        Event().wait()
+        try:
+            Event().wait()
+        finally:
+            self.told.append(("watched",))
 
 
 @dataclass
@@ -140,6 +143,13 @@ def constant(*stages: tuple[float, float]) -> ArrivalsLoad:
 def until(condition: Callable[[], object]) -> None:
     while not condition():
         gevent.sleep(0.001)
+
+
+def read_by_others(place: int) -> None:
+    """Wait for what takes several turns of the loop to be read and passed on, as in a library with its own reader."""
+    wait_read(place)
+    for _ in range(4):
+        gevent.sleep(1e-6)
 
 
 def hang(_: Begun) -> None:
@@ -229,7 +239,7 @@ def test_after_a_pause_of_the_worker_what_has_arrived_is_served_before_an_arriva
 
         def work(one: Begun) -> None:
             if one is worker.played.begun[0]:
-                wait_read(ours.fileno())
+                read_by_others(ours.fileno())
 
         with at_work(configured(replace(constant((2, 1.0)), max_in_flight=1)), Played(work=work)) as worker:
             until(lambda: worker.played.begun)
@@ -272,7 +282,7 @@ def test_a_stop_lets_what_has_arrived_end_by_itself() -> None:
     with (
         ours,
         theirs,
-        at_work(configured(ONCE), Played(work=lambda _: wait_read(ours.fileno()))) as worker,
+        at_work(configured(ONCE), Played(work=lambda _: read_by_others(ours.fileno()))) as worker,
     ):
         until(lambda: worker.played.begun)
         gevent.sleep(0.001)
@@ -513,6 +523,17 @@ def test_at_the_end_replies_are_awaited_within_the_drain_then_sessions_end_as_he
     assert names.index("await_replies") < names.index("close")
     assert worker.held.said("close")[:2] == [(Outcome.OK,), (Outcome.UNFINISHED,)]
     assert monotonic_ns() >= worker.start_ns + int(0.16 * NS_PER_S)
+
+
+def test_a_stop_ends_what_looks_after_held_sessions() -> None:
+    load = replace(HOLDING, duration_s=FAR_S, keep_alive_s=0.01)
+    with at_work(configured(load)) as worker:
+        until(lambda: worker.held.said("keep_alive") and worker.held.said("watch"))
+        worker.generator.stop()
+        asked = len(worker.held.said("keep_alive"))
+        assert worker.held.said("watched") == [()]
+        gevent.sleep(0.03)
+        assert len(worker.held.said("keep_alive")) == asked
 
 
 def test_waiting_ends_at_the_instant_not_before_and_says_whether_it_was_in_the_future() -> None:

@@ -1,5 +1,6 @@
 """The series of a long run: intervals that are joined say all that their parts said, and nothing is counted twice."""
 
+import gc
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -85,6 +86,19 @@ def test_however_long_a_run_is_its_series_counts_each_iteration_once(seconds: in
     }
     assert points[-1].at_s >= seconds - 4
     assert POINTS_LIMIT / 2 <= len(points) <= POINTS_LIMIT
+
+
+def test_intervals_are_joined_only_once_there_are_too_many() -> None:
+    assert len(series_of(POINTS_LIMIT).points()) == POINTS_LIMIT
+    assert len(series_of(POINTS_LIMIT + 1).points()) == POINTS_LIMIT / 2 + 1
+
+
+def test_of_all_that_was_measured_so_far_a_series_keeps_the_last_state_only() -> None:
+    series = series_of(50)
+    gc.collect()
+    kept = [one for one in gc.get_objects() if isinstance(one, LatencyHistogram) and one.count > 2 * PER_SECOND]
+    assert len(kept) <= 1
+    assert len(series.points()) == 50
 
 
 def test_joined_intervals_have_the_latencies_of_both_their_parts() -> None:
