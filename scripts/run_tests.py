@@ -4,8 +4,8 @@ A layer passes when at least one test of it ran and every test passed: a skip or
 its reason. Tests run side by side in lanes. Those that are marked `alone` follow, one after the other. A test that
 failed runs once more, by itself: where it passes then, it is counted and named as flaky.
 
-Layers run one after the other. Where some of them wait, for servers or a cluster, those that only compute run beside
-them, at a lower priority.
+Layers run one after the other, but quick ones beside the others, at a lower priority: some of those wait for servers
+or a cluster.
 """
 
 import os
@@ -101,22 +101,24 @@ def run_layer(layer: Layer, preparation: Preparation, *, beside: bool = False) -
     return Outcome(layer.name, tuple(lanes), tuple(problems), seconds, budget_s, output, need_root, is_quick)
 
 
-def _run_layers(
-    layers: Sequence[Layer], preparation: Preparation, outcomes: dict[str, Outcome], *, beside: bool
-) -> None:
-    for layer in layers:
-        print(f"\n=== {layer.name}{', beside the others' if beside else ''}", flush=True)
-        outcomes[layer.name] = run_layer(layer, preparation, beside=beside)
-
-
 def run_layers(layers: Sequence[Layer], preparation: Preparation) -> list[Outcome]:
-    """Run layers one after the other: quick ones beside the others, where there are some that wait."""
-    beside = [layer for layer in layers if layer.is_quick and any(one.waits for one in layers)]
+    """Run layers one after the other: quick ones beside the others, all but the first one where no layer waits.
+
+    A core is idle whenever a suite is collected, too.
+    """
     outcomes: dict[str, Outcome] = {}
-    quick = Thread(target=_run_layers, args=(beside, preparation, outcomes), kwargs={"beside": True}, daemon=True)
-    quick.start()
-    _run_layers([layer for layer in layers if layer not in beside], preparation, outcomes, beside=False)
-    quick.join()
+
+    def run(several: Iterable[Layer], *, beside: bool) -> None:
+        for layer in several:
+            print(f"\n=== {layer.name}{', beside the others' if beside else ''}", flush=True)
+            outcomes[layer.name] = run_layer(layer, preparation, beside=beside)
+
+    quick = [layer for layer in layers if layer.is_quick]
+    beside = quick if any(layer.waits for layer in layers) else quick[1:]
+    running = Thread(target=run, args=(beside,), kwargs={"beside": True}, daemon=True)
+    running.start()
+    run((layer for layer in layers if layer not in beside), beside=False)
+    running.join()
     return [outcomes[layer.name] for layer in layers]
 
 

@@ -72,7 +72,7 @@ class Layer:
     is_quick: bool = False
     """Whether `make test-quick` runs it, so that each test of it that takes much CPU is marked `slow`."""
     waits: bool = False
-    """Whether its tests wait so much that quick layers run beside it, in what it leaves of the CPUs."""
+    """Whether its tests wait so much that all quick layers run beside it, in what it leaves of the CPUs."""
     commands: tuple[tuple[str, ...], ...] = ()
     """What it runs in place of pytest: each command is a test."""
     folders: tuple[str, ...] = ()
@@ -176,7 +176,7 @@ LAYERS = (
     Layer(
         "integration",
         6,
-        500,
+        400,
         60 * 60,
         (
             PACKAGES,
@@ -193,7 +193,7 @@ LAYERS = (
         (API_SERVER,),
         waits=True,
     ),
-    Layer("e2e", 4, 585, 60 * 60, (PACKAGES, SSH_LIBRARY, CLUSTER), (INSTALLED_CHART,), waits=True),
+    Layer("e2e", 4, 180, 60 * 60, (PACKAGES, SSH_LIBRARY, CLUSTER), (INSTALLED_CHART,), waits=True),
     Layer(
         "oldest",
         2,

@@ -406,28 +406,32 @@ def test_each_circle_of_tests_has_those_of_the_one_before_it(
 
 
 @pytest.mark.parametrize(
-    ("names", "beside"),
-    [(["lint", "unit", "golden", "e2e"], ["unit", "golden"]), (["lint", "unit", "golden"], [])],
-    ids=["a layer waits", "none does"],
+    ("names", "front", "beside"),
+    [
+        pytest.param(["lint", "unit", "golden", "e2e"], ["lint", "e2e"], ["unit", "golden"], id="a layer waits"),
+        pytest.param(["lint", "unit", "golden"], ["lint", "unit"], ["golden"], id="none does"),
+        pytest.param(["unit"], ["unit"], [], id="one quick layer"),
+    ],
 )
 def test_quick_layers_run_beside_those_that_wait(
-    monkeypatch: pytest.MonkeyPatch, names: list[str], beside: list[str]
+    monkeypatch: pytest.MonkeyPatch, names: list[str], front: list[str], beside: list[str]
 ) -> None:
-    """Each first layer waits for the other; without one that waits, all of them run one after the other."""
-    meet = threading.Barrier(2 if beside else 1)
-    ran = []
+    """The first ones of both wait for each other."""
+    meet = threading.Barrier(2)
+    ran: list[tuple[str, bool]] = []
 
     def run_layer(layer: Layer, _: Preparation, *, beside: bool) -> Outcome:
-        if layer.name in {"lint", "unit"}:
+        if layer.name in both:
             meet.wait(60)
         ran.append((layer.name, beside))
         return Outcome(layer.name, (), (), 0, 0)
 
+    both = {front[0], beside[0]} if beside else set()
     monkeypatch.setattr(run_tests, "run_layer", run_layer)
     layers = [next(layer for layer in LAYERS if layer.name == name) for name in names]
     assert [one.layer for one in run_tests.run_layers(layers, Preparation(()))] == names
     assert [name for name, is_beside in ran if is_beside] == beside
-    assert [name for name, is_beside in ran if not is_beside] == [name for name in names if name not in beside]
+    assert [name for name, is_beside in ran if not is_beside] == front
 
 
 def test_a_layer_that_there_is_not_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
