@@ -103,6 +103,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
             "judging",
             "keys",
             "reconcile",
+            "cluster_world",
+            "refusals_in_a_row",
             "baseline_look",
             "status_keys",
             "tests_that_wait",

@@ -91,9 +91,9 @@ class ClusterWorld:
             if error.status not in REFUSED and observations.failed_starts < _FAILED_STARTS:
                 raise error from None
             observations.refused = Rejection(failed.kind, shortened(str(error), _REFUSAL_LIMIT_CHARACTERS))
-            return
+        else:
+            observations.refused = None
         observations.failed_starts = 0
-        observations.refused = None
 
     async def store(self, results: Manifest, status: Status) -> Status:
         """Apply the results ConfigMap. If it is refused, the status says so and does not name it."""
