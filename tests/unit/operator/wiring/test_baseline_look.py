@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from aiohttp import web
 from baselines import LAST_PASSED, asked, finished, slower
 from passes import START, Passes
@@ -36,10 +37,18 @@ def plan() -> Plan:
     return found
 
 
-def looked_for(*tests: dict[str, Any], gone: str = "") -> tuple[list[str], Found | Unusable]:
-    """Look for the baseline among these tests, of which one is gone when it is read; return what is read, and found."""
+def looked_for(
+    *tests: dict[str, Any], gone: str = "", anew: dict[str, Any] | None = None
+) -> tuple[list[str], Found | Unusable]:
+    """Look for the baseline among these tests; return what is read, and found.
+
+    When they are read, one is `gone`, and the metadata of the first of all has changed to `anew`.
+    """
     read: list[str] = []
     there = {test["metadata"]["name"]: test for test in tests}
+    if anew is not None:
+        first = tests[0]["metadata"]
+        there[first["name"]] = {**tests[0], "metadata": {**first, **anew}}
 
     async def answer(request: web.Request) -> web.Response:
         name = request.path.rpartition("/")[2]
@@ -112,3 +121,26 @@ def test_a_test_that_is_gone_since_it_was_listed_gives_way_to_the_one_before() -
     read, found = looked_for(*(of_schedule(PASSED, days) for days in range(1, 4)), gone="n-1")
     assert read == ["n-1", "n-2", "n-3"]
     assert names(found) == ("n-2", "n-3")
+
+
+@pytest.mark.parametrize("anew", [{"uid": "another"}, {"ownerReferences": []}], ids=["made anew", "orphaned"])
+def test_a_test_that_was_made_anew_or_left_its_schedule_since_it_was_listed_is_no_baseline(
+    anew: dict[str, Any],
+) -> None:
+    read, found = looked_for(*(of_schedule(PASSED, days) for days in range(1, 4)), anew=anew)
+    assert read == ["n-1", "n-2", "n-3"]
+    assert names(found) == ("n-2", "n-3")
+
+
+def test_the_tests_of_a_former_schedule_of_the_same_name_are_no_baselines() -> None:
+    former = of_schedule(PASSED, 1)
+    former["metadata"]["ownerReferences"] = [{**OWNER, "uid": "former"}]
+    read, _ = looked_for(former, of_schedule(PASSED, 2))
+    assert read == ["n-2"]
+
+
+def test_no_more_is_read_than_what_can_be_compared_however_many_specs_there_were_before() -> None:
+    differing = [of_schedule(OTHER, days, specHash=f"{days}") for days in range(2, 21)]
+    read, found = looked_for(of_schedule(PASSED, 1), *differing, of_schedule(PASSED, 30), of_schedule(PASSED, 40))
+    assert read == ["n-1", "n-40"]
+    assert names(found) == ("n-1", "n-40")

@@ -116,3 +116,18 @@ def test_a_list_that_expires_between_two_pages_forgets_no_test() -> None:
         refresh(Pages(refused=1), tests, ScheduleKind())
     assert len(tests.facts) == PAGES * LIST_PAGE
     assert tests.listed_at_s == listed_at_s
+
+
+def test_tests_are_listed_again_only_where_the_last_list_is_older_than_it_may_be() -> None:
+    tests, pages = OwnedTests[ScheduledTest](lambda _: None), Pages()
+
+    async def play() -> list[bool]:
+        async with played_api(pages.answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            ages = (3_600.0, 3_600.0, -1.0)
+            found = [await owned_tests.refresh(cluster, ScheduleKind(), OWNER, tests, older_than_s=age) for age in ages]
+            await cluster.close()
+            return found
+
+    assert asyncio.run(play()) == [True, False, True]
+    assert len(pages.held) == 2 * PAGES

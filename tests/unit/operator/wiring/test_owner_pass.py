@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,8 +12,10 @@ from aiohttp import web
 from plans import INSTALLATION
 from played_api import played_api
 from sim_comparison import SimComparison, comparison_spec
+from specs.small import SMALL
 from sshload_operator.control.api_server.cluster import Cluster
-from sshload_operator.control.live.kinds import ComparisonKind
+from sshload_operator.control.api_server.errors import ApiError
+from sshload_operator.control.live.kinds import ComparisonKind, ScheduleKind
 from sshload_operator.control.live.owned_tests import OwnedTests
 from sshload_operator.control.live.owner_pass import execute, reconcile
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
@@ -90,10 +93,12 @@ def test_the_pods_of_a_test_that_no_list_has_shown_yet_are_waited_for() -> None:
     assert deeds(AlwaysBehind(late=(old,))) == ["pods", "status PodsGoing"]
 
 
-def status_of_a_pass(there: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the status that a pass writes where the name of the test to be made is taken by this one."""
+def status_of_a_pass(there: Mapping[str, Any] | None, refused: int = 0) -> dict[str, Any]:
+    """Return the status that a pass writes where the name of the test to be made is taken by this one, or `refused`."""
 
     async def answer(request: web.Request) -> web.Response:
+        if request.method == "POST" and refused:
+            return web.json_response({"message": "no"}, status=refused)
         if request.method == "POST":
             return web.json_response({"message": "it exists", "reason": "AlreadyExists"}, status=409)
         if request.path.endswith("/c-1-a"):
@@ -147,3 +152,64 @@ def test_a_test_that_has_the_name_and_is_about_to_go_is_waited_for(there: Mappin
 def test_a_test_of_somebody_else_that_has_the_name_ends_the_comparison(marks: Mapping[str, Any]) -> None:
     status = status_of_a_pass({"metadata": {"name": "c-1-a", **marks}})
     assert (status["phase"], status["verdict"], status["reason"]) == ("Finished", "Error", "NameTaken")
+
+
+OWNS = {"kind": "SSHLoadTestSchedule", "name": "c", "uid": "u", "controller": True}
+LONG_AGO = "2024-11-28T12:00:00Z"
+
+
+def replaced_in_a_pass(there: str) -> list[tuple[str, Any]]:
+    """Do a pass over a schedule that replaces its test; return what it deletes and makes.
+
+    The API server answers that the test is not the one to be deleted; the test that is there then has the uid `there`.
+    """
+    schedule = {
+        "metadata": {**METADATA, "creationTimestamp": LONG_AGO},
+        "spec": {"schedule": "0 0 1 1 *", "concurrencyPolicy": "Replace", "testTemplate": {"spec": SMALL}},
+        "status": {"lastScheduleTime": LONG_AGO, "observedGeneration": 1},
+    }
+    test = {"namespace": "ns", "name": "old", "uid": "seen", "resourceVersion": "1", "creationTimestamp": LONG_AGO}
+    old = {"metadata": {**test, "generation": 1, "ownerReferences": [OWNS]}, "spec": SMALL}
+    done: list[tuple[str, Any]] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        sent, name = json.loads(await request.read() or "{}"), request.path.rpartition("/")[2]
+        if request.method == "DELETE":
+            done.append((name, sent["preconditions"]))
+            return web.json_response({"message": "another uid"}, status=409)
+        if request.method == "POST":
+            done.append((name, None))
+            return web.json_response({"message": "no more"}, status=403)
+        if name == "old":
+            return web.json_response({"metadata": {**test, "uid": there}})
+        if request.method == "GET":
+            return web.json_response(schedule if name == "c" else {"items": [old], "metadata": {}})
+        return web.json_response({**schedule, **sent, "metadata": schedule["metadata"]})
+
+    async def play() -> None:
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                await reconcile(cluster, ScheduleKind(), schedule, OwnedTests(lambda _: None))
+            finally:
+                await cluster.close()
+
+    with nullcontext() if there != "seen" else pytest.raises(ApiError):
+        asyncio.run(play())
+    return done
+
+
+def test_a_pass_replaces_the_very_test_that_it_has_seen_and_makes_none_beside_it() -> None:
+    deleted = ("old", {"uid": "seen"})
+    assert replaced_in_a_pass(there="another")[:2] == [deleted, ("sshloadtests", None)]
+    assert replaced_in_a_pass(there="seen") == [deleted]
+
+
+@pytest.mark.parametrize(("status", "goes_on"), [(403, True), (422, False), (400, False)])
+def test_a_test_that_is_refused_may_be_admitted_later_only_where_a_quota_or_a_right_may_change(
+    status: int, *, goes_on: bool
+) -> None:
+    seen = status_of_a_pass(None, refused=status)
+    assert (seen["phase"] == "Running") is goes_on
+    assert seen["reason"] == "TestRefused"
+    assert "c-1-a was refused: " in seen["message"]
