@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from sshload_contract.steal import machine_cpu
-from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
+from sshload_contract.wire.target import TargetStats
 
 from sshload_target.sshd.listen_queue import ListenQueue
 from sshload_target.sshd.log import SshdLog
@@ -36,7 +36,6 @@ class Observer:
         sessions = self._log.sessions()
         counts = self._log.counts
         return TargetStats(
-            version=TARGET_STATS_VERSION,
             at_unix_s=self._start_unix_s + time.monotonic() - self._start_s,
             sshd_version=self._sshd_version,
             accepted=counts.accepted,

@@ -5,7 +5,6 @@ import pwd
 from pathlib import Path
 
 from sshload_contract.wire.target import (
-    TARGET_CONFIG_VERSION,
     DirectoryFixture,
     FileFixture,
     RepositoryFixture,
@@ -24,7 +23,7 @@ _HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 
 def read_config(file: Path) -> TargetConfig:
     """Return the configuration in a file; raises ConfigRefusedError with the path of what is wrong in it."""
-    config = read_config_file(TargetConfig, file, TARGET_CONFIG_VERSION)
+    config = read_config_file(TargetConfig, file)
     fixtures: tuple[FileFixture | DirectoryFixture | RepositoryFixture, ...]
     fixtures = (*config.files, *config.directories, *config.repositories)
     for fixture in fixtures:

@@ -38,6 +38,10 @@ class PercentileText(NamedTuple):
         return "" if found else "is no percentile"
 
 
+WIRE_VERSION = 1
+"""The version of all that processes write for each other. A release that changes it in any way raises this number."""
+
+
 Count: TypeAlias = Annotated[int, Range(0, _MOST)]
 
 

@@ -3,20 +3,18 @@
 So is a figure outside the bounds with which its type is annotated (bounds.py), and a text that cannot be encoded in
 UTF-8: JSON can contain half of a surrogate pair, which the API server returns as another character. Members of a union
 have their tag in a class variable `kind`, which has the same name in the JSON.
-
-What another release wrote is read tolerantly: unknown fields are ignored, and missing ones have their defaults.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from sshload_contract.wire.bounds import ContractError, PercentileText, Range
+from sshload_contract.wire.bounds import WIRE_VERSION, ContractError, PercentileText, Range
 
 T = TypeVar("T")
 _WHOLE_NUMBER_LIMIT = 2**63
@@ -32,9 +30,9 @@ def to_json(value: object) -> str:
     return json.dumps(to_plain(value), separators=(",", ":"), allow_nan=False)
 
 
-def from_json(kind: type[T], text: str, *, tolerant: bool = False) -> T:
+def from_json(kind: type[T], text: str) -> T:
     """Return the value of type `kind` in the JSON `text`; raises ContractError if there is none."""
-    return from_plain(kind, parse_json(text), tolerant=tolerant)
+    return from_plain(kind, parse_json(text))
 
 
 def parse_json(text: str) -> Any:
@@ -69,24 +67,14 @@ def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def from_plain(kind: type[T], plain: object, *, tolerant: bool = False) -> T:
-    """Return the value of type `kind` that `plain` represents; raises ContractError if it represents none.
-
-    `tolerant`: unknown fields are ignored, and missing ones have their defaults if they have any.
-    """
+def from_plain(kind: type[T], plain: object) -> T:
+    """Return the value of type `kind` that `plain` represents; raises ContractError if it represents none."""
     hashable: Any = kind  # mypy does not know that a type variable is hashable
     try:
-        value: T = _reader(hashable, _Names.SOME if tolerant else _Names.ALL)(plain)
+        value: T = _reader(hashable)(plain)
     except _Misfit as misfit:
         raise ContractError("".join(reversed(misfit.places)).removeprefix("."), misfit.problem) from misfit.__cause__
     return value
-
-
-class _Names(Enum):
-    """Which fields an object must have: exactly those of its type, or (SOME) at least those without a default."""
-
-    ALL = "all"
-    SOME = "some"
 
 
 class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractError
@@ -103,22 +91,22 @@ class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractErr
 
 
 @cache
-def _reader(kind: Any, names: _Names) -> _Reader:
+def _reader(kind: Any) -> _Reader:
     """Return the reader of a type. Readers are cached, because a master reads thousands of values per second."""
     reader_of = _BY_ORIGIN.get(get_origin(kind))
     if reader_of is not None:
-        return reader_of(get_args(kind), names)
+        return reader_of(get_args(kind))
     if is_dataclass(kind):
-        return _dataclass_reader(kind, names)
+        return _dataclass_reader(kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _enum_reader(kind)
     return _SCALARS[kind]
 
 
-def _bounded_reader(kind_and_notes: tuple[Any, ...], names: _Names) -> _Reader:
+def _bounded_reader(kind_and_notes: tuple[Any, ...]) -> _Reader:
     """Return the reader of an annotated type. Annotations about its form in a spec (declared.py) are ignored."""
     kind, *notes = kind_and_notes
-    read_value = _reader(kind, names)
+    read_value = _reader(kind)
     bounds = [note for note in notes if isinstance(note, Range | PercentileText)]
     if not bounds:
         return read_value
@@ -133,16 +121,16 @@ def _bounded_reader(kind_and_notes: tuple[Any, ...], names: _Names) -> _Reader:
     return read
 
 
-def _union_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
+def _union_reader(members: tuple[Any, ...]) -> _Reader:
     present = [member for member in members if member is not NoneType]
-    read_value = _reader(present[0], names) if len(present) == 1 else _tagged_reader(present, names)
+    read_value = _reader(present[0]) if len(present) == 1 else _tagged_reader(present)
     if len(present) == len(members):
         return read_value
     return lambda plain: None if plain is None else read_value(plain)
 
 
-def _tagged_reader(members: Sequence[Any], names: _Names) -> _Reader:
-    by_tag = {member.kind: _reader(member, names) for member in members}
+def _tagged_reader(members: Sequence[Any]) -> _Reader:
+    by_tag = {member.kind: _reader(member) for member in members}
     known = ", ".join(sorted(by_tag))
 
     def read(plain: Any) -> Any:
@@ -155,8 +143,8 @@ def _tagged_reader(members: Sequence[Any], names: _Names) -> _Reader:
     return read
 
 
-def _tuple_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
-    read_item = _reader(members[0], names)
+def _tuple_reader(members: tuple[Any, ...]) -> _Reader:
+    read_item = _reader(members[0])
 
     def read(plain: Any) -> Any:
         if not isinstance(plain, list):
@@ -173,8 +161,8 @@ def _tuple_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
     return read
 
 
-def _mapping_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
-    read_key, read_item = _reader(members[0], names), _reader(members[1], names)
+def _mapping_reader(members: tuple[Any, ...]) -> _Reader:
+    read_key, read_item = _reader(members[0]), _reader(members[1])
 
     def read(plain: Any) -> Any:
         if not isinstance(plain, dict):
@@ -191,7 +179,7 @@ def _mapping_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
     return read
 
 
-_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...], _Names], _Reader]] = {
+_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...]], _Reader]] = {
     Annotated: _bounded_reader,
     Union: _union_reader,
     UnionType: _union_reader,
@@ -200,22 +188,21 @@ _BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...], _Names], _Reader]] = {
 }
 
 
-def _dataclass_reader(kind: Any, names: _Names) -> _Reader:
-    readers = {name: _reader(hint, names) for name, hint in _field_types(kind).items()}
-    optional = _with_defaults(kind) if names is _Names.SOME else frozenset()
+def _dataclass_reader(kind: Any) -> _Reader:
+    readers = {name: _reader(hint) for name, hint in _field_types(kind).items()}
+    is_versioned = "version" in readers
 
     def read(plain: Any) -> Any:
         if not isinstance(plain, dict):
             raise _Misfit(f"expected an object, got {type(plain).__name__}")
-        present: Mapping[str, _Reader] = readers
+        if is_versioned and "version" in plain:  # first: it says why other fields are unknown or missing
+            _check_version(plain["version"])
         if plain.keys() != readers.keys():
-            if names is _Names.ALL:
-                _refuse((name for name in plain if name not in readers and name != "kind"), "unknown field")
-            _refuse((name for name in readers if name not in plain and name not in optional), "missing field")
-            present = {name: reader for name, reader in readers.items() if name in plain}
+            _refuse((name for name in plain if name not in readers and name != "kind"), "unknown field")
+            _refuse((name for name in readers if name not in plain), "missing field")
         values, name = {}, ""
         try:
-            for name, read_value in present.items():
+            for name, read_value in readers.items():
                 values[name] = read_value(plain[name])
         except _Misfit as misfit:
             misfit.places.append(_step(name))
@@ -225,18 +212,20 @@ def _dataclass_reader(kind: Any, names: _Names) -> _Reader:
     return read
 
 
+def _check_version(plain: Any) -> None:
+    """Raise _Misfit for an object that another release wrote."""
+    if plain != WIRE_VERSION:
+        written = plain if type(plain) is int else _shown(plain)
+        problem = f"is {written}, and this release reads {WIRE_VERSION}: use images and programs of one release"
+        _refuse(("version",), problem)
+
+
 def _refuse(names: Iterable[str], problem: str) -> None:
     """Raise _Misfit for the first of these fields, if there is one."""
     for name in names:
         misfit = _Misfit(problem)
         misfit.places.append(_step(name))
         raise misfit
-
-
-def _with_defaults(kind: Any) -> frozenset[str]:
-    return frozenset(
-        one.name for one in fields(kind) if not (one.default is MISSING and one.default_factory is MISSING)
-    )
 
 
 def _field_types(kind: Any) -> dict[str, Any]:

@@ -13,16 +13,14 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import Protocol, TypeVar
 
 from sshload_contract.vocabulary import Outcome
-from sshload_contract.wire.bounds import Amount, ContractError, Count
+from sshload_contract.wire.bounds import WIRE_VERSION, Amount, ContractError, Count
 from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_json
-from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, RunSummary, shortened_summaries
+from sshload_contract.wire.run_summary import RunSummary, shortened_summaries
 
-SNAPSHOT_VERSION = 5
 PROBLEM_LIMIT_CHARACTERS = 200
 MOST_FAILURE_KINDS = 3
 
@@ -71,8 +69,7 @@ class FailureKind:
 class Snapshot:
     """The state of a run by its workers' last reports, and its remaining time. Percentiles are of successful totals.
 
-    `recent_p50_us` covers the same time as the rates. `failure_kinds` are the most frequent ones. The last three fields
-    are missing in the snapshots of an older release.
+    `recent_p50_us` covers the same time as the rates. `failure_kinds` are the most frequent ones.
 
     Rates are per second of the most recently reported load: of at least half a second, and usually of one or two.
 
@@ -81,7 +78,7 @@ class Snapshot:
     take. `problem` says why the target cannot be reached yet, in at most PROBLEM_LIMIT_CHARACTERS; else it is empty.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     run_id: str
     stage: Stage
     elapsed_s: Amount
@@ -100,14 +97,6 @@ class Snapshot:
     p50_us: Count | None = None
     recent_p50_us: Count | None = None
     failure_kinds: tuple[FailureKind, ...] = ()
-
-
-class _Versioned(Protocol):
-    @property
-    def version(self) -> int: ...
-
-
-V = TypeVar("V", bound=_Versioned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +216,7 @@ def _read_line(line: str) -> Snapshot | _Part | _End | None:
     record = parse_json(line)
     match record.pop("sshload"):
         case "snapshot":
-            return _of_a_known_version(from_plain(Snapshot, record.get("data"), tolerant=True), SNAPSHOT_VERSION)
+            return from_plain(Snapshot, record.get("data"))
         case "part":
             return from_plain(_Part, record)
         case "end":
@@ -248,22 +237,9 @@ def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
             return None, f"the summary in the master's log is too large: over {_UNPACKED_LIMIT_BYTES} bytes"
         if _too_many_values(text):
             return None, f"the summary in the master's log is too large: over {_VALUES_LIMIT} values"
-        summary = from_json(RunSummary, text.decode(), tolerant=True)
-        return _of_a_known_version(summary, RUN_SUMMARY_VERSION), ""
+        return from_json(RunSummary, text.decode()), ""
     except (ContractError, ValueError, zlib.error) as error:
         return None, f"the summary in the master's log cannot be read: {error}"
-
-
-def _of_a_known_version(said: V, newest: int) -> V:
-    """Return what a master printed; raises ContractError if its release is too old or too new.
-
-    A master may be of the previous release, if the operator was upgraded while it ran. Within a version, releases only
-    add fields that have defaults. A field that changes its meaning requires a new version.
-    """
-    if said.version not in (newest - 1, newest):
-        of = f"version {said.version}, and this operator reads versions {newest - 1} and {newest}"
-        raise ContractError("version", f"is {of}: use the worker image of the operator's release")
-    return said
 
 
 def _too_many_values(text: bytes) -> bool:

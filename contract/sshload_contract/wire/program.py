@@ -1,12 +1,9 @@
 """A program in the path to a managed target: the configuration that its PID 1 reads, and its answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from sshload_contract.wire.bounds import Amount, Count
-
-PROGRAM_CONFIG_VERSION: Final = 1
-PROGRAM_STATS_VERSION: Final = 1
+from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count
 
 ADDRESS_PLACE: Final = "@ADDRESS@"
 """The placeholder in a program's configuration for the address on which it must listen; IPv6 in brackets."""
@@ -28,7 +25,7 @@ class ProgramConfig:
     must be able to have open at once.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     command: tuple[str, ...]
     config: str
     server: str
@@ -47,7 +44,7 @@ class ProgramStats:
     each; it excludes the kernel's memory for connections. It is None if the kernel does not report it.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     cpu_s: Amount
     cpu_throttled_s: Amount
     memory_peak_bytes: Count | None

@@ -1,14 +1,12 @@
 """Report: the form in which a worker sends its samples to the master."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_contract.wire.bounds import Amount, Count, Ordinal, StageNumber
-
-REPORT_VERSION = 11
+from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count, Ordinal, StageNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +154,7 @@ class Report:
     before that.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     run_id: str
     worker: Count
     trial: Count

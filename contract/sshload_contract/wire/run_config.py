@@ -11,8 +11,7 @@ from sshload_contract.load import Load
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Capacity, Threshold
 from sshload_contract.vocabulary import InPath
-
-RUN_CONFIG_VERSION = 9
+from sshload_contract.wire.bounds import WIRE_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ class RunConfig:
     (`sshload run`), because they may connect to whatever that machine can reach.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     run_id: str
     token_path: str
     namespace: str

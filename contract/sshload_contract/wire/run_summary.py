@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from sshload_contract.shortened import shortened
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import InPath, Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
-from sshload_contract.wire.bounds import Amount, Count, PercentileKey, StageNumber
+from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count, PercentileKey, StageNumber
 from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, LoginFailure, NegotiatedCount
 from sshload_contract.wire.target import TargetStats
 
-RUN_SUMMARY_VERSION = 9
 SERVER_POINTS_LIMIT = 120
 _FEW_ERRORS = 100
 _SHORT_MESSAGE_CHARACTERS = 1_000
@@ -87,8 +86,8 @@ class StageStats:
 class GeneratorStats:
     """Whether the generator can be trusted: each figure is that of the worst worker.
 
-    `cpu_s` is the CPU time of all workers together, from the start of the load to its end. It and `memory_peak_bytes`
-    are None if the master of an earlier release does not report them, the latter also if no worker's kernel does.
+    `cpu_s` is the CPU time of all workers together, from the start of the load to its end. `memory_peak_bytes`
+    is None if no worker's kernel reports it.
     """
 
     workers_expected: Count
@@ -120,7 +119,7 @@ class SeriesPoint:
 
     Percentiles are of the whole iteration, successes only. `failed_by` has the outcomes of the failed ones.
     `stolen_share` is the share of the CPU time of the workers' machines that their hosts gave to others, None if no
-    kernel reports it. The master of an earlier release does not report all of these.
+    kernel reports it.
     """
 
     at_s: Amount
@@ -214,14 +213,14 @@ class RunSummary:
     those of a load with several, as far as they were reached.
 
     `server_series` is the managed target's usage over time, in at most SERVER_POINTS_LIMIT points. It is empty for an
-    external target, and if the master of an earlier release does not report it. `in_path` is what the programs in the
+    external target. `in_path` is what the programs in the
     path used, without those that did not report it.
 
     `omitted` names what was left out because the summary was too large. `run_json` is the RunConfig as the master read
-    it, empty if the master of another release does not report it.
+    it.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     run_id: str
     end: RunEnd
     message: str

@@ -1,13 +1,11 @@
 """A managed target: TargetConfig, which its PID 1 reads, and TargetStats, its answer at `/stats`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
 from sshload_contract.declared import Size, Text, Whole
 from sshload_contract.steal import MachineCpu
-from sshload_contract.wire.bounds import Amount, Count
-
-TARGET_CONFIG_VERSION = 2
+from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count
 
 _FixturePath: TypeAlias = Annotated[
     str,
@@ -18,8 +16,6 @@ _FixturePath: TypeAlias = Annotated[
     ),
     "Its path below the home directory. Names begin with a letter, digit or underscore.",
 ]
-
-TARGET_STATS_VERSION = 3
 
 COUNTERS = (
     "accepted",
@@ -72,7 +68,7 @@ class TargetConfig:
     TrustedUserCAKeys, Port and PidFile. The target adds these, because only it knows their values.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     user: str
     home: str
     keys_dir: str
@@ -105,7 +101,7 @@ class TargetStats:
     not be started because of a limit of processes, as far as the kernel or sshd's log reports them.
     """
 
-    version: int
+    version: int = field(default=WIRE_VERSION, kw_only=True)
     at_unix_s: Amount
     sshd_version: str
     accepted: Count

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sshload_contract.wire.program import PROGRAM_CONFIG_VERSION, ProgramConfig
+from sshload_contract.wire.program import ProgramConfig
 
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.target import ManagedTarget
@@ -133,7 +133,6 @@ def credential_request(host: str, port: int, user: str, private_key: str, known_
 def gateway_program(gateway: ManagedGateway, places: GatewayPlaces, python: Sequence[str]) -> ProgramConfig:
     """Return the configuration of the gateway's PID 1, which runs the gateway with the command `python`."""
     return ProgramConfig(
-        version=PROGRAM_CONFIG_VERSION,
         command=(*python, "-m", "sshload_gateway", "--config"),
         config=gateway_config(gateway, places),
         server=places.server,

@@ -11,7 +11,7 @@ from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, GatewayEndpoint, RunConfig
+from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
@@ -167,7 +167,6 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
     """Return the configuration of the run's master and workers."""
     spec = plan.spec
     return RunConfig(
-        version=RUN_CONFIG_VERSION,
         run_id=plan.run_id,
         token_path=places.token_path,
         namespace=plan.test.namespace,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sshload_contract.names import IMAGE_USER, IMAGE_USER_HOME
 from sshload_contract.wire.target import (
-    TARGET_CONFIG_VERSION,
     RepositoryFixture,
     TargetConfig,
 )
@@ -70,7 +69,6 @@ CLUSTER_TARGET_PLACES = TargetPlaces(
 def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
     """Return the configuration of the target's PID 1."""
     return TargetConfig(
-        version=TARGET_CONFIG_VERSION,
         user=places.user,
         home=places.home,
         keys_dir=places.keys_dir,

@@ -167,7 +167,7 @@ class Plan:
     `load_s` is warm-up and load, without drain; of a search, those of its least trial. `spec_hash` covers what is
     measured: not `abort`, `suspend` and the times to live. Every worker pod runs `processes_per_pod` workers.
     `installed` are the resources that the installation gave the pods of the run, by role, of the roles whose resources
-    the spec leaves to it; None if it is not known, of a run that an earlier release began, and without pods.
+    the spec leaves to it; None if it is not known, and without pods.
     """
 
     test: TestIdentity

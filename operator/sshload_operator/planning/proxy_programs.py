@@ -14,7 +14,6 @@ from typing import Final
 from sshload_contract.wire.program import (
     ADDRESS_PLACE,
     FOLDER_PLACE,
-    PROGRAM_CONFIG_VERSION,
     SERVER_PLACE,
     ProgramConfig,
 )
@@ -196,7 +195,6 @@ def program_config(proxy: Proxy, places: ProxyPlaces) -> ProgramConfig:
     """Return what PID 1 of the proxy is told."""
     program = PROXY_PROGRAMS[proxy.kind]
     return ProgramConfig(
-        version=PROGRAM_CONFIG_VERSION,
         command=(places.program or program.name, *program.arguments),
         config=program.config(proxy, places),
         server=places.server,

@@ -86,7 +86,7 @@ def saved_run_of(found: Any) -> SavedRun:
         if not isinstance(found, dict) or found.get("version") != _VERSION:
             raise ReportError(f"is not a run: sshload run --save writes one ({_VERSION})")
         plain = found.get("summary")
-        return finished_run(found.get("test"), None if plain is None else from_plain(RunSummary, plain, tolerant=True))
+        return finished_run(found.get("test"), None if plain is None else from_plain(RunSummary, plain))
     except ContractError as error:
         raise ReportError(f"is not a run: {error}. sshload run --save writes one") from error
 
@@ -144,6 +144,6 @@ def summary_in(config_map: Mapping[str, Any]) -> RunSummary:
             raise ReportError(
                 f"the summary is larger than {_SUMMARY_LIMIT_BYTES} bytes, which is more than any summary has"
             )
-        return from_json(RunSummary, text.decode(), tolerant=True)
+        return from_json(RunSummary, text.decode())
     except (KeyError, TypeError, ValueError, binascii.Error, zlib.error) as error:
         raise ReportError(f"the summary in the ConfigMap cannot be read: {error}. Run the test again") from error

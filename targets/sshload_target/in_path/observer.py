@@ -2,7 +2,7 @@
 
 import threading
 
-from sshload_contract.wire.program import PROGRAM_STATS_VERSION, ProgramStats
+from sshload_contract.wire.program import ProgramStats
 
 from sshload_target.sshd.network import is_listening
 from sshload_target.usage.process_tree import read_program_usage
@@ -34,7 +34,6 @@ class ProgramObserver:
             if usage.memory_peak_bytes is not None:
                 self._memory_peak_bytes = max(self._memory_peak_bytes or 0, usage.memory_peak_bytes)
             return ProgramStats(
-                version=PROGRAM_STATS_VERSION,
                 cpu_s=self._cpu_s,
                 cpu_throttled_s=self._container.read().cpu_throttled_s,
                 memory_peak_bytes=self._memory_peak_bytes,

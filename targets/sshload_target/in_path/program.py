@@ -12,7 +12,6 @@ from typing import Final
 from sshload_contract.wire.program import (
     ADDRESS_PLACE,
     FOLDER_PLACE,
-    PROGRAM_CONFIG_VERSION,
     SERVER_PLACE,
     ProgramConfig,
 )
@@ -28,7 +27,7 @@ _EVERY_IPV4: Final = "0.0.0.0"  # noqa: S104 -- the pod's own addresses
 
 def read_config(file: Path) -> ProgramConfig:
     """Return the configuration in a file; raises ConfigRefusedError with the path of what is wrong in it."""
-    config = read_config_file(ProgramConfig, file, PROGRAM_CONFIG_VERSION)
+    config = read_config_file(ProgramConfig, file)
     if not config.command:
         raise ConfigRefusedError(f"{file}: command is empty")
     return config

@@ -18,7 +18,7 @@ import pytest
 from free_ports import free_port
 from running_target import WITHIN_S, wait_until
 from sshload_contract.wire.codec import from_json, to_json
-from sshload_contract.wire.program import PROGRAM_CONFIG_VERSION, ProgramConfig, ProgramStats
+from sshload_contract.wire.program import ProgramConfig, ProgramStats
 from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.planning.proxy_programs import ProxyPlaces, program_config
 
@@ -49,7 +49,6 @@ PIECE: Final = 65_536
 
 def config_of(command: tuple[str, ...], port: int, **changes: Any) -> ProgramConfig:
     facts = {
-        "version": PROGRAM_CONFIG_VERSION,
         "command": command,
         "config": "{}",
         "server": "localhost",

@@ -95,8 +95,8 @@ def test_a_configuration_of_another_shape_is_refused_by_the_path(target_folder: 
 
 
 def test_a_configuration_of_another_version_is_refused(target_folder: TargetFolder) -> None:
-    changed(target_folder, version=1)
-    assert "version 1, expected 2" in _refusal(target_folder)
+    changed(target_folder, version=2)
+    assert "version: is 2, and this release reads 1" in _refusal(target_folder)
 
 
 def test_no_configuration_is_refused(target_folder: TargetFolder) -> None:
@@ -105,11 +105,11 @@ def test_no_configuration_is_refused(target_folder: TargetFolder) -> None:
 
 
 def test_without_the_option_no_termination_log_is_written(target_folder: TargetFolder) -> None:
-    changed(target_folder, version=1)
+    changed(target_folder, version=2)
     command = [word for word in target_folder.command() if "termination" not in word]
     with started_target(target_folder, command) as target:
         assert target.process.wait(timeout=WITHIN_S) == EX_CONFIG
-        assert "version 1" in target.log()
+        assert "version: is 2" in target.log()
     assert not target_folder.termination_log.exists()
 
 

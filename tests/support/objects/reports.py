@@ -3,7 +3,6 @@
 from runs import NEGOTIATED
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import (
-    REPORT_VERSION,
     ArrivalCounts,
     ByteCount,
     EndCount,
@@ -15,7 +14,6 @@ from sshload_contract.wire.report import (
 )
 
 REPORT = Report(
-    version=REPORT_VERSION,
     run_id="test-run",
     worker=0,
     trial=0,

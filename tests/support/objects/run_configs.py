@@ -8,7 +8,6 @@ from sshload_contract.client import Auth, Client, Library, Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load
 from sshload_contract.steps import ExecStep, ScenarioStep
 from sshload_contract.wire.run_config import (
-    RUN_CONFIG_VERSION,
     Endpoint,
     GatewayEndpoint,
     RunConfig,
@@ -89,7 +88,6 @@ def scenario(*steps: ScenarioStep) -> Scenario:
 def run_config(target: Endpoint | GatewayEndpoint, load: Load, workers: int = 1) -> RunConfig:
     """Return a run of login and `true`, without a login before the load: the server's count is the run's."""
     return RunConfig(
-        version=RUN_CONFIG_VERSION,
         run_id="test-run",
         token_path=str(TOKEN_PATH),
         namespace="tests",

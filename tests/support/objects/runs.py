@@ -6,9 +6,9 @@ from typing import Any
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
-from sshload_contract.wire.master_log import SNAPSHOT_VERSION, Snapshot, Stage
+from sshload_contract.wire.master_log import Snapshot, Stage
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
-from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, GeneratorStats, LoadStats, RunSummary, StepStats
+from sshload_contract.wire.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.wire.target import TargetStats
 from sshload_operator.state import PodFacts, Role
 
@@ -44,7 +44,6 @@ def pod(role: Role, **changes: Any) -> PodFacts:
 def snapshot(stage: Stage = Stage.MEASURING, **changes: Any) -> Snapshot:
     """Return a snapshot of a run that goes well, in the middle of its load."""
     facts = Snapshot(
-        version=SNAPSHOT_VERSION,
         run_id=RUN_ID,
         stage=stage,
         elapsed_s=15.0,
@@ -193,7 +192,6 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
     """Return the summary of a run of so many iterations, after a warm-up of WARM_UP_LOGINS; all logins succeed."""
     logins = succeeded + failed
     facts = RunSummary(
-        version=RUN_SUMMARY_VERSION,
         run_id=RUN_ID,
         end=RunEnd.COMPLETED,
         message="",

@@ -21,7 +21,6 @@ from pathlib import Path
 from free_ports import free_port
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.target import (
-    TARGET_CONFIG_VERSION,
     DirectoryFixture,
     FileFixture,
     RepositoryFixture,
@@ -100,7 +99,6 @@ def make_target_folder(
     make_keys(path / "keys")
     own_start_files = f"SetEnv HOME={path / 'home'}\n"  # the user's own, such as ~/.bashrc, are not what is tested
     config = TargetConfig(
-        version=TARGET_CONFIG_VERSION,
         user=user or pwd.getpwuid(os.geteuid()).pw_name,
         home=str(path / "home"),
         keys_dir=str(path / "keys"),

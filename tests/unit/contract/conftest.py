@@ -35,7 +35,8 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     if kind in _SCALARS or issubclass(kind, enum.Enum):
         return _SCALARS[kind] if kind in _SCALARS else st.sampled_from(kind)
     hints = get_type_hints(kind, include_extras=True)
-    wanted = [field.name for field in fields(kind) if get_origin(hints[field.name]) is not ClassVar]
+    of_object = [field.name for field in fields(kind) if get_origin(hints[field.name]) is not ClassVar]
+    wanted = [name for name in of_object if name != "version"]
     return st.builds(kind, **{name: values_of(hints[name]) for name in wanted})
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import Health
-from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
+from sshload_contract.wire.target import TargetStats
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary.run_summary import classify_refusals
@@ -13,7 +13,6 @@ from sshload_worker.summary.totals import Failures, Totals
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 NOTHING = TargetStats(
-    version=TARGET_STATS_VERSION,
     at_unix_s=0.0,
     sshd_version="OpenSSH_10.0",
     accepted=0,

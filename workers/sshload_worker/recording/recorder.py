@@ -11,7 +11,6 @@ from typing import Protocol
 from sshload_contract.judgement.pauses import Pauses
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import (
-    REPORT_VERSION,
     ArrivalCounts,
     ByteCount,
     EncodedHistogram,
@@ -316,7 +315,6 @@ class Recorder:
         self._sequence += 1
         self._count_rows()
         report = Report(
-            version=REPORT_VERSION,
             run_id=self._run_id,
             worker=self._worker,
             trial=self._trial,

@@ -10,7 +10,6 @@ from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.master_log import (
     MOST_FAILURE_KINDS,
     PROBLEM_LIMIT_CHARACTERS,
-    SNAPSHOT_VERSION,
     FailureKind,
     SearchProgress,
     Snapshot,
@@ -238,7 +237,6 @@ def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -
     counts = subtract_counts(now.counts, before.counts)
     passed_s = now.reported_s - before.reported_s
     return Snapshot(
-        version=SNAPSHOT_VERSION,
         run_id=run_id,
         stage=standing.stage,
         elapsed_s=standing.elapsed_s,

@@ -16,7 +16,6 @@ from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import ArrivalCounts, EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
-    RUN_SUMMARY_VERSION,
     GeneratorStats,
     LoadStats,
     RunSummary,
@@ -109,7 +108,6 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
     totals = classify_refusals(totals, course.target_before, course.target_after)
     durations = window_durations_s(config, course.elapsed_s)
     return RunSummary(
-        version=RUN_SUMMARY_VERSION,
         run_id=config.run_id,
         end=course.end,
         message=course.message,

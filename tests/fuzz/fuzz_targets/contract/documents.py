@@ -27,7 +27,6 @@ _KINDS: dict[bytes, type] = {
     for kind in (RunSummary, Snapshot, Report, RunConfig, TargetConfig, TargetStats, ProgramConfig, ProgramStats)
 }
 _TARGET = TargetConfig(
-    version=1,
     user="load",
     home="/home/load",
     keys_dir="/keys",
@@ -40,8 +39,8 @@ _TARGET = TargetConfig(
 )
 
 
-_PROGRAM = ProgramConfig(1, ("haproxy", "-f"), "maxconn 5\n", "target", port=2222, stats_port=9202, open_files=210)
-_PROGRAM_STATS = ProgramStats(version=1, cpu_s=1.5, cpu_throttled_s=0.25, memory_peak_bytes=None)
+_PROGRAM = ProgramConfig(("haproxy", "-f"), "maxconn 5\n", "target", port=2222, stats_port=9202, open_files=210)
+_PROGRAM_STATS = ProgramStats(cpu_s=1.5, cpu_throttled_s=0.25, memory_peak_bytes=None)
 
 
 def seeds() -> Iterator[bytes]:

@@ -15,7 +15,6 @@ from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
-    RUN_SUMMARY_VERSION,
     GeneratorStats,
     LoadStats,
     RunSummary,
@@ -73,7 +72,6 @@ def steps(count: int) -> tuple[StepStats, ...]:
 
 
 SMALL = RunSummary(
-    version=RUN_SUMMARY_VERSION,
     run_id="a1b2c3d4e5",
     end=RunEnd.COMPLETED,
     message="",

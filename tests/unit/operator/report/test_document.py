@@ -223,7 +223,7 @@ def test_markdown_shows_hostile_texts_as_they_are() -> None:
 
 
 def test_markdown_has_a_table_for_each_program_in_the_path() -> None:
-    use = ProgramUse(ProgramStats(1, 4.0, 0.0, 60_000_000), ProgramStats(1, 24.0, 0.0, 70_000_000))
+    use = ProgramUse(ProgramStats(4.0, 0.0, 60_000_000), ProgramStats(24.0, 0.0, 70_000_000))
     run = finished_runs.a_test(in_path={InPath.PROXY: use, InPath.GATEWAY: use})
     text = markdown_text(report_document(run, "0.1.0"))
     tables = {part.partition("\n")[0]: part for part in text.split("## ")}

@@ -415,7 +415,7 @@ def test_a_target_that_was_started_anew_shows_the_difference_and_no_negative_cou
     assert list(problems(results, SCHEMA, "results")) == []
 
 
-PROXIED = {InPath.PROXY: ProgramUse(ProgramStats(1, 1.5, 0.5, 9_000_000), ProgramStats(1, 2.2, 0.5, 10_000_000))}
+PROXIED = {InPath.PROXY: ProgramUse(ProgramStats(1.5, 0.5, 9_000_000), ProgramStats(2.2, 0.5, 10_000_000))}
 
 
 def test_the_proxys_cpu_stands_beside_the_logins_that_went_through_it() -> None:
@@ -445,14 +445,14 @@ def test_the_cpu_of_a_proxy_before_a_gateway_is_told_by_iteration_whichever_the_
 
 def test_a_proxy_that_did_not_tell_is_absent_and_so_is_the_cpu_of_one_that_restarted() -> None:
     assert "proxy" not in results_json(PLAN, summary())
-    again = {InPath.PROXY: ProgramUse(ProgramStats(1, 1.5, 0.0, None), ProgramStats(1, 0.2, 2.5, None))}
+    again = {InPath.PROXY: ProgramUse(ProgramStats(1.5, 0.0, None), ProgramStats(0.2, 2.5, None))}
     assert results_json(PLAN, summary(in_path=again))["proxy"] == {"cpuThrottledSeconds": 2.5}
 
 
 @pytest.mark.parametrize("policy", PolicyName)
 def test_a_gateways_cpu_is_told_by_iteration_whichever_its_policy(policy: PolicyName) -> None:
     through = plan(quickstart(target={"managed": {"gateway": {"policy": str(policy)}}}))
-    use = ProgramUse(ProgramStats(1, 4.0, 0.0, 60_000_000), ProgramStats(1, 4.5, 0.0, 70_000_000))
+    use = ProgramUse(ProgramStats(4.0, 0.0, 60_000_000), ProgramStats(4.5, 0.0, 70_000_000))
     found = summary(in_path={InPath.GATEWAY: use})
     ended = sum(step.count + step.failures for step in found.steps if step.step == "total")
     results = results_json(through, found)
@@ -466,7 +466,7 @@ def test_a_gateways_cpu_is_told_by_iteration_whichever_its_policy(policy: Policy
 
 def test_a_gateway_that_restarted_has_no_cpu_and_one_that_did_not_tell_is_absent() -> None:
     through = plan(quickstart(target={"managed": {"gateway": {"policy": "pool"}}}))
-    again = {InPath.GATEWAY: ProgramUse(ProgramStats(1, 9.0, 0.0, None), ProgramStats(1, 4.0, 1.5, None))}
+    again = {InPath.GATEWAY: ProgramUse(ProgramStats(9.0, 0.0, None), ProgramStats(4.0, 1.5, None))}
     assert results_json(through, summary(in_path=again))["gateway"] == {"cpuThrottledSeconds": 1.5}
     assert "gateway" not in results_json(through, summary())
 

@@ -38,7 +38,7 @@ def on_machine(used_s: float, *, cpus: int = 2, stolen_s: float = 0.0, proxy_s: 
     idle_s = cpus * 100.0 - used_s
     before = target_stats(0, cpu_s=0.0, machine_cpu=MachineCpu(1_000.0, 0.0, 400.0, cpus))
     after = target_stats(700, cpu_s=20.0, machine_cpu=MachineCpu(1_000.0 + cpus * 100, stolen_s, 400.0 + idle_s, cpus))
-    proxy = ProgramUse(ProgramStats(1, 0.0, 0.0, 0), ProgramStats(1, proxy_s, 0.0, 0))
+    proxy = ProgramUse(ProgramStats(0.0, 0.0, 0), ProgramStats(proxy_s, 0.0, 0))
     found = summary(600, target_before=before, target_after=after, generator=generator(cpu_s=10.0))
     found = replace(found, in_path={InPath.PROXY: proxy})
     return [told for told in results_status(plan(MANAGED), found, Verdict.PASSED).scope if "Others" in told]
