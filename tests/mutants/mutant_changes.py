@@ -48,6 +48,9 @@ _SWAPPED = {
 }
 _BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 _SAY_ONLY = {"debug", "info", "warning", "error", "exception", "log", "_say", "cast", "TypeVar"}
+_SAY_WHAT_IS_SO = ("encoding", "strict")
+"""Arguments that change nothing where the system's texts are UTF-8, and where lengths are equal."""
+
 _EFFECTS = ast.Expr | ast.Assign | ast.AugAssign | ast.Delete | ast.Raise | ast.Break | ast.Continue | ast.Return
 _FEWEST = 2
 """Of so many parts at least one can be left out without the rest becoming something else."""
@@ -176,7 +179,9 @@ def _choices(node: ast.IfExp, _: ast.AST) -> Iterator[Make]:
     yield _swap(node, "body", "orelse")
 
 
-def _constants(node: ast.Constant, _: ast.AST) -> Iterator[Make]:
+def _constants(node: ast.Constant, parent: ast.AST) -> Iterator[Make]:
+    if isinstance(parent, ast.keyword) and parent.arg in _SAY_WHAT_IS_SO:
+        return
     if isinstance(node.value, bool):
         yield _set(node, "value", not node.value)
     elif isinstance(node.value, int | float):
@@ -202,7 +207,7 @@ def _comprehensions(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.Di
 
 
 def _calls(node: ast.Call, _: ast.AST) -> Iterator[Make]:
-    named = [index for index, one in enumerate(node.keywords) if one.arg not in (None, "encoding")]
+    named = [index for index, one in enumerate(node.keywords) if one.arg not in (None, *_SAY_WHAT_IS_SO)]
     yield from (_remove(node.keywords, index) for index in named)
 
 

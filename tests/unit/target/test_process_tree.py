@@ -14,14 +14,14 @@ from sshload_target.usage.process_tree import (
 )
 from sshload_target.usage.values import Limits, Usage
 
-OWN = os.getpid()
-CHILD, GRANDCHILD, THREADED, STRANGER = 900_001, 900_002, 900_003, 900_004
+OWN, CHILD, GRANDCHILD, STRANGER = 900_000, 900_001, 900_002, 900_003
 HZ = os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture(autouse=True)
 def _own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_tree, "process_time", lambda: 1_000.0)
+    monkeypatch.setattr(os, "getpid", lambda: OWN)
 
 
 def process(  # noqa: PLR0913 - the fields of stat(5) that count
@@ -38,7 +38,7 @@ def process(  # noqa: PLR0913 - the fields of stat(5) that count
     """Write the files of a process. `threads_ns` is what schedstat says of each thread, None in kernels without it."""
     place = proc / str(pid)
     (place / "task").mkdir(parents=True)
-    ticks = " ".join(str(round(seconds * HZ)) for seconds in (*cpu_s, *reaped_s))
+    ticks = " ".join(str(int(seconds * HZ)) for seconds in (*cpu_s, *reaped_s))
     stat = f"{pid} (a) R 1 (b) S {parent} 7 7 0 -1 4194560 11 12 13 14 {ticks} 20 0 {threads} 0 5555 66 77\n"
     (place / "stat").write_text(stat)
     (place / "status").write_text(status)
@@ -56,7 +56,7 @@ def _proc(tmp_path: Path) -> Path:
     (tmp_path / "uptime").write_text("1 1\n")
     process(tmp_path, OWN, 1, cpu_s=(50, 50), reaped_s=(3, 4), status="RssAnon:\t 10 kB\nVmHWM:\t 1000 kB\n")
     status = "VmPeak:\t 9 kB\nVmHWM:\t 300 kB\nRssAnon:\t 200 kB\n"
-    process(tmp_path, CHILD, OWN, cpu_s=(0.5, 0.25), reaped_s=(0.05, 0.1), threads_ns=(900_000_000,), status=status)
+    process(tmp_path, CHILD, OWN, cpu_s=(0.25, 0.25), reaped_s=(0.05, 0.2), threads_ns=(750_000_000,), status=status)
     process(tmp_path, GRANDCHILD, CHILD, threads_ns=(10**9, 2 * 10**9), threads=2, status="VmHWM:\t 50 kB\n")
     process(tmp_path, STRANGER, 1, cpu_s=(70, 70), status="RssAnon:\t 5 kB\nVmHWM:\t 5 kB\n")
     return tmp_path
@@ -66,7 +66,7 @@ def test_the_tree_is_this_process_with_all_that_are_under_it_and_nobody_else(pro
     assert [stat.pid for stat in descendants(OWN, proc)] == [CHILD, GRANDCHILD]
     assert descendants(CHILD, proc) == [ProcessStat(GRANDCHILD, CHILD, 2, 0.0, 0.0)]
     assert ProcessTreeReader(proc).read() == Usage(
-        cpu_s=pytest.approx(1_000 + 7 + 0.9 + 0.15 + 3),
+        cpu_s=1_000 + 7 + 0.75 + 0.25 + 3,
         cpu_throttled_s=0.0,
         memory_bytes=210 * 1_024,
         memory_is_upper_bound=True,
@@ -79,7 +79,7 @@ def test_the_tree_is_this_process_with_all_that_are_under_it_and_nobody_else(pro
 
 
 def test_a_program_is_what_runs_under_this_process_with_the_most_memory_of_each(proc: Path) -> None:
-    assert read_program_usage(proc) == ProgramUsage(pytest.approx(0.9 + 0.15 + 3), 350 * 1_024)
+    assert read_program_usage(proc) == ProgramUsage(0.75 + 0.25 + 3, 350 * 1_024)
 
 
 def test_memory_that_the_kernel_does_not_tell_is_not_taken_for_none_in_use(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ def test_a_process_that_ends_while_it_is_read_counts_for_nothing(proc: Path) -> 
     (proc / str(GRANDCHILD) / "stat").unlink()
     for name in ("schedstat", "status"):
         (proc / str(CHILD) / name).unlink()
-    assert read_program_usage(proc) == ProgramUsage(pytest.approx(0.75 + 0.15), None)
+    assert read_program_usage(proc) == ProgramUsage(0.5 + 0.25, None)

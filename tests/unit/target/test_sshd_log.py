@@ -111,7 +111,7 @@ def test_while_sshd_writes_nothing_nothing_is_read(monkeypatch: pytest.MonkeyPat
 
     log, (log_fd, sshd) = SshdLog(2222), os.pipe()
     os.write(sshd, LISTENING)
-    monkeypatch.setattr(module.os, "read", counted)
+    monkeypatch.setattr(os, "read", counted)
     reader = threading.Thread(target=log.read_from, args=(log_fd,))
     reader.start()
     while not log.listening:

@@ -86,7 +86,12 @@ class Played:
 
 
 class Held(Played):
-    """Held sessions."""
+    """Held sessions, which say if they are begun before they are due."""
+
+    def begin(self, number: int, due: Due) -> None:
+        self.told.append(("begin", number, due))
+        if monotonic_ns() < due.at_ns:
+            self.told.append(("early", number))
 
     def watch(self) -> None:
         self.told.append(("watch",))
@@ -489,6 +494,7 @@ def test_held_sessions_log_in_and_ask_for_signs_of_life_each_by_its_own_worker_a
         assert [number for (number,) in worker.held.said("keep_alive")] == [
             number for number in asked if number % workers == index
         ]
+        assert worker.held.said("early") == []
         assert worker.held.said("watch") == [()]
     probes = sorted(offset for worker in ran for offset in worker.offsets())
     assert probes == pytest.approx(list(HOLDING.due(0.02)), abs=1e-5)
@@ -523,6 +529,34 @@ def test_at_the_end_replies_are_awaited_within_the_drain_then_sessions_end_as_he
     assert names.index("await_replies") < names.index("close")
     assert worker.held.said("close")[:2] == [(Outcome.OK,), (Outcome.UNFINISHED,)]
     assert monotonic_ns() >= worker.start_ns + int(0.16 * NS_PER_S)
+
+
+def test_the_end_of_the_drain_has_no_time_for_replies_left() -> None:
+    worker = whole(configured(HOLDING, drain_s=0.0))
+    assert worker.held.said("await_replies") == [(0.0,)]
+
+
+def test_what_has_arrived_by_the_end_is_served_before_sessions_end_as_held_to_it() -> None:
+    class Answered(Held):
+        def await_replies(self, _left_s: float) -> None:
+            gevent.spawn(self.hear)
+
+        def hear(self) -> None:
+            for _ in range(4):
+                gevent.sleep(1e-6)
+            self.told.append(("heard",))
+
+    held = Answered()
+    config = configured(replace(HOLDING, sessions=1, ramp_up_s=0.0, duration_s=0.02))
+    Generator(config, Share(0, 1), cast("Any", Played()), cast("Any", held), monotonic_ns()).run()
+    told = [name for name, *_ in held.told]
+    assert told.index("heard") < told.index("close")
+
+
+def test_a_load_of_users_lasts_to_its_end_though_all_users_have_ended() -> None:
+    worker = whole(configured(users(UsersStage(2, 0.1))), Played(work=lambda _: False))
+    assert len(worker.played.begun) == 2
+    assert monotonic_ns() >= worker.start_ns + int(0.1 * NS_PER_S)
 
 
 def test_a_stop_ends_what_looks_after_held_sessions() -> None:

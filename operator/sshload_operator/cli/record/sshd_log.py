@@ -204,7 +204,7 @@ def _syslog_entry(line: str, now: datetime) -> Entry | None:
         return None
     try:
         at_s = _seconds(match, now)
-    except (ValueError, OverflowError, OSError):
+    except ValueError:
         return None
     stamp = match["iso"] or match["unix"] or match["clock"]
     return Entry(at_s, not ("." in stamp or "," in stamp), match["program"], match["pid"] or "", match["message"])

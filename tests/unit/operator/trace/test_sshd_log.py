@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 
 import pytest
+from sshload_operator.cli.record import sshd_log
 from sshload_operator.cli.record.command import TraceError, recorded
 from sshload_operator.cli.record.sshd_log import LogArrivals, read_arrivals
 
@@ -137,6 +138,68 @@ def test_a_fatal_error_ends_a_connection_so_that_its_port_is_another_one() -> No
     failed = f"Failed password for root from {PEER} ssh2"
     found = read(log(failed, f"fatal: {fatal}", failed))
     assert seconds(found) == [0.5, 2.5]
+
+
+def test_connections_are_told_in_the_order_of_time_whatever_the_order_of_the_lines() -> None:
+    lines = log(*(f"Connection from 192.0.2.7 port {port} on 192.0.2.1 port 22" for port in range(3)))
+    found = read(lines[::-1])
+    assert seconds(found) == [0.5, 1.5, 2.5]
+    assert found.first_s is not None
+    assert found.last_s == found.first_s + 2
+
+
+def test_a_client_that_fell_silent_after_its_login_came_before_the_log() -> None:
+    assert seconds(read(log(f"Timeout, client not responding from user root {PEER}"))) == []
+
+
+def test_an_episode_of_throttling_takes_nothing_from_the_next_one() -> None:
+    over = "exited MaxStartups throttling after 00:00:10, 5 connections dropped"
+    assert read(log(over, over, "in MaxStartups throttling for 00:05:00, 7 connections dropped")).timeless == 17
+
+
+def test_of_many_connections_the_latest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that is forgotten counts once more: that is at most one of very many."""
+    monkeypatch.setattr(sshd_log, "_MOST_CONNECTIONS", 3)
+
+    def failed(port: int) -> str:
+        return f"Failed password for root from 192.0.2.7 port {port} ssh2"
+
+    assert seconds(read(log(*map(failed, (1, 2, 3, 1, 2, 3))))) == [0.5, 1.5, 2.5]
+    assert seconds(read(log(*map(failed, (1, 2, 1, 3, 4, 1))))) == [0.5, 1.5, 3.5, 4.5]
+    assert seconds(read(log(*map(failed, (1, 2, 3, 4, 1))))) == [0.5, 1.5, 2.5, 3.5, 4.5]
+
+
+def test_of_many_processes_the_latest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sshd_log, "_MOST_CONNECTIONS", 3)
+    begun = [
+        f"2026-11-16T09:00:00.500000+00:00 bastion sshd[{pid}]: Failed none for root from {PEER} ssh2"
+        for pid in (10, 11, 12, 13)
+    ]
+    timed_out = log(
+        *(f"Timeout before authentication for connection from 192.0.2.7 to 1.1.1.1, pid = {pid}" for pid in (13, 11))
+    )
+    assert read(begun + timed_out).timeless == 0
+    assert read([*begun, timed_out[0].replace("= 13", "= 10")]).timeless == 1
+
+
+def test_a_line_is_read_up_to_a_length_that_no_sshd_writes() -> None:
+    (line,) = log(f'Connection from {PEER} on 192.0.2.1 port 22 rdomain ""')
+    assert len(read([line.ljust(10_000)]).arrivals) == 1
+    assert read([line.ljust(10_001)]).arrivals == []
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        pytest.param("2026-13-01T00:00:00", id="no month"),
+        pytest.param("0000-01-01T00:00:00", id="no year"),
+        pytest.param("Feb 30 10:00:00", id="no day"),
+        pytest.param("Jan  1 99:00:00", id="no hour"),
+        pytest.param("0001-01-01T00:00:00", id="the first instant"),
+    ],
+)
+def test_a_line_of_a_time_that_there_is_not_is_passed_over(stamp: str) -> None:
+    assert read([f"{stamp} bastion sshd[7]: Connection from {PEER} on 192.0.2.1 port 22"]) == LogArrivals()
 
 
 def test_lines_of_other_programs_and_of_nobody_are_passed_over() -> None:
