@@ -216,7 +216,8 @@ def _slices(node: ast.Slice, _: ast.AST) -> Iterator[Make]:
 
 
 def _conditions(node: ast.If | ast.While, _: ast.AST) -> Iterator[Make]:
-    if isinstance(node.test, ast.Call | ast.Name | ast.Attribute | ast.NamedExpr):
+    is_for_types = _name(node.test) == "TYPE_CHECKING"
+    if isinstance(node.test, ast.Call | ast.Name | ast.Attribute | ast.NamedExpr) and not is_for_types:
         yield _set(node, "test", ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test))
 
 
