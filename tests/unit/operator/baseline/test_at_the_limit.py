@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from baselines import finished, slower
+from plans import quickstart
+from runs import summary
 from sshload_contract.vocabulary import SearchEnd
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
@@ -309,6 +311,28 @@ def test_of_a_test_whose_step_or_percentile_is_not_stated_none_is_known() -> Non
     assert latency_ms(status(), "no such step", 90) is None
     assert not lacks_interval(status(), "total", 99.999)
     assert not lacks_interval(status(), "no such step", 90)
+
+
+@pytest.mark.parametrize(
+    ("step", "named", "bounds", "lacks"),
+    [
+        ("connect", "total", (55_000, 65_000), True),
+        ("connect", "connect", (None, None), False),
+        ("connect", "connect", (55_000, None), False),
+        ("connect", "connect", (None, 65_000), False),
+        ("total", "connect", (None, None), False),
+    ],
+)
+def test_only_a_part_that_no_threshold_names_lacks_its_interval(
+    step: str, named: str, bounds: tuple[int | None, int | None], *, lacks: bool
+) -> None:
+    """Intervals of whole steps and of those that thresholds name are stated as far as the samples bound them."""
+    low, high = ({"90": bound} for bound in bounds)
+    sound = summary()
+    steps = tuple(replace(one, percentiles_low_us=low, percentiles_high_us=high) for one in sound.steps)
+    spec = quickstart(thresholds=[{"latency": {"step": named, "percentile": 90, "below": "9s"}}])
+    found = read_fitting(TestStatus, finished(replace(sound, steps=steps), spec)["status"])
+    assert lacks_interval(found, step, 90) is lacks
 
 
 def test_a_share_that_hosts_took_is_told_if_it_is_known() -> None:

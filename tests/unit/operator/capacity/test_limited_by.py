@@ -300,9 +300,9 @@ def test_the_cpus_of_the_machine_are_told_where_there_is_no_limit_and_they_are_k
 
 
 def test_a_counter_that_is_not_known_has_not_grown() -> None:
-    found = strain(strained(121, limits={"cpu_throttled_s": None}))
-    assert found is not None
-    assert found.grown("cpu_throttled_s") == 0
+    unknown = target_stats(0, cpu_throttled_s=None)
+    for before, after in ((target_stats(0), unknown), (unknown, target_stats(0))):
+        assert Strain(before, after, ()).grown("cpu_throttled_s") == 0
 
 
 def test_refused_channels_of_the_worst_step_are_counted() -> None:

@@ -127,6 +127,23 @@ def test_where_no_start_was_timed_the_delay_is_that_of_the_event_loop() -> None:
     assert own_delay(found).largest_us == 9_000
 
 
+@pytest.mark.parametrize(
+    ("starts_us", "delays_us"),
+    [
+        ((2_000, 3_000, 5_000, 10_000), (2_000, 3_000, 5_000, 10_000)),
+        ((50, 1_000, 3_000, 8_000), (100, 1_500, 4_000, 9_000)),
+    ],
+    ids=["starts", "the event loop"],
+)
+def test_the_delay_at_each_percentile_is_that_of_starts_or_of_the_event_loop_whichever_is_longer(
+    starts_us: tuple[int, ...], delays_us: tuple[int, ...]
+) -> None:
+    *percentiles_us, max_us = starts_us
+    stated = dict(zip(("50", "99", "99.9"), percentiles_us, strict=True))
+    found = own_delay(changed(summary(), Timing.START_DELAY, percentiles_us=stated, max_us=max_us))
+    assert (found.p50_us, found.p99_us, found.p999_us, found.largest_us) == delays_us
+
+
 def test_of_few_starts_the_longest_delay_stands_for_each_percentile() -> None:
     few = changed(summary(), Timing.START_DELAY, max_us=30_000, percentiles_us={"50": 100, "99": None, "99.9": None})
     assert (own_delay(few).p50_us, own_delay(few).p99_us, own_delay(few).p999_us) == (100, 30_000, 30_000)
