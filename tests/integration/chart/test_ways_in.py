@@ -13,6 +13,8 @@ from api_server import ApiServer
 pytestmark = pytest.mark.xdist_group("own_api_server")
 
 REGISTRY = {"image": {"registry": "registry.example.com/sshload"}}
+WITHOUT_CRDS = ("--set", "crds.install=false")
+"""For an API server that has them: to apply them once more takes it and helm more CPU than all other objects."""
 SHARED: dict[str, Any] = {"storageClass": "fast", "imagePullSecrets": None, "postgresql": {"auth": {"database": "a"}}}
 
 
@@ -66,7 +68,8 @@ def test_the_registry_and_pull_secrets_of_all_charts_are_those_of_every_image(pa
 def test_a_rendered_chart_that_kubectl_applies_starts_no_load(own_api_server: ApiServer) -> None:
     cluster = own_api_server.namespace()
     where = ("--namespace", cluster.namespace, "--values", helm.NEEDED_VALUES)
-    rendered = helm.helm("template", helm.RELEASE, helm.CHART, *where, "--set", f"lease.namespace={cluster.namespace}")
+    own = ("--set", f"crds.install=false,lease.namespace={cluster.namespace}")  # the server has the CRDs by kubectl
+    rendered = helm.helm("template", helm.RELEASE, helm.CHART, *where, *own)
     assert rendered.returncode == 0, rendered.stderr
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=rendered.stdout)
     assert cluster.kubectl("get", "deployments", "-o", "name") == "deployment.apps/sshload-operator\n"
@@ -76,8 +79,8 @@ def test_a_rendered_chart_that_kubectl_applies_starts_no_load(own_api_server: Ap
 def test_an_installed_chart_has_the_load_of_helm_test(own_api_server: ApiServer) -> None:
     cluster = own_api_server.namespace()
     where = (f"--kubeconfig={cluster.kubeconfig}", "--namespace", cluster.namespace)
-    taken = ("--take-ownership", "--force-conflicts", "--values", helm.NEEDED_VALUES)
-    done = helm.helm("upgrade", "--install", helm.RELEASE, helm.CHART, *taken, *where)
+    options = (*WITHOUT_CRDS, "--values", helm.NEEDED_VALUES)
+    done = helm.helm("upgrade", "--install", helm.RELEASE, helm.CHART, *options, *where)
     assert done.returncode == 0, done.stderr
     hooks = helm.helm("get", "hooks", helm.RELEASE, *where).stdout
     assert {one["kind"] for one in yaml.safe_load_all(hooks) if one} == {"SSHLoadTest", "Pod"}
@@ -113,10 +116,9 @@ def test_a_second_release_of_one_name_for_all_namespaces_can_be_installed_and_le
     own_api_server: ApiServer,
 ) -> None:
     clusters = own_api_server.namespace(), own_api_server.namespace()
-    for number, cluster in enumerate(clusters):
+    for cluster in clusters:
         where = (f"--kubeconfig={cluster.kubeconfig}", "--namespace", cluster.namespace)
-        crds = ("--take-ownership", "--force-conflicts") if not number else ("--set", "crds.install=false")
-        done = helm.helm("install", helm.RELEASE, helm.CHART, *crds, "--values", helm.NEEDED_VALUES, *where)
+        done = helm.helm("install", helm.RELEASE, helm.CHART, *WITHOUT_CRDS, "--values", helm.NEEDED_VALUES, *where)
         assert done.returncode == 0, done.stderr
     bindings = json.loads(clusters[0].kubectl("get", "clusterrolebindings", "-o", "json"))["items"]
     bound = [subject.get("namespace") for binding in bindings for subject in binding.get("subjects", ())]
