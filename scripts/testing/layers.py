@@ -1,7 +1,6 @@
 """The layers of tests: what each one runs, in how many lanes, what it needs, and the time it may take."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +13,8 @@ It is an estimate: a slower machine takes 0.10 s, and 2.25 times the CPU for a c
 """
 QUICK_CPU_S = 0.2
 """What a test of the quick circle may take of CPUs of that speed."""
-_CHANGES_ITS_PROCESS: Mapping[str, int] = {"report": 3, "worker": 6}
-"""Folders of tests that each need a pytest process: Locust patches the process, a browser's event loop stays in it.
-
-Their suites have as many lanes as the layer, but at most so many: each lane of `report` starts a browser, and few of
-its tests wait.
-"""
+_CHANGES_ITS_PROCESS = ("worker",)
+"""Folders of tests that each need a pytest process: Locust patches the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +86,7 @@ class Layer:
             return (Suite(self.name, (folder,), self.lanes, self.services),)
         together = tuple(path for path in inside if path.name not in _CHANGES_ITS_PROCESS)
         apart = tuple(path for path in inside if path.name in _CHANGES_ITS_PROCESS)
-        suites = tuple(
-            Suite(f"{self.name}/{path.name}", (path,), min(self.lanes, _CHANGES_ITS_PROCESS[path.name]))
-            for path in reversed(apart)
-        )
+        suites = tuple(Suite(f"{self.name}/{path.name}", (path,), self.lanes) for path in apart)
         return (*suites, Suite(self.name, together, self.lanes, self.services)) if together else suites
 
 

@@ -1,4 +1,8 @@
-"""A real browser, which has no network, and the pages that it shows."""
+"""A real browser, which has no network, and the pages that it shows.
+
+One lane has the browser, and runs all tests that ask for it before any others: they take most of a minute of CPU. When
+it goes on with other tests, the browser has ended, whose event loop no other loop may run beside.
+"""
 
 import os
 import shutil
@@ -25,7 +29,15 @@ _SCREENSHOTS = os.environ.get("SSHLOAD_SCREENSHOTS", "")
 """The folder for pictures of the pages: who looks at them names one."""
 
 
-@pytest.fixture(scope="session")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one lane run the tests that ask for the browser, first of all."""
+    asking = {item for item in items if "browser" in getattr(item, "fixturenames", ())}
+    for item in asking:
+        item.add_marker(pytest.mark.xdist_group("browser"))
+    items.sort(key=lambda item: item not in asking)
+
+
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium."""
     path = shutil.which("chromium")
@@ -38,7 +50,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def offline_page(browser: Browser) -> Iterator[Page]:
     """A page without a network for all files: each new one starts a process, which compiles all scripts."""
     for context in _context(browser, offline=True):

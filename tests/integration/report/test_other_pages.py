@@ -45,7 +45,9 @@ def test_each_page_has_its_charts(shown_document: Shown, name: str) -> None:
     assert [label.partition(". ")[0] for label in labels] == CHARTS[name]
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name == "comparison" else ()) for name in DOCUMENTS]
+)  # a comparison over several values has all that one has
 def test_axe_core_finds_nothing_in_either_colours(shown_document: Shown, name: str, screenshot: Screenshot) -> None:
     page = shown_document(DOCUMENTS[name]())
     screenshot(page, name)

@@ -71,7 +71,13 @@ def test_a_line_of_a_chart_has_a_point_for_each_interval(shown: Shown) -> None:
     assert path.count("L") + path.count("M") == 50
 
 
-@pytest.mark.parametrize("made", [finished_runs.a_test, finished_runs.a_search], ids=["test", "search"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(finished_runs.a_test, id="test", marks=pytest.mark.full),  # a run beside another has all of it
+        pytest.param(finished_runs.a_search, id="search"),
+    ],
+)
 def test_axe_core_finds_nothing_in_either_colours(shown: Shown, made: Callable[[], SavedRun]) -> None:
     page = shown(made())
     open_all(page)

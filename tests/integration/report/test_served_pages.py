@@ -22,8 +22,6 @@ from operator_process import OperatorProcess
 from playwright.sync_api import BrowserContext, Page
 from sshload_operator.manifests.results import results_config_map
 
-pytestmark = pytest.mark.xdist_group("an API server for pages")  # each lane would start one of its own
-
 Screenshot = Callable[[Page, str], None]
 RUN = finished_runs.a_test()
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
