@@ -151,8 +151,7 @@ def conditions(
 
 
 def _condition(kind: Word, finding: Finding, before: Condition[Word] | None, now: datetime) -> Condition[Word]:
-    same = before is not None and before.status is finding.status
-    since = before.last_transition_time if before is not None and same else now
+    since = before.last_transition_time if before is not None and before.status is finding.status else now
     message = shortened(finding.message, MESSAGE_LIMIT_CHARACTERS)
     return Condition(kind, finding.status, finding.reason, message, last_transition_time=since)
 

@@ -79,6 +79,14 @@ def test_the_deadline_names_the_pods_that_are_not_ready(running: Passes) -> None
     assert f"last seen: pod {unreachable.name} is Running and not ready" in running.status["message"]
 
 
+def test_the_deadline_names_the_phase_and_what_keeps_the_workers_from_running(running: Passes) -> None:
+    unplaced = pod(Role.WORKER, phase="Pending", ready=False, blocked_message="0/1 nodes are available")
+    running.run(TARGET, MASTER, unplaced, SECOND_WORKER, after_s=600, snapshot=snapshot())
+    assert running.said() == ("Error", "DeadlineExceeded")
+    assert " after its start in phase Running; last seen: " in running.status["message"]
+    assert "0/1 nodes are available" in running.status["message"]
+
+
 def test_a_quota_that_admits_some_of_the_workers_is_named(started: Passes) -> None:
     for after_s in (3, 16):
         started.run(TARGET, MASTER, WORKER, after_s=after_s, rejected="exceeded quota: few")

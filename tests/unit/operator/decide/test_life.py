@@ -8,6 +8,7 @@ from passes import UID, Passes
 from plans import quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.wire.master_log import Stage
+from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.planning.plan import run_id
 from sshload_operator.state import Role
 
@@ -238,6 +239,37 @@ def test_a_spec_that_cannot_be_read_is_an_error_that_names_the_field() -> None:
     assert passes.status["message"].startswith("spec.deadline: ")
     assert not decision.start
     assert passes.run(after_s=100).status is None
+
+
+def test_a_spec_that_cannot_be_read_was_over_when_it_was_first_refused(finished: Passes) -> None:
+    finished.edit(deadline="soon")
+    finished.run(after_s=30)
+    first = finished.status["completionTime"]
+    assert first == timestamp_text(finished.now)
+    finished.run(after_s=30)
+    assert finished.status["completionTime"] == first
+    finished.status = {**finished.status, "message": "in the words of another release"}
+    finished.run(after_s=30)
+    assert finished.status["message"].startswith("spec.deadline: ")
+    assert finished.status["completionTime"] == first
+    finished.edit(deadline="later")
+    finished.run(after_s=30)
+    assert finished.status["completionTime"] == timestamp_text(finished.now)
+
+
+def test_a_run_under_way_whose_spec_a_newer_operator_cannot_read_is_over(running: Passes) -> None:
+    running.spec = {**running.spec, "deadline": "a word of the past"}  # no edit: the generation is the same
+    running.run(after_s=1)
+    assert running.said() == ("Error", "InvalidSpec")
+    assert running.status["completionTime"] == timestamp_text(running.now)
+
+
+def test_messages_are_as_long_as_the_api_server_takes_them_however_much_a_pod_says(running: Passes) -> None:
+    talks = pod(Role.TARGET, ready=False, exit_code=1, termination_message="x" * 100_000)
+    running.run(talks, *ALL[1:], after_s=1, snapshot=snapshot())
+    said = [running.status["message"], *(one["message"] for one in running.status["conditions"])]
+    assert max(map(len, said)) == 4_000
+    assert running.said() == ("Error", "TargetLost")
 
 
 def test_a_spec_that_becomes_unreadable_ends_the_run_under_way(running: Passes) -> None:

@@ -96,3 +96,10 @@ def test_results_are_judged_without_their_baseline_at_the_deadline() -> None:
     blindly(passes, after_s=DEADLINE_S, summary=slower(1.0))
     assert passes.said() == ("Inconclusive", "NoBaseline")
     assert UNREAD in passes.status["message"]
+
+
+def test_results_whose_baseline_was_read_wait_for_nothing_else_that_could_not_be_read() -> None:
+    passes = following()
+    passes.beside = seen(finished(slower(1.0)))
+    blindly(passes, after_s=60, summary=slower(1.0))
+    assert passes.said() == ("Passed", "ThresholdsMet")
