@@ -14,6 +14,7 @@ from sshload_gateway.ssh.policy import Limits
 from sshload_gateway.ssh.pool import Pool
 from sshload_gateway.store.credentials import Credential
 from sshload_gateway.store.sealing import Bound, Sealed
+from until import until
 
 _LIMITS = Limits(
     policy=PolicyName.POOL,
@@ -105,6 +106,56 @@ def test_a_server_that_ends_each_connection_is_logged_in_to_a_few_times_until_th
     attempts = _Attempts(ends_connections=True)
     _play(attempts, BusyError, replace(_LIMITS, wait_s=_SHORT_WAIT_S))
     assert 1 < len(attempts.opened) <= _TRIES_AT_MOST
+
+
+_ONE_AT_A_TIME = replace(_LIMITS, connections=1, sessions=1, sessions_per_connection=1, wait_s=_SHORT_WAIT_S)
+
+
+class _FailedError(Exception):
+    """The work failed."""
+
+
+@dataclass
+class _Work:
+    """Work that ends as it is told, and leaves its connection sound or not."""
+
+    end: Exception | asyncio.Event | str
+    is_sound: bool
+    has_begun: bool = False
+
+    async def run(self, _ssh: Any) -> str:
+        self.has_begun = True
+        if isinstance(self.end, asyncio.Event):
+            await self.end.wait()
+        if isinstance(self.end, Exception):
+            raise self.end
+        return "done"
+
+
+@pytest.mark.parametrize("is_sound", [True, False])
+@pytest.mark.parametrize("end", ["answer", "error", "cancelled"])
+def test_work_gives_its_session_back_however_it_ends_and_its_connection_with_it_only_if_that_is_sound(
+    end: str, *, is_sound: bool
+) -> None:
+    logins = _Attempts()
+
+    async def play() -> bool:
+        pool = Pool(_ONE_AT_A_TIME, logins.login, PoolMetrics(CollectorRegistry()), asyncio.get_running_loop().time)
+        sessions = Sessions(_Stored(), _Opened(), pool)  # type: ignore[arg-type]
+        ends: dict[str, Exception | asyncio.Event | str] = {"error": _FailedError(), "cancelled": asyncio.Event()}
+        works = [_Work(ends.get(end, ""), is_sound)]
+        first = asyncio.create_task(sessions.do("ada", "server", lambda: works[0]))
+        await until(lambda: works[0].has_begun)
+        first.cancel() if end == "cancelled" else None
+        (was,) = await asyncio.gather(first, return_exceptions=True)
+        answer, served = await sessions.do("ada", "server", lambda: _Work("", is_sound=True))
+        await pool.close(0)
+        assert type(was) is {"error": _FailedError, "cancelled": asyncio.CancelledError}.get(end, tuple)
+        assert answer == "done"
+        return served.login_s is None
+
+    assert asyncio.run(play()) is is_sound
+    assert len(logins.opened) == (1 if is_sound else 2)
 
 
 @pytest.mark.parametrize("other", [{"owner": "eve"}, {"name": "two"}])

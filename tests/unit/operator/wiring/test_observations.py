@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from plans import plan, quickstart
+from plans import PROOF_SHA256, plan, quickstart
 from sshload_operator.control.run.observe import Observations
 from sshload_operator.manifests import Part, child_name
-from sshload_operator.manifests.labels import role_labels
+from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, role_labels
 from sshload_operator.state import Role
 
 PLAN = plan(quickstart())
@@ -131,3 +131,30 @@ def test_a_job_that_is_seen_again_is_kept_before_those_that_are_not() -> None:
         observations.job_seen(job())
         observations.job_seen(job(f"job {number}"))
     assert names(observations) == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "is_known"),
+    [({PROOF_SHA256_ANNOTATION: PROOF_SHA256}, True), ({PROOF_SHA256_ANNOTATION: "none"}, False), ({}, False)],
+)
+def test_a_run_is_proven_by_the_hash_that_its_masters_job_states(
+    annotations: dict[str, str], *, is_known: bool
+) -> None:
+    observations, made = Observations(), job()
+    made["metadata"]["annotations"] = annotations
+    observations.job_seen(made)
+    assert observations.proof_sha256 == ({PLAN.run_id: PROOF_SHA256} if is_known else {})
+
+
+def test_a_job_that_is_not_of_a_run_says_nothing_of_one() -> None:
+    observations, stray = Observations(), job()
+    stray["metadata"] |= {"labels": {}, "annotations": {PROOF_SHA256_ANNOTATION: PROOF_SHA256}}
+    observations.job_seen(stray)
+    assert (observations.owner_of_job, observations.proof_sha256) == ({}, {})
+
+
+def test_the_end_of_a_pod_that_was_never_known_is_nothing() -> None:
+    observations, stray = Observations(), pod("p", 5)
+    stray["metadata"]["labels"] = {}
+    observations.pod_changed("DELETED", stray)
+    assert (observations.pods, observations.disrupted) == ({}, {})

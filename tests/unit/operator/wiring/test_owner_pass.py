@@ -20,10 +20,10 @@ from sshload_operator.control.live.owned_tests import OwnedTests
 from sshload_operator.control.live.owner_pass import execute, reconcile
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
 from sshload_operator.decision.life_cycle import decide
-from sshload_operator.decision.owner import Obstacle, OwnedTest, OwnerDecision, OwnerSubject
+from sshload_operator.decision.owner import Cause, Obstacle, OwnedTest, OwnerDecision, OwnerSubject
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 from sshload_operator.manifests.labels import COMPARISON_LABEL
-from sshload_operator.state import Announcement
+from sshload_operator.state import Announcement, Reason
 
 METADATA = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
 FORMER = {"apiVersion": "a", "kind": "SSHLoadTestComparison", "name": "c", "uid": "former", "controller": True}
@@ -92,6 +92,90 @@ def test_the_pods_of_a_test_that_no_list_has_shown_yet_are_waited_for() -> None:
     sim.end("cmp-1-a")
     old = replace(observed_test(sim.tests["cmp-1-a"]), name="cmp-old", run_id="another")
     assert deeds(AlwaysBehind(late=(old,))) == ["pods", "status PodsGoing"]
+
+
+@dataclass
+class Deciding(AlwaysBehind):
+    """A world in which is decided what a test says, the last of it again and again."""
+
+    decisions: list[OwnerDecision] = field(default_factory=list)
+    obstacle: Obstacle | None = None
+    writes: bool = True
+    stays: bool = True
+
+    async def decide(self, subject: OwnerSubject[ObservedTest]) -> OwnerDecision:
+        self.deeds.append("decide" if subject.obstacle is None else f"decide: {subject.obstacle.message}")
+        return self.decisions.pop(0) if len(self.decisions) > 1 else self.decisions[0]
+
+    async def look_again(self) -> bool:
+        return False
+
+    async def is_there(self) -> bool:
+        return self.stays
+
+    async def create(self, test: Mapping[str, Any]) -> Obstacle | None:
+        await super().create(test)
+        return self.obstacle
+
+    async def write_status(self, status: Mapping[str, Any]) -> bool:
+        await super().write_status(status)
+        return self.writes
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        self.deeds.extend(f"say {said.message}" for said in announcements)
+
+
+def carried_out(world: Deciding, *decisions: OwnerDecision) -> tuple[list[str], OwnerDecision | None]:
+    """Return what a pass did after its first decision, and how it ended."""
+    world.decisions = list(decisions)
+    with pytest.raises(StopIteration) as ended:
+        execute(SimComparison().subject(), world).send(None)  # nothing in it waits
+    assert world.deeds[0] == "decide"
+    return world.deeds[1:], ended.value.value
+
+
+def whole_decision() -> OwnerDecision:
+    sim = SimComparison()
+    sim.settle()
+    seen = observed_test(sim.tests["cmp-1-a"])
+    return OwnerDecision(
+        delete=(replace(seen, name="first"),),
+        abort=(replace(seen, name="second"),),
+        create={"metadata": {"name": "new"}},
+        status={"reason": "Going"},
+        announcements=(Announcement(Reason.LOAD_RUNNING, "news", warning=False),),
+        discard=(replace(seen, name="old"),),
+    )
+
+
+WHOLE = ["delete first", "abort second", "create new", "status Going", "say news", "delete old"]
+
+
+def test_a_decision_is_carried_out_in_an_order_in_which_no_status_tells_of_what_is_not_done() -> None:
+    decision = whole_decision()
+    assert carried_out(Deciding(), decision) == (WHOLE, decision)
+    waits = OwnerDecision(requeue_after_s=7.0)
+    assert carried_out(Deciding(), waits) == ([], waits)
+
+
+def test_an_owner_that_is_gone_makes_nothing_and_nothing_is_said_or_discarded_for_it() -> None:
+    assert carried_out(Deciding(stays=False), whole_decision()) == ([], None)
+    assert carried_out(Deciding(writes=False), whole_decision()) == (WHOLE[:4], None)
+
+
+def test_what_was_in_the_way_of_a_test_is_decided_about_before_anything_is_written() -> None:
+    obstacle, after = Obstacle(Cause.REFUSED, "no room"), OwnerDecision(status={"reason": "Refused"})
+    done = carried_out(Deciding(obstacle=obstacle), whole_decision(), after)
+    assert done == ([*WHOLE[:3], "decide: no room", "status Refused"], after)
+
+
+def test_a_decision_that_makes_a_test_and_has_no_status_is_made_again_with_it_and_no_pass_goes_on_for_ever() -> None:
+    create, after = replace(whole_decision(), status=None), OwnerDecision(status={"reason": "Made"})
+    made = [one for one in WHOLE if not one.startswith("status")]
+    assert carried_out(Deciding(), create, after) == ([*made, "decide", "status Made"], after)
+    deeds, ended = carried_out(Deciding(), create)
+    assert ended == OwnerDecision(requeue_after_s=0.0)
+    assert deeds.count("create new") < 10
 
 
 def status_of_a_pass(there: Mapping[str, Any] | None, refused: int = 0) -> dict[str, Any]:
