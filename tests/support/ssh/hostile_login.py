@@ -1,24 +1,30 @@
-"""One login by ssh2-python at a server that breaks the protocol: `python hostile_login.py FAULT` prints its outcome.
+"""Logins by ssh2-python at servers that break the protocol: `python hostile_login.py FAULT...` prints how each ended.
 
 `python hostile_login.py --random COUNT` plays so many servers whose SFTP is random from the version on, and prints each
 outcome that there was. It is a program because a fault may crash the process that it is played in, or keep it busy for
-ever.
+ever: so each fault has a process of its own, forked from this one, which has played nothing.
 """
 
 from gevent import monkey
 
 monkey.patch_all()
 
-import socket  # noqa: E402 - gevent patches before anything else is imported
+import json  # noqa: E402 - gevent patches before anything else is imported
+import os  # noqa: E402
+import signal  # noqa: E402
+import socket  # noqa: E402
 import struct  # noqa: E402
 import sys  # noqa: E402
+import traceback  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from contextlib import suppress  # noqa: E402
 from dataclasses import dataclass, replace  # noqa: E402
 from functools import partial  # noqa: E402
 from random import Random  # noqa: E402
+from typing import NoReturn  # noqa: E402
 
 import bare_ssh_server as bare  # noqa: E402
+import gevent  # noqa: E402
 from bare_ssh_server import CHACHA, CTR, ETM, GCM, MAC, BareServer, Exchange, string  # noqa: E402
 from paramiko.kex_group14 import KexGroup14SHA256  # noqa: E402
 from run_configs import client  # noqa: E402
@@ -30,6 +36,8 @@ from sshload_worker.clients.ssh2.connection import SSH2Connection  # noqa: E402
 from sshload_worker.outcomes import StepFailure  # noqa: E402
 from unkind_servers import speaking  # noqa: E402
 
+_fork, _waitpid = (monkey.get_original("os", name) for name in ("fork", "waitpid"))
+_HANGS_AFTER_S = 120
 _MOST = 2**32 - 1
 _OPENS = 0.8  # the share of the random servers that open the file
 _SFTP_VERSION = string(struct.pack(">BI", 2, 3))  # draft-ietf-secsh-filexfer-02 section 4
@@ -240,11 +248,41 @@ def _outcome(play: Play) -> Outcome:
     return Outcome.OK
 
 
-def _outcomes() -> list[str]:
-    if sys.argv[1] == "--random":
-        return sorted({str(_outcome(_random_sftp(seed))) for seed in range(int(sys.argv[2]))})
-    return [str(_outcome(PLAYS[sys.argv[1]]))]
+def _apart(play: Play) -> tuple[str, int]:
+    """Play in a process of its own; return what it printed, the outcome first of all, and its exit code.
+
+    The code is that of a signal, negative, where one ended it: SIGALRM if it hangs.
+    """
+    reading, writing = os.pipe()
+    pid = _fork()
+    if pid == 0:
+        for descriptor in (1, 2):
+            os.dup2(writing, descriptor)
+        _play_and_exit(play)
+    os.close(writing)
+    with os.fdopen(reading) as printed:
+        said = printed.read()
+    return said, os.waitstatus_to_exitcode(_waitpid(pid, 0)[1])
+
+
+def _play_and_exit(play: Play) -> NoReturn:
+    signal.alarm(_HANGS_AFTER_S)
+    gevent.reinit()
+    try:
+        os.write(1, str(_outcome(play)).encode())
+    except BaseException:  # noqa: BLE001 - told, and this process is at its end
+        os.write(2, traceback.format_exc().encode())
+        os._exit(1)
+    os._exit(0)
+
+
+def _random_outcomes(servers: int) -> list[str]:
+    return sorted({str(_outcome(_random_sftp(seed))) for seed in range(servers)})
 
 
 if __name__ == "__main__":
-    print(*_outcomes())  # noqa: T201 - for whoever started this
+    match sys.argv[1:]:
+        case ["--random", count]:
+            print(*_random_outcomes(int(count)))  # noqa: T201 - for whoever started this
+        case faults:
+            print(json.dumps({fault: _apart(PLAYS[fault]) for fault in faults}))  # noqa: T201 - likewise
