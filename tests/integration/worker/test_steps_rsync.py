@@ -8,7 +8,7 @@ from pathlib import Path
 import gevent
 import pytest
 from gevent import Timeout
-from one_pass import one_pass
+from one_pass import PATIENCE_S, one_pass
 from run_configs import client
 from ssh_server import SshServer
 from sshload_contract.client import Client, Library
@@ -23,7 +23,7 @@ LIBRARIES = [pytest.param(library, id=library.value) for library in Library if l
 
 
 def by(library: Library) -> Client:
-    return replace(client(), library=library)
+    return replace(client(step_s=PATIENCE_S), library=library)
 
 
 def download(path: str, files: int | None = None, size: int | None = None, *, compress: bool = False) -> RsyncStep:
@@ -172,8 +172,8 @@ def test_a_server_that_has_rsync_take_too_much_memory_ends_it_and_not_the_worker
     sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An endless list of files; here the bound is low instead, and the list as long as rsync's own memory takes."""
-    for number in range(100_000):
-        (tmp_path / f"a-name-that-is-long-enough-to-take-some-memory-{number:06}").touch()
+    for number in range(40_000):
+        (tmp_path / f"{number:0240}").touch()
     monkeypatch.setattr(rsync, "_MEMORY_LIMIT_BYTES", 16 * 2**20)
     done = one_pass(sshd, download(f"{tmp_path}/"))
     assert done.outcome in {Outcome.OUTPUT_MISMATCH, Outcome.EXIT_CODE}, done  # one of the two notices it first
