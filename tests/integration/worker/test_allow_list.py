@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from attempts import ATTEMPTS, MAPPED_ATTEMPTS, all_but_explicit
-from client_kinds import Kind, every_kind
+from client_kinds import MINA_SSHD, OPENSSH, SSH2_PYTHON, Kind, every_kind_usually
 from name_server import name_server
 from one_iteration import run_once
 from run_configs import arrivals, endpoint, run_config, scenario
@@ -143,7 +143,7 @@ def by_name(server: SshServer, folder: Path, name: str = NAME) -> RunConfig:
 
 
 @pytest.mark.root
-@every_kind
+@every_kind_usually(SSH2_PYTHON, OPENSSH, MINA_SSHD)
 def test_a_name_that_leads_elsewhere_later_is_connected_to_where_it_led_first(
     farm: SshServer, tmp_path: Path, kind: Kind
 ) -> None:

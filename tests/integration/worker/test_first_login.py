@@ -8,7 +8,7 @@ from pathlib import Path
 
 import gevent
 import pytest
-from client_kinds import Kind, every_kind
+from client_kinds import SSH2_PYTHON, Kind, every_kind_usually
 from free_ports import free_port
 from gevent.event import Event
 from gevent.server import StreamServer
@@ -34,7 +34,7 @@ def logging_in_first(server: SshServer, workers: int = 1, **timeouts_s: float) -
     return replace(config, log_in_first=True, client=client(**timeouts_s))
 
 
-@every_kind
+@every_kind_usually(SSH2_PYTHON)
 def test_each_worker_logs_in_once_with_the_client_of_the_run_and_counts_nothing_of_it(
     start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: Kind
 ) -> None:

@@ -39,7 +39,7 @@ def assert_ended_early(summary: RunSummary, threshold: str) -> None:
 @pytest.mark.parametrize(
     "load",
     [
-        pytest.param(arrivals(10, LONG_S), id="arrivals"),
+        pytest.param(arrivals(10, LONG_S), id="arrivals", marks=pytest.mark.full),
         pytest.param(USERS, id="users"),
         pytest.param(BurstLoad(connections=5, repeat=100, interval_s=LONG_S / 100), id="bursts"),
     ],

@@ -14,13 +14,24 @@ from one_iteration import run_once
 from password_server import PASSWORD, SAY_NO_STATUS, USER, password_server
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer
-from sshload_contract.client import Auth
+from sshload_contract.client import Auth, Library
 from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint, RunConfig
+from sshload_worker.clients.libraries import prepare_library
+from sshload_worker.scenario.first_login import log_in_once
+from sshload_worker.scenario.target_login import prepare_login, resolve
 
 BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "2048"}
 METHODS = (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)
+SOFTWARE = {
+    Library.SSH2_PYTHON: "libssh2",
+    Library.PARAMIKO: "paramiko",
+    Library.ASYNCSSH: "AsyncSSH",
+    Library.OPENSSH: "OpenSSH",
+    Library.MINA_SSHD: "APACHE-SSHD",
+}
+"""How the version begins by which each library presents itself."""
 
 
 def config_at(target: Endpoint, kind: Kind) -> RunConfig:
@@ -54,6 +65,19 @@ def password_port(keys: Keys) -> Iterator[Callable[[str], int]]:
 
 def keygen(*arguments: str | Path) -> None:
     subprocess.run(["ssh-keygen", "-q", *arguments], check=True)
+
+
+@every_kind
+def test_the_login_before_the_load_is_by_the_client_of_the_run(
+    start_sshd: Callable[[str], SshServer], kind: Kind
+) -> None:
+    server = start_sshd("LogLevel DEBUG1")
+    config = config_at(endpoint(server), kind)
+    prepare_library(kind.library)
+    addresses = resolve(config.target, pytest.fail)
+    assert log_in_once(0, prepare_login(config, addresses), addresses, pytest.fail) is None
+    server.await_log("^Accepted publickey for ")
+    assert server.accepted() == server.log.count(f"remote software version {SOFTWARE[kind.library]}") == 1
 
 
 @each_by(*METHODS)
@@ -99,7 +123,7 @@ def test_a_command_of_which_the_server_tells_no_exit_status_is_an_outcome_of_its
     assert done.message.startswith("the server sent no exit status")
 
 
-@each_by(*METHODS)
+@each_by(*METHODS, usually_once=True)
 def test_a_password_logs_in_at_a_name_whose_host_key_changes_where_any_will_do(
     keys: Keys, tmp_path: Path, kind: Kind, auth: Auth
 ) -> None:

@@ -133,18 +133,18 @@ def test_a_user_keeps_what_it_knows_and_stops_at_the_end(sshd: SshServer, tmp_pa
                     file.write(f"{{self.done}}\\n")
         """,
     )
-    summary = summary_of(tmp_path, config_of(sshd, path, USERS))
+    totals = totals_of(config_of(sshd, path, USERS))
     done = [int(line) for line in (tmp_path / "done").read_text().split()]
     assert len(done) == 4
-    assert sum(done) == summary.load.succeeded
+    assert sum(done) == totals.window(Window.MEASURED).succeeded
 
 
 def test_a_session_can_be_kept_by_a_user(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
     server = start_sshd(sftp_in(tmp_path))
-    users = replace(USERS, stages=(UsersStage(users=4, duration_s=6.0),))
-    summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), users, reuse=SessionReuse.USER))
-    assert summary.load.failed == 0, summary.errors
-    assert server.accepted() == 4 < summary.load.succeeded
+    totals = totals_of(config_of(server, str(EXAMPLE), USERS, reuse=SessionReuse.USER))
+    counts = totals.window(Window.MEASURED)
+    assert counts.failed == 0, totals.errors
+    assert server.accepted() == 4 < counts.succeeded
 
 
 @pytest.mark.parametrize(

@@ -64,17 +64,29 @@ def _each(kinds: tuple[Kind, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("kind", kinds, ids=str)
 
 
+def every_kind_usually(*usual: Kind) -> pytest.MarkDecorator:
+    """Return the mark of a test for every kind, of which `make test` takes these."""
+    rows = [pytest.param(kind, marks=() if kind in usual else pytest.mark.full) for kind in KINDS]
+    return pytest.mark.parametrize("kind", rows, ids=str)
+
+
 def those_that_log_in_by(auth: Auth) -> tuple[Kind, ...]:
     """Return the kinds that log in this way."""
     return tuple(kind for kind in KINDS if kind.logs_in_by(auth))
 
 
-def each_by(*auths: Auth) -> pytest.MarkDecorator:
-    """Return the mark of a test for each kind by each of these ways to log in that it has."""
-    return pytest.mark.parametrize(
-        ("kind", "auth"),
-        [pytest.param(kind, auth, id=f"{kind}-{auth}") for auth in auths for kind in KINDS if kind.logs_in_by(auth)],
-    )
+def each_by(*auths: Auth, usually_once: bool = False) -> pytest.MarkDecorator:
+    """Return the mark of a test for each kind by each of these ways to log in that it has.
+
+    Where that is usually once, `make test` takes one way for each kind, and each way for some kind.
+    """
+    rows = []
+    for turn, kind in enumerate(KINDS):
+        ways = [auth for auth in auths if kind.logs_in_by(auth)]
+        for auth in ways:
+            is_usual = not usually_once or auth is ways[turn % len(ways)]
+            rows.append(pytest.param(kind, auth, id=f"{kind}-{auth}", marks=() if is_usual else pytest.mark.full))
+    return pytest.mark.parametrize(("kind", "auth"), rows)
 
 
 KINDS_WITH_SCP = tuple(kind for kind in KINDS if kind.takes(ScpReadStep))
