@@ -258,3 +258,37 @@ def test_what_is_not_told_of_the_page_cache_and_of_the_peak_is_none(tmp_path: Pa
 def test_no_cgroups_at_all_are_no_reader() -> None:
     assert find_v2_reader("", "") is None
     assert find_v1_reader("", "") is None
+
+
+def test_a_cgroup_of_a_mount_of_v1_is_not_read_as_one_of_v2(tmp_path: Path) -> None:
+    for name in ("cpu", "cpuacct", "memory", "pids"):
+        _write(tmp_path / name, V2_FILES)
+    assert find_v2_reader("0::/\n" + V1_OWN, _v1_mounts("/", tmp_path)) is None
+
+
+def test_a_cgroup_may_have_a_colon_in_its_name(tmp_path: Path) -> None:
+    assert _v2_reader(tmp_path, {}, "pod:1/c:1").read() == EXPECTED
+
+
+def test_a_cgroup_below_the_one_that_is_mounted_is_read_and_its_parents_only_up_to_that(tmp_path: Path) -> None:
+    mounted = tmp_path / "mounted"
+    _write(tmp_path, {"pids.max": "7\n"})
+    _write(mounted, V2_FILES | {"pids.max": "100\n"})
+    _write(mounted / "inner", V2_FILES | {"memory.current": "16000000\n", "pids.max": "200\n"})
+    reader = find_v2_reader("0::/pod1/inner\n", _v2_mount("/pod1", mounted))
+    assert reader is not None
+    assert reader.read().memory_bytes == 1_000_000
+    assert reader.limits().processes == 100
+
+
+def test_more_page_cache_than_memory_leaves_none_in_use(tmp_path: Path) -> None:
+    """The kernel counts both one after the other."""
+    assert _v2_reader(tmp_path / "v2", {"memory.current": "14999999\n"}).read().memory_bytes == 0
+    assert _v1_reader(tmp_path / "v1", {"memory/memory.usage_in_bytes": "14999999\n"}).read().memory_bytes == 0
+
+
+def test_controllers_of_v1_without_the_files_of_throttling_and_refused_forks_tell_none(tmp_path: Path) -> None:
+    reader = _v1_reader(tmp_path, {})
+    for file in ("cpu/cpu.stat", "pids/pids.events"):
+        (tmp_path / file).unlink()
+    assert (reader.read().cpu_throttled_s, reader.read().refused_forks) == (0.0, 0)

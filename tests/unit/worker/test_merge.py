@@ -1,6 +1,7 @@
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,9 +9,9 @@ from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.hdr_encoding import HIGHEST_US
-from sshload_contract.wire.report import Health, Negotiated, Report
+from sshload_contract.wire.report import ArrivalCounts, Health, Negotiated, Report
 from sshload_worker.recording.recorder import LATE_AFTER_NS, Recorder
-from sshload_worker.summary.totals import Failures, Totals, add_counts, subtract_counts, worst_health
+from sshload_worker.summary.totals import NO_COUNTS, Failures, Totals, add_counts, subtract_counts, worst_health
 
 HEALTHY = Health(
     cpu_share=0.1,
@@ -220,3 +221,58 @@ def test_subtracting_counts_undoes_adding_them() -> None:
     one = reports_of(0, [[(Window.MEASURED, Outcome.OK, 5, "")] * 3])[0].counts[Window.MEASURED]
     other = reports_of(0, [[(Window.MEASURED, Outcome.THROTTLED, 50_000, "")]])[0].counts[Window.MEASURED]
     assert subtract_counts(add_counts([one, other]), other) == one
+
+
+COUNTED = tuple(field.name for field in fields(ArrivalCounts))
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_each_count_is_added_and_subtracted_by_itself(name: str) -> None:
+    one, other = replace(NO_COUNTS, **{name: 7}), replace(NO_COUNTS, **{name: 2})
+    assert add_counts([one, other, NO_COUNTS]) == replace(NO_COUNTS, **{name: 9})
+    assert subtract_counts(one, other) == replace(NO_COUNTS, **{name: 5})
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Health) if field.name != "machine_cpu"])
+def test_each_figure_is_that_of_the_worst_worker_whoever_it_is(name: str) -> None:
+    """Where a figure is added up, or the least is the worst, that is so for any worker as well."""
+    none = worst_health([HEALTHY, HEALTHY])
+    changed: dict[str, Any] = {name: 77_777}
+    for healths in permutations((HEALTHY, replace(HEALTHY, **changed))):
+        worst = worst_health(healths)
+        expected = HEALTHY.ports_available if name == "ports_available" else 77_777
+        assert getattr(worst, name) == expected
+        assert replace(worst, **{name: getattr(none, name)}) == none
+    lower = replace(HEALTHY, ports_available=5)
+    assert worst_health([lower, HEALTHY]).ports_available == worst_health([HEALTHY, lower]).ports_available == 5
+
+
+def test_the_whole_is_what_its_stages_come_to_in_each_count() -> None:
+    recorder = Recorder("run", 0)
+    for stage, times in ((1, 1), (2, 10)):
+        for _ in range(times):
+            recorder.dropped(Window.MEASURED, stage)
+            recorder.started(Window.MEASURED, LATE_AFTER_NS + 1, stage)
+            recorder.ended(Window.MEASURED, Outcome.THROTTLED, 0, stage)
+            recorder.started(Window.MEASURED, 0, stage)
+            recorder.ended(Window.MEASURED, Outcome.OK, 0, stage)
+    report = recorder.take_report(HEALTHY, final=True)
+    each = {"scheduled": 3, "started": 2, "succeeded": 1, "failed": 1, "completed": 1, "late": 1, "dropped": 1}
+    assert report.counts[Window.MEASURED] == ArrivalCounts(**{name: 11 * count for name, count in each.items()})
+    stages = {found.stage: replace(found.counts, completed=0) for found in report.stages}
+    each["completed"] = 0
+    assert stages == {
+        stage: ArrivalCounts(**{name: times * count for name, count in each.items()})
+        for stage, times in ((1, 1), (2, 10))
+    }
+    assert report.counts[Window.WARM_UP] == NO_COUNTS
+
+
+def test_where_nothing_has_happened_there_is_nothing() -> None:
+    recorder = Recorder("run", 3, trial=2)
+    found = recorder.take_report(HEALTHY, until_s=1.5, final=False)
+    assert (found.in_flight, found.users, found.held, recorder.connections, recorder.opened) == (0, 0, 0, 0, 0)
+    assert (found.run_id, found.worker, found.trial, found.sequence, found.until_s) == ("run", 3, 2, 1, 1.5)
+    assert dict(found.counts) == {Window.WARM_UP: NO_COUNTS, Window.MEASURED: NO_COUNTS}
+    assert (found.stages, found.histograms, found.ended, found.moved) == ((), (), (), ())
+    assert (found.errors, found.negotiated, found.final, recorder.overflows) == ((), (), False, 0)
