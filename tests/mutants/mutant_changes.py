@@ -222,12 +222,16 @@ def _conditions(node: ast.If | ast.While, _: ast.AST) -> Iterator[Make]:
 
 
 def _effects(node: ast.stmt, parent: ast.AST) -> Iterator[Make]:
-    """Leave a statement out that does something, other than to give a local name to a value."""
+    """Leave a statement out that does something, other than to give a local name a value, or to be abstract."""
     if isinstance(node, ast.Expr) and (isinstance(node.value, ast.Constant) or _name(node.value) in _SAY_ONLY):
         return
     if isinstance(node, ast.Assign) and all(isinstance(one, ast.Name) for one in node.targets):
         return
     if isinstance(node, ast.Return) and node.value is not None:
+        return
+    if isinstance(node, ast.Delete) and all(isinstance(one, ast.Name) for one in node.targets):
+        return
+    if isinstance(node, ast.Raise) and node.exc is not None and _name(node.exc) == "NotImplementedError":
         return
     body = next(getattr(parent, name) for name in _BODIES if node in getattr(parent, name, ()))
     yield _set_item(body, body.index(node), ast.copy_location(ast.Pass(), node))

@@ -36,6 +36,8 @@ def changes(tmp_path: Path, text: str) -> list[str]:
         pytest.param("raise ValueError(f'{a + 1}')", ["pass"], id="an error, whatever it says"),
         pytest.param("_LOG.info('it has %s', a + 1)", [], id="a line of the log"),
         pytest.param("'what it does'", [], id="a docstring"),
+        pytest.param("raise NotImplementedError", [], id="what is abstract"),
+        pytest.param("del a, b", [], id="local names"),
         pytest.param(
             "return (a.uid, b) == (c.uid, b)",
             ["return None", "return (b,) == (b,)", "return (a.uid,) == (c.uid,)", "return (a.uid, b) != (c.uid, b)"],

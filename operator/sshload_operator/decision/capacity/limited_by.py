@@ -233,7 +233,7 @@ def sentence(limit: LimitedBy, plan: Plan) -> str:
     """Return in words what broke first, and what the server lacked or may have lacked."""
     at = amount_in_words(limit.amount, plan.spec.load)
     trials = f"in {limit.broken} of {limit.failed} trials that failed there" if limit.failed > 1 else ""
-    seen = f"it was {limit.observed}" if limit.threshold and limit.observed else limit.observed or ""
+    seen = f"it was {limit.observed}" if limit.threshold and limit.observed else limit.observed
     details = " ".join(words for words in (seen, trials) if words)
     what = f"At {at}, {'no trial held' if limit.threshold is None else f'{limit.threshold} broke first'}"
     broke = f"{what}: {details}" if details else what

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import EXTERNAL
-from runs import NEGOTIATED, target_stats
+from runs import NEGOTIATED, load, target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.steal import MachineCpu
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import RunSummary, Trial
@@ -110,6 +111,7 @@ def test_the_threshold_that_broke_in_most_trials_at_the_upper_bound_broke_first(
 
 def test_of_thresholds_that_broke_equally_often_the_first_of_the_spec_is_named() -> None:
     assert limit_of(at_upper(failed(121, errors=True))).threshold == P99
+    assert limit_of(at_upper(failed(121, p99=False, errors=True), failed(121))).threshold == P99
 
 
 def test_what_broke_far_above_the_limit_does_not_count() -> None:
@@ -134,6 +136,14 @@ def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke()
         pytest.param(searched(passed(500), end=SearchEnd.MOST_HELD, lower=500), id="nothing-failed"),
         pytest.param(searched(passed(118), lower=118, upper=121), id="nobody-tried-the-upper"),
         pytest.param(replace(found_118(), capacity=None), id="no-search"),
+        pytest.param(
+            searched(
+                replace(failed(10), thresholds=(ThresholdResult(P99, None, None),), load=load(298)),
+                end=SearchEnd.LEAST_BROKEN,
+                upper=10,
+            ),
+            id="too-few-samples-at-the-least",
+        ),
     ],
 )
 def test_where_no_amount_is_known_to_fail_nothing_limits(found: RunSummary) -> None:
@@ -317,6 +327,11 @@ def test_one_trial_that_failed_is_not_counted() -> None:
     assert sentence(limit, search_plan()).startswith(
         "At 121 arrivals/s, p99 of total below 2 s broke first: it was 2.41 s. The server was short of memory: 1 of"
     )
+
+
+def test_a_threshold_of_which_nothing_was_seen_broke_all_the_same() -> None:
+    limit = replace(limit_of(at_upper(strained(121, oom_kills=1))), observed=None)
+    assert sentence(limit, search_plan()).startswith("At 121 arrivals/s, p99 of total below 2 s broke first. The")
 
 
 def test_a_trial_that_says_nothing_says_nothing() -> None:

@@ -114,6 +114,7 @@ def test_memory_that_counts_twice_what_is_shared_is_said_to_be_an_upper_bound() 
     [
         pytest.param(None, id="it did not answer"),
         pytest.param(replace(HELD, memory_bytes=IDLE.memory_bytes), id="it took no more than before"),
+        pytest.param(replace(HELD, processes=IDLE.processes), id="it had no more processes than before"),
         pytest.param(replace(HELD, sessions=0), id="it had no session"),
         pytest.param(replace(HELD, accepted=-1), id="it was restarted"),
     ],
@@ -124,3 +125,32 @@ def test_what_a_session_takes_is_absent_where_it_cannot_be_told(then: TargetStat
         .keys()
         .isdisjoint({"memoryPerSessionBytes", "memoryPerSessionUpperBound", "processesPerSession"})
     )
+
+
+@pytest.mark.parametrize(
+    "known", [{"held_most": 400, "held_least": None}, {"held_most": None, "held_least": 400}], ids=["most", "fewest"]
+)
+def test_a_hold_of_which_only_one_number_is_known_tells_nothing(known: dict[str, Any]) -> None:
+    assert "hold" not in results_of(summary(load=load(600, **known)))
+
+
+def test_what_was_there_before_the_sessions_is_not_theirs() -> None:
+    busy = replace(IDLE, sessions=80, accepted=500)
+    target = results_of(replace(held_summary(), target_before=busy))["target"]
+    assert (target["memoryPerSessionBytes"], target["processesPerSession"]) == (2_500_000, 2.5)
+
+
+@pytest.mark.parametrize("window", [Window.WARM_UP, Window.MEASURED])
+def test_logins_that_took_no_time_have_no_ratio(window: Window) -> None:
+    other = Window.MEASURED if window is Window.WARM_UP else Window.WARM_UP
+    found = with_logins(with_logins(held_summary(), window, p50=0, p99=80_000), other, p50=40_000, p99=80_000)
+    assert "p50Ratio" not in results_of(found)["hold"]["freshLogin"]
+
+
+@pytest.mark.parametrize("window", Window)
+def test_without_logins_in_a_window_the_others_are_told(window: Window) -> None:
+    found = held_summary()
+    steps = tuple(step for step in found.steps if (step.step, step.window) != (Timing.LOGIN, window))
+    told = results_of(replace(found, steps=steps))["hold"]["freshLogin"]
+    names = ("aloneP50Ms", "aloneP99Ms") if window is Window.MEASURED else ("p50Ms", "p99Ms")
+    assert told == dict(zip(names, (45.0, 90.0), strict=True))
