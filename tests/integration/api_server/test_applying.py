@@ -55,7 +55,7 @@ def objects() -> list[dict[str, Any]]:
             "spec": given(one["spec"]),
         }
         for place, one in enumerate(found)
-        if place % draws(4, 1) == 0
+        if place % draws(12, 1) == 0
     ]
 
 

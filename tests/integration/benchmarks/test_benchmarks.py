@@ -1,4 +1,7 @@
-"""Each benchmark that needs no cluster, with small parameters: it runs to its end, and its tables are complete."""
+"""Each benchmark that needs no cluster, with small parameters: it runs to its end, and its tables are complete.
+
+Those that take longest run in `make test-all`.
+"""
 
 import json
 import os
@@ -53,6 +56,7 @@ def test_the_benchmark_of_the_operators_scale_has_figures_in_every_row(tmp_path:
     assert kept_figures(tmp_path / "scale") == 2
 
 
+@pytest.mark.full
 def test_the_benchmark_of_a_hostile_tenant_has_figures_in_every_row(tmp_path: Path) -> None:
     rows = benchmark_rows(
         "bench_hostile", "--turns", "1", "--creations", "1", "--attackers", "1",
@@ -74,6 +78,7 @@ def test_the_benchmark_of_windows_has_figures_in_every_row(tmp_path: Path) -> No
     assert kept_figures(tmp_path / "windows") == 4
 
 
+@pytest.mark.full
 def test_the_benchmark_of_speed_has_figures_in_every_row_against_the_cheap_server() -> None:
     rows = benchmark_rows("bench_speed", *SHORT, "--only", "double")
     assert len(rows) == 24
@@ -94,6 +99,7 @@ def test_the_benchmark_of_what_only_waits_has_figures_in_every_row(tmp_path: Pat
     assert kept_figures(tmp_path / "held") == 5
 
 
+@pytest.mark.full
 def test_the_benchmark_of_the_case_study_has_a_row_for_each_way_and_rate(tmp_path: Path) -> None:
     rows = benchmark_rows(
         "bench_case_study", "--only", "gateway", "policies", "outlier", "--seconds", "1", "--warm-up-seconds", "0",
@@ -106,6 +112,7 @@ def test_the_benchmark_of_the_case_study_has_a_row_for_each_way_and_rate(tmp_pat
     assert [kept_figures(tmp_path / "case-study" / part) for part in ("gateway", "policies", "outlier")] == [2, 1, 1]
 
 
+@pytest.mark.full
 def test_the_benchmark_of_the_case_study_has_a_row_for_each_number_of_clients_and_each_way(tmp_path: Path) -> None:
     parts = ("figure-2-uptime", "figure-2-ls", "figure-2-spread", "in-the-path")
     rows = benchmark_rows(

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "contract", "operator", "workers", "targets", "gateway")
 
@@ -37,6 +39,7 @@ def layer(venv: Path, sources: Path, circumstances: Mapping[str, str]) -> dict[s
     }
 
 
+@pytest.mark.full
 def test_it_is_the_same_from_another_folder_date_time_zone_and_locale(tmp_path: Path) -> None:
     here = {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "1"}
     elsewhere = {"TZ": "Pacific/Auckland", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "2"}

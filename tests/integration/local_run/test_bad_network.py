@@ -13,10 +13,10 @@ from sshload_contract.client import Library
 @pytest.mark.parametrize(
     ("name", "library"),
     [
-        ("50 ms each way", Library.SSH2_PYTHON),
+        pytest.param("50 ms each way", Library.SSH2_PYTHON, marks=pytest.mark.full),
         ("a packet of 10 is lost", Library.PARAMIKO),
         ("silence in the middle of the output", Library.ASYNCSSH),
-        ("packets of more than 600 bytes vanish", Library.OPENSSH),
+        pytest.param("packets of more than 600 bytes vanish", Library.OPENSSH, marks=pytest.mark.full),
         ("reset in the middle of the output", Library.SSH2_PYTHON),
     ],
 )
