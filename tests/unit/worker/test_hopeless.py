@@ -180,3 +180,19 @@ def ended_early_and_passed(threshold: Threshold, random: Random) -> tuple[bool, 
             found = unrecoverable_threshold(run, seen, 100.0 - ended / 10, lambda seen=seen: summary_of(run, seen))
             is_early = is_early or found is not None
     return is_early, judge_threshold(threshold, load, summary_of(run, seen)).result.passed
+
+
+def timed_out(failed: int, near_pause: int) -> Totals:
+    """Return 80 successes beside so many time-outs, some of them near a pause of the worker."""
+    seen = totals(80, failed=failed)
+    ended = seen.histograms.pop((Timing.TOTAL, Window.MEASURED, Outcome.AUTH_REJECTED))
+    seen.histograms[Timing.TOTAL, Window.MEASURED, Outcome.STEP_TIMEOUT] = ended
+    seen.errors = {("ls.exec", Outcome.STEP_TIMEOUT, Window.MEASURED): Failures(failed, near_pause, "")}
+    return seen
+
+
+def test_failures_that_a_pause_of_the_worker_may_have_caused_do_not_end_the_load() -> None:
+    """12 of 20 are: the other 8 break the threshold so far, and are below it once a thousand have been tried."""
+    assert ends(THOUSAND, ERRORS, timed_out(20, 0))
+    assert not ends(THOUSAND, ERRORS, timed_out(20, 12))
+    assert ends(THOUSAND, ERRORS, timed_out(60, 12))

@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sshload_worker.login.known_hosts import ANY_HOST_KEY, KnownHostsError, read_known_hosts
+from sshload_worker.login import known_hosts
+from sshload_worker.login.known_hosts import ANY_HOST_KEY, KnownHostsError, read_known_hosts, shown_key
 
 KEY = b"\x00\x00\x00\x0bssh-ed25519" + b"k" * 36
 OTHER = b"\x00\x00\x00\x0bssh-ed25519" + b"o" * 36
@@ -188,3 +189,39 @@ def test_a_key_that_is_none_of_its_line_is_named_and_not_handed_on(line: str) ->
 
 def test_a_hash_with_letters_that_base64_has_not_is_for_nobody() -> None:
     assert not read_known_hosts(f"|1|\u00e9|\u00e9 ssh-ed25519 {KEY64}\n", "server", 22).accepts(KEY)
+
+
+def blob(kind: bytes, key: bytes = b"k") -> bytes:
+    return len(kind).to_bytes(4, "big") + kind + key
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        pytest.param(blob(b"ssh-ed25519"), "ssh-ed25519", id="a type"),
+        pytest.param(blob(b"x" * 200), "x" * known_hosts._TYPE_CHARACTERS, id="a long one is cut"),
+        pytest.param(blob(b""), "of an unknown type,", id="an empty one"),
+        pytest.param(blob("\N{SNOWMAN}".encode()), "of an unknown type,", id="one that is not ASCII"),
+        pytest.param(blob(b"a\x1b[31m"), "of an unknown type,", id="one that a terminal would obey"),
+        pytest.param(b"\x00\x00", "of an unknown type,", id="none"),
+    ],
+)
+def test_a_key_is_shown_by_its_type_and_fingerprint_whatever_a_server_sends(key: bytes, kind: str) -> None:
+    fingerprint = base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+    assert shown_key(key) == f"{kind} SHA256:{fingerprint}"
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 5])
+def test_a_key_that_is_not_known_is_told_beside_some_of_those_that_are(more: int) -> None:
+    most = known_hosts._MOST_SHOWN
+    known = sorted(blob(b"ssh-ed25519", bytes([number])) for number in range(most + more))
+    text = "".join(f"server ssh-ed25519 {base64.b64encode(key).decode()}\n" for key in known)
+    told = read_known_hosts(text, "server", 22).refusal(KEY)
+    shown = ", ".join(map(shown_key, known[:most]))
+    rest = f" and {more} more" if more > 0 else ""
+    assert told == f"the server's host key is {shown_key(KEY)}, and known_hosts has {shown}{rest}"
+
+
+def test_where_only_authorities_are_known_a_plain_key_is_told_to_be_none() -> None:
+    keys = read_known_hosts(f"@cert-authority * ssh-ed25519 {OTHER64}\n", "server", 22)
+    assert keys.refusal(KEY) == f"the server's host key is {shown_key(KEY)}, and known_hosts has only authorities"
