@@ -204,14 +204,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_capacity_search.py",
         "tests/unit/worker/test_search_course.py",
     ),
-    f"{_WORKER}/coordination/connected_workers.py": (
-        "tests/unit/worker/test_worker_registry.py",
-        "tests/unit/worker/test_worker_line.py",
-    ),
-    f"{_WORKER}/coordination/messages.py": (
-        "tests/unit/worker/test_locust_line.py",
-        "tests/unit/worker/test_worker_line.py",
-    ),
+    f"{_WORKER}/coordination/connected_workers.py": ("tests/unit/worker/test_worker_registry.py",),
     f"{_WORKER}/coordination/processes.py": ("tests/unit/worker/test_process_signals.py",),
     f"{_WORKER}/clients/inflation.py": ("tests/unit/worker/test_inflation.py",),
     f"{_TARGET}/sshd/listen_queue.py": ("tests/unit/target/test_listen_queue.py",),
