@@ -9,9 +9,10 @@ from typing import ClassVar
 
 from sshload_contract.percentiles import percentile_key
 
+BASELINE_UNIT = "% of the baseline"
 _MS_PER_S = 1_000
 _PERCENT = 100
-
+_US_PER_MS = 1_000
 _US_PER_S = 1_000_000
 
 GIVEN_UP_AFTER = 2
@@ -54,7 +55,7 @@ Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
 class Terms:
     """A threshold for programs: its `kind` as in a spec, its limit, and the unit of the limit.
 
-    A threshold on a latency has a `step` and a percentile.
+    A threshold on a latency has a `step` and a percentile. One that is relative to a baseline has the BASELINE_UNIT.
     """
 
     kind: str
@@ -63,19 +64,45 @@ class Terms:
     step: str = ""
     percentile: float | None = None
 
+    @property
+    def words(self) -> str:
+        """The threshold as text: "p99 of total below 2 s"."""
+        figure = "error rate" if self.kind == ErrorRateThreshold.kind else self.kind
+        if self.percentile is not None:
+            figure = f"p{percentile_key(self.percentile)} of {self.step}"
+        if self.unit == BASELINE_UNIT:
+            return f"{figure} within {self.limit:.4g} {BASELINE_UNIT}"
+        return f"{figure} {'below' if self.is_upper_limit else 'above'} {self._limit}"
+
+    @property
+    def is_upper_limit(self) -> bool:
+        """Whether the figure must be below the limit; otherwise it must be above."""
+        return self.kind in (LatencyThreshold.kind, ErrorRateThreshold.kind)
+
+    @property
+    def _limit(self) -> str:
+        match self.kind:
+            case LatencyThreshold.kind:
+                return duration_in_words(self.limit * _US_PER_MS)
+            case ErrorRateThreshold.kind:
+                return f"{self.limit:.4g} {self.unit}"
+            case ThroughputThreshold.kind:
+                return f"{self.limit:g}{self.unit}"
+            case _:
+                return f"{self.limit:.6g} {self.unit}"
+
 
 @dataclass(frozen=True, slots=True)
 class ThresholdResult:
-    """The result of one threshold: its text, the observed value and whether it was met; None with too few samples.
+    """The result of one threshold: what was observed, in words, and whether it was met; None with too few samples.
 
-    `terms` has the same content as the text. `value` is the observed value in the unit of the limit, and `low` and
-    `high` are its 95 % confidence interval if it has one.
+    `value` is the observed value in the unit of the limit, and `low` and `high` are its 95 % confidence interval as far
+    as it is known.
     """
 
-    threshold: str
+    terms: Terms
     observed: str | None
-    passed: bool | None
-    terms: Terms | None = None
+    met: bool | None
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -83,12 +110,7 @@ class ThresholdResult:
     @property
     def broken_words(self) -> str:
         """The threshold, and what was observed in its place."""
-        return f"{self.threshold}, but it was {self.observed or 'not observed'}"
-
-    @property
-    def key(self) -> Terms | str:
-        """What identifies the threshold. The master of the previous release reports only the text."""
-        return self.terms or self.threshold
+        return f"{self.terms.words}, but it was {self.observed or 'not observed'}"
 
 
 def terms_of(threshold: Threshold) -> Terms:
@@ -105,7 +127,7 @@ def terms_of(threshold: Threshold) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judged threshold. `result.passed` is None with too few samples, or if it is in doubt; `doubt` then says why.
+    """A judged threshold. `result.met` is None with too few samples, or if it is in doubt; `doubt` then says why.
 
     A threshold is in doubt if the generator's own delay may have changed the result. `as_measured` is the result that a
     sound generator measured for a threshold in doubt, None if the generator was not sound. `caution` says what the
@@ -125,19 +147,12 @@ class Judged:
         """
         if self.as_measured is None:
             return self
-        return Judged(replace(self.result, passed=self.as_measured))
+        return Judged(replace(self.result, met=self.as_measured))
 
 
 def in_words(threshold: Threshold) -> str:
     """Return a threshold as text: "p99 of total below 2 s"."""
-    match threshold:
-        case LatencyThreshold():
-            limit = duration_in_words(threshold.below_s * _US_PER_S)
-            return f"p{percentile_key(threshold.percentile)} of {threshold.step} below {limit}"
-        case ErrorRateThreshold():
-            return f"error rate below {threshold.below * 100:.4g} %"
-        case ThroughputThreshold():
-            return f"throughput above {threshold.above:g}/s"
+    return terms_of(threshold).words
 
 
 def duration_in_words(duration_us: float) -> str:

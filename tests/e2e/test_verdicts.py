@@ -29,15 +29,15 @@ def strict(module_cluster: LiveCluster) -> dict[str, Any]:
 def test_a_broken_threshold_fails_with_what_was_observed(strict: dict[str, Any]) -> None:
     assert (strict["verdict"], strict["reason"]) == ("Failed", "ThresholdBroken"), strict["message"]
     broken, _ = strict["thresholds"]
-    assert broken["passed"] is False
-    assert broken["observed"]
+    assert broken["met"] is False
+    assert broken["value"] > broken["limit"]
     assert condition(strict, "Ready")["status"] == "False"
 
 
 def test_too_few_samples_for_a_percentile_show_no_number(strict: dict[str, Any]) -> None:
     assert steps_of(strict)["total"].percentile_ms(99.9) is None
     _, lacking = strict["thresholds"]
-    assert {"observed", "passed"} & lacking.keys() == set()
+    assert {"value", "met"} & lacking.keys() == set()
 
 
 @pytest.mark.full  # tests/integration/local_run/test_verdicts.py has the same of a run without a cluster

@@ -115,7 +115,7 @@ def shares(
     server: Latencies, count: int, threshold: RelativeLatency, slower: float = 1.0
 ) -> Mapping[bool | None, float]:
     """Return the shares of the pairs that are called within the tolerance (True), slower (False) and neither (None)."""
-    said = [judge_relative(threshold, new, base).result.passed for new, base in pairs(server, count, slower)]
+    said = [judge_relative(threshold, new, base).result.met for new, base in pairs(server, count, slower)]
     return {verdict: said.count(verdict) / len(said) for verdict in (True, False, None)}
 
 

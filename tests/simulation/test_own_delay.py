@@ -67,7 +67,7 @@ def latencies(arrivals: str, within: int = 0, without: int = 0, exact_us: int = 
                     if limit_us <= 0:
                         continue
                     threshold = LatencyThreshold(span, percentile, limit_us / _US_PER_S)
-                    passed = judge_threshold(threshold, draw.load, found).result.passed
+                    passed = judge_threshold(threshold, draw.load, found).result.met
                     small = delay.is_small(percentile, limit_us)
                     yield Case(seed, threshold, true_us < limit_us, passed, small)
 
@@ -101,7 +101,7 @@ def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_tha
             if limit <= 0:
                 continue
             threshold = ErrorRateThreshold(limit)
-            passed = judge_threshold(threshold, draw.load, found).result.passed
+            passed = judge_threshold(threshold, draw.load, found).result.met
             cases.append(Case(seed, threshold, truth.error_rate < limit, passed, small_delay=False))
     assert [case for case in cases if case.is_wrong] == []
     assert len(cases) > DRAWS / 2
@@ -116,7 +116,7 @@ def test_a_generator_that_lags_calls_no_throughput_met_or_broken_that_is_not(arr
         true_rate = truth.inside / draw.until_s
         for above in (true_rate, true_rate * (1 - 1e-9)):
             threshold = ThroughputThreshold(above)
-            passed = judge_threshold(threshold, draw.load, found).result.passed
+            passed = judge_threshold(threshold, draw.load, found).result.met
             cases.append(Case(seed, threshold, true_rate > above, passed, small_delay=False))
     assert [case for case in cases if case.is_wrong] == []
     assert len(cases) > DRAWS / 2
@@ -132,5 +132,5 @@ def test_a_promise_that_is_kept_with_a_wide_margin_is_met_in_spite_of_the_lag(ar
         for span in SPANS:
             for percentile in PERCENTILES:
                 judged += 1
-                assert judge_threshold(LatencyThreshold(span, percentile, _WIDE_S), draw.load, found).result.passed
+                assert judge_threshold(LatencyThreshold(span, percentile, _WIDE_S), draw.load, found).result.met
     assert judged > DRAWS

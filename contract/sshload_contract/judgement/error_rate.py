@@ -11,7 +11,7 @@ from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, s
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, own_delay
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
+from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, terms_of
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Trait, Window, measured_step
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
@@ -75,29 +75,29 @@ def held_sessions(load: Load, summary: RunSummary) -> Attempts:
 
 def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSummary) -> Judged:
     """Return whether the share of failures is proven to be below its limit, or not below it, with 95 % confidence."""
-    words, tried = in_words(threshold), attempts(load, summary)
+    terms, tried = terms_of(threshold), attempts(load, summary)
     rate = tried.error_rate
     if rate is None:
-        return Judged(ThresholdResult(words, None, None))
+        return Judged(ThresholdResult(terms, None, None))
     observed = f"{rate * 100:.4g} % ({tried.failed} of {tried.ended})"
     is_sound = own_delay(summary).is_small_beside_any_limit
     if is_sound and is_below(tried.failed, tried.ended, threshold.below):
-        return Judged(ThresholdResult(words, observed, passed=True))
+        return Judged(ThresholdResult(terms, observed, met=True))
     sure = _sure_failures(load, summary)
     if is_not_below(sure, tried.ended, threshold.below):
-        return Judged(ThresholdResult(words, observed, passed=False))
+        return Judged(ThresholdResult(terms, observed, met=False))
     if is_sound and not _do_unsure_decide(threshold.below, tried, sure):
-        doubt = f"{words} cannot be judged: it was {observed}. {_remedy(threshold, tried)}"
-        return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=tried.is_below(threshold.below))
+        doubt = f"{terms.words} cannot be judged: it was {observed}. {_remedy(threshold, tried)}"
+        return Judged(ThresholdResult(terms, observed, None), doubt=doubt, as_measured=tried.is_below(threshold.below))
     if _is_surely_below(threshold.below, tried, load, summary):
-        return Judged(ThresholdResult(words, observed, passed=True))
+        return Judged(ThresholdResult(terms, observed, met=True))
     unsure = tried.failed - sure
     caused = f"caused {unsure} of these failures, or prevented others" if unsure else "prevented failures"
     doubt = (
-        f"{words} cannot be judged: it was {observed}, and the generator's own delays may have {caused} (timeouts, and"
-        f" refusals of connections that came together)"
+        f"{terms.words} cannot be judged: it was {observed}, and the generator's own delays may have {caused}"
+        f" (timeouts, and refusals of connections that came together)"
     )
-    return Judged(ThresholdResult(words, observed, None), doubt=doubt)
+    return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
 
 
 def _do_unsure_decide(limit: float, tried: Attempts, sure: int) -> bool:

@@ -15,6 +15,7 @@ from sshload_contract.thresholds import (
     ErrorRateThreshold,
     Judged,
     LatencyThreshold,
+    Terms,
     Threshold,
     ThresholdResult,
     ThroughputThreshold,
@@ -65,6 +66,7 @@ If delays have separated users who would arrive together, they use the server in
 throughput by up to a half.
 """
 _SHORTEST_WINDOW_S = 0.001
+_MAY_DIFFER = "the generator's own delays may have made the difference"
 
 
 def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Judged:
@@ -79,22 +81,35 @@ def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Ju
             judged = judge_error_rate(threshold, load, summary)
         case ThroughputThreshold():
             judged = _judge_throughput(threshold, load, summary)
-    value = None if judged.result.observed is None else _measured_value(threshold, load, summary)
-    return replace(judged, result=replace(judged.result, terms=terms_of(threshold), value=value))
+    if judged.result.observed is None:
+        return judged
+    value, low, high = _measured(threshold, load, summary)
+    return replace(judged, result=replace(judged.result, value=value, low=low, high=high))
 
 
-def _measured_value(threshold: Threshold, load: Load, summary: RunSummary) -> float | None:
-    """Return the figure that a threshold limits, in the unit of its limit."""
+_Measured = tuple[float | None, float | None, float | None]
+
+
+def _measured(threshold: Threshold, load: Load, summary: RunSummary) -> _Measured:
+    """Return the figure that a threshold limits in the unit of its limit, and the bounds of it that are known."""
     match threshold:
         case LatencyThreshold():
-            step = find_step(summary, threshold.step, Window.MEASURED)
-            value_us = None if step is None else step.percentiles_us.get(percentile_key(threshold.percentile))
-            return None if value_us is None else value_us / _US_PER_MS
+            step, key = find_step(summary, threshold.step, Window.MEASURED), percentile_key(threshold.percentile)
+            if step is None:
+                return None, None, None
+            value_us, low_us, high_us = (
+                found.get(key) for found in (step.percentiles_us, step.percentiles_low_us, step.percentiles_high_us)
+            )
+            return _ms(value_us), _ms(low_us), _ms(high_us)
         case ErrorRateThreshold():
             rate = attempts(load, summary).error_rate
-            return None if rate is None else rate * _PERCENT
+            return None if rate is None else rate * _PERCENT, None, None
         case ThroughputThreshold():
-            return summary.load.completed_rate
+            return summary.load.completed_rate, None, None
+
+
+def _ms(latency_us: int | None) -> float | None:
+    return None if latency_us is None else latency_us / _US_PER_MS
 
 
 def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summary: RunSummary) -> tuple[str, ...]:
@@ -102,7 +117,7 @@ def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summa
     return tuple(
         f"{in_words(threshold)} cannot be judged: {_missing_samples(threshold, summary)}"
         for threshold, one in zip(thresholds, judged, strict=True)
-        if one.result.passed is None and not one.doubt
+        if one.result.met is None and not one.doubt
     )
 
 
@@ -116,37 +131,37 @@ def _missing_samples(threshold: Threshold, summary: RunSummary) -> str:
 
 def _judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) -> Judged:
     """Judge whether the percentile of a step stayed below its limit."""
-    words, step = in_words(threshold), find_step(summary, threshold.step, Window.MEASURED)
+    terms, step = terms_of(threshold), find_step(summary, threshold.step, Window.MEASURED)
     value_us = step.percentiles_us.get(percentile_key(threshold.percentile)) if step is not None else None
     if step is None or value_us is None:
-        return Judged(ThresholdResult(words, None, None))
+        return Judged(ThresholdResult(terms, None, None))
     observed, limit_us = duration_in_words(value_us), threshold.below_s * _US_PER_S
     delay = own_delay(summary)
     shortest_us = 0 if load.most_users else step.min_us or 0
     if SURE_SHARE_OF_SHORTEST * shortest_us - ADDED_DELAYS * delay.p50_us >= limit_us:
-        return Judged(ThresholdResult(words, observed, passed=False))
+        return Judged(ThresholdResult(terms, observed, met=False))
     if delay.is_small(threshold.percentile, limit_us):
-        return _judge_sound(words, observed, value_us, limit_us, delay.at(threshold.percentile))
+        return _judge_sound(terms, observed, value_us, limit_us, delay.at(threshold.percentile))
     if value_us - ADDED_DELAYS * delay.largest_us >= limit_us:
-        return Judged(ThresholdResult(words, observed, passed=False))
+        return Judged(ThresholdResult(terms, observed, met=False))
     if _is_surely_met(threshold, value_us, delay, load, summary):
-        caution = f"{words}: it was {observed}, which may include the generator's own delays"
-        return Judged(ThresholdResult(words, observed, passed=True), caution=caution)
-    doubt = f"{words} cannot be judged: it was {observed}, and the generator's own delays may have made the difference"
-    return Judged(ThresholdResult(words, observed, None), doubt=doubt)
+        caution = f"{terms.words}: it was {observed}, which may include the generator's own delays"
+        return Judged(ThresholdResult(terms, observed, met=True), caution=caution)
+    doubt = f"{terms.words} cannot be judged: it was {observed}, and {_MAY_DIFFER}"
+    return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
 
 
-def _judge_sound(words: str, observed: str, value_us: float, limit_us: float, delay_us: float) -> Judged:
+def _judge_sound(terms: Terms, observed: str, value_us: float, limit_us: float, delay_us: float) -> Judged:
     """Judge if the generator's delay is small compared with the limit: in doubt only if the value is as near to it."""
     if value_us + SOUND_HIDDEN_DELAYS * delay_us < limit_us:
-        return Judged(ThresholdResult(words, observed, passed=True))
+        return Judged(ThresholdResult(terms, observed, met=True))
     if value_us - SOUND_ADDED_DELAYS * delay_us >= limit_us:
-        return Judged(ThresholdResult(words, observed, passed=False))
+        return Judged(ThresholdResult(terms, observed, met=False))
     doubt = (
-        f"{words} cannot be judged: it was {observed}, too near to the limit, because the generator's own delays may"
-        f" be {duration_in_words(delay_us)}"
+        f"{terms.words} cannot be judged: it was {observed}, too near to the limit, because the generator's own delays"
+        f" may be {duration_in_words(delay_us)}"
     )
-    return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=value_us < limit_us)
+    return Judged(ThresholdResult(terms, observed, None), doubt=doubt, as_measured=value_us < limit_us)
 
 
 def _is_surely_met(
@@ -169,26 +184,27 @@ def _judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSu
     In an open model delays only move iterations across the borders of the window. In a closed one they also lower the
     load, and one iteration of each user may end later.
     """
-    words, rate, delay = in_words(threshold), summary.load.completed_rate, own_delay(summary)
+    terms, rate, delay = terms_of(threshold), summary.load.completed_rate, own_delay(summary)
     observed = f"{rate:.2f}/s"
     moved = summary.load.offered_rate * _share_of_window(delay.largest_us, summary)
     if delay.is_small_beside_any_limit:
         lost = unsure_failures(summary) / _duration_s(summary)
         lost += moved * (ADDED_DELAYS if summary.load.dropped else 1)
         if rate > threshold.above or rate + lost <= threshold.above:
-            return Judged(ThresholdResult(words, observed, passed=rate > threshold.above))
-        doubt = f"{words} cannot be judged: it was {observed}, and pauses of the generator may have cost {lost:.2g}/s"
+            return Judged(ThresholdResult(terms, observed, met=rate > threshold.above))
+        cost = f"pauses of the generator may have cost {lost:.2g}/s"
+        doubt = f"{terms.words} cannot be judged: it was {observed}, and {cost}"
         as_measured = False if delay.largest_us <= SOUND_BELOW_US else None
-        return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=as_measured)
+        return Judged(ThresholdResult(terms, observed, None), doubt=doubt, as_measured=as_measured)
     at_end = load.most_users / _duration_s(summary)
     sure = CROWD_SHARE_OF_RATE * rate if load.begins_together else rate
     if sure - HIDDEN_DELAYS * moved - at_end > threshold.above:
-        return Judged(ThresholdResult(words, observed, passed=True))
+        return Judged(ThresholdResult(terms, observed, met=True))
     lost = shortfall(load, summary)
     if lost < 1 and (rate + ADDED_DELAYS * moved + at_end) / (1 - lost) <= threshold.above:
-        return Judged(ThresholdResult(words, observed, passed=False))
-    doubt = f"{words} cannot be judged: it was {observed}, and the generator's own delays may have made the difference"
-    return Judged(ThresholdResult(words, observed, None), doubt=doubt)
+        return Judged(ThresholdResult(terms, observed, met=False))
+    doubt = f"{terms.words} cannot be judged: it was {observed}, and {_MAY_DIFFER}"
+    return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
 
 
 def _share_of_window(delay_us: int, summary: RunSummary) -> float:

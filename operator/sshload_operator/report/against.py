@@ -100,7 +100,7 @@ def _of_results(results: Results) -> Iterator[tuple[str, _Bounds]]:
     yield "offeredRate", (results.offered_rate, None, None)
     yield "completedRate", (results.completed_rate, results.completed_rate_low, results.completed_rate_high)
     yield "errorPercent", (results.error_percent, None, None)
-    for step in results.steps:
+    for step in results.all_steps:
         for percentile in _PERCENTILES:
             found = step.percentile(percentile)
             if found is not None:

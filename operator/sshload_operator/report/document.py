@@ -21,7 +21,6 @@ from sshload_operator.api.status.figures import percent, rounded
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
-from sshload_operator.api.status.steps import in_order
 from sshload_operator.report.against import against
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import MOST_POINTS, over_time
@@ -50,8 +49,8 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
     """Return the report of a run, made by this release, beside another run if given: at most a megabyte of JSON.
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
-    `results`, `thresholds` and `capacity` are those of the status, except for the steps: `results.steps` has each step
-    with a field for each figure, in the order in which they happen.
+    `results`, `thresholds` and `capacity` are those of the status, except that `results.steps` has the parts of steps
+    too, and that each threshold has its words.
     """
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
@@ -61,7 +60,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "release": release,
         "test": {"name": run.name, "namespace": run.namespace},
         "verdict": verdict_of(status),
-        "thresholds": [written(replace(one, margin=one.distance)) for one in status.thresholds],
+        "thresholds": [{**written(one), "words": one.words} for one in status.thresholds],
         "baseline": stated.get("baseline"),
         "results": None if results is None else _results(results),
         "capacity": stated.get("capacity"),
@@ -84,9 +83,8 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
 
 
 def _results(results: Results) -> dict[str, Any]:
-    """Return results with all steps as they happen: the API server sorts the rows of a status by their names."""
-    steps = replace(results, timings={}, parts={}, listed_steps=in_order(results.steps))
-    return {"steps": [], **written(steps)}
+    """Return results with the steps and their parts together, as they happen."""
+    return {"steps": [], **written(replace(results, steps=results.all_steps, parts=()))}
 
 
 def verdict_of(status: TestStatus | ComparisonStatus) -> dict[str, Any]:

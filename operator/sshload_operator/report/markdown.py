@@ -39,8 +39,8 @@ def _head(name: str, verdict: Mapping[str, Any]) -> Iterator[str]:
 def _test_lines(document: Mapping[str, Any]) -> Iterator[str]:
     status = read_fitting(TestStatus, {name: document[name] for name in _OF_STATUS})
     yield from _head(document["test"]["name"], document["verdict"])
-    rows = [(one.threshold, one.observed, _SIGNS[one.passed]) for one in status.thresholds]
-    yield from _table("Thresholds", ("threshold", "seen", "verdict"), rows)
+    rows = [(one.message, _SIGNS[one.met]) for one in status.thresholds]
+    yield from _table("Thresholds", ("threshold", "verdict"), rows)
     if status.capacity is not None:
         yield from _capacity(status.capacity)
     if status.results is not None:
@@ -167,7 +167,7 @@ def _measured(results: Results) -> Iterator[str]:
     yield from _table("Measured", ("figure", "value"), figures)
     steps = (
         (one.step, one.count, one.failures, *(one.percentile_ms(wanted) for wanted in (50, 90, 99)), one.max_ms)
-        for one in results.steps
+        for one in results.all_steps
     )
     yield from _table("Steps", _STEP_HEAD, steps)
     errors = ((one.step, one.outcome, one.count, one.first_message or "") for one in results.errors)

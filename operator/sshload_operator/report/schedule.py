@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from sshload_contract.thresholds import BASELINE_UNIT
 from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import MOST_POINTS, ScheduleCondition, ScheduleStatus, TrendPoint
-from sshload_operator.api.status.thresholds import BASELINE_UNIT, ThresholdStatus
+from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.report.document import spec_text, time_text, within_limit
 from sshload_operator.report.saved_run import KeptObject
 
@@ -102,18 +103,18 @@ def _drift(point: TrendPoint, status: TestStatus | None) -> Iterator[dict[str, A
                 "test": point.test,
                 "time": time_text(point.time),
                 "figure": _figure(one),
-                "threshold": one.threshold,
+                "threshold": one.words,
                 "percent": one.value,
                 "low": one.low,
                 "high": one.high,
                 "limit": one.limit,
-                "passed": one.passed,
+                "passed": one.met,
                 "baseline": None if status.baseline is None else status.baseline.test,
             }
 
 
 def _figure(one: ThresholdStatus) -> str:
-    return f"{one.step} p{one.percentile:g}" if one.step and one.percentile is not None else one.kind or one.threshold
+    return f"{one.step} p{one.percentile:g}" if one.step and one.percentile is not None else one.kind
 
 
 def _lacks(trend: Sequence[TrendPoint], statuses: Mapping[str, TestStatus]) -> Iterator[str]:

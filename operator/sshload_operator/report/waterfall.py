@@ -21,7 +21,8 @@ def waterfall(results: Results) -> list[dict[str, Any]]:
     because only means add up. They do not add up for parts that fail often, or that happen more than once in an
     iteration.
     """
-    parts = sorted(filter(_is_part, results.steps), key=_place(results.steps))
+    steps = results.all_steps
+    parts = sorted(filter(_is_part, steps), key=_place(steps))
     shown, begin_ms = [], 0.0
     for part in parts:
         shown.append(

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from live_cluster import LiveCluster
-from runs import snapshot
+from plans import plan
+from runs import snapshot, summary
 from searches import found_118, invalid, search_plan, strained
 from specs.small import SMALL
+from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.wire.master_log import SearchProgress
-from statuses import capacity_json, progress_json
+from statuses import capacity_json, progress_json, results_json, threshold_json
 
 PROGRESS = {
     "elapsedSeconds": 12,
@@ -97,6 +99,22 @@ def test_a_finished_test_shows_its_results_whatever_is_left_of_its_progress(test
     found = row(test_object)
     assert found["VERDICT"] == "Passed"
     assert (found["RATE"], found["P99MS"], found["ERROR%"]) == ("19.967", "84.213", "0.167")
+
+
+def test_jsonpath_prints_each_figure_of_a_step_and_of_a_threshold_as_a_number(test_object: LiveCluster) -> None:
+    checks = [threshold_json(LatencyThreshold("login", 99, 2.0), "90 ms", met=True, value=90.0)]
+    write_status(test_object, phase="Finished", results=results_json(plan(), summary()), thresholds=checks)
+
+    def printed(path: str) -> str:
+        return test_object.kubectl("get", "slt", "shown", "-o", f"jsonpath={{{path}}}")
+
+    login = '.status.results.steps[?(@.step=="login")]'
+    figures = ("count", "rate", "minMs", "meanMs", "p50Ms", "p90Ms", "p95Ms", "p99Ms", "maxMs")
+    assert [float(printed(f"{login}.{figure}")) for figure in figures] == [600, 20, 40, 50, 45, 60, 70, 90, 130]
+    assert printed(f"{login}.intervals[?(@.percentile==99)].lowMs") == "85.5"
+    assert printed('.status.results.parts[?(@.step=="connect")].p99Ms') == "90"
+    assert printed('.status.thresholds[?(@.kind=="latency")].value') == "90"
+    assert printed(".status.thresholds[0].met") == "true"
 
 
 def test_a_search_is_shown_by_the_capacity_in_words(test_object: LiveCluster) -> None:

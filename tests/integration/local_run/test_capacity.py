@@ -40,16 +40,14 @@ def test_the_largest_burst_is_found_that_max_startups_lets_in(tmp_path: Path) ->
     assert (reported["amount"], reported["state"]) == (4, "passed")
     assert ended.status["results"]["iterations"] == 4
     assert ended.status["thresholds"][-1] == {
-        "threshold": "capacity above 3 connections",
-        "observed": "4 connections",
-        "passed": True,
-        "margin": "33.3 % above",
         "kind": "capacity",
         "limit": 3,
         "unit": "connections",
         "value": 4,
         "low": 4,
         "high": 5,
+        "met": True,
+        "message": "capacity above 3 connections: 4 connections, 33.3 % above",
     }
     assert "trial 1 at 1 connections" in ended.err
 

@@ -73,10 +73,10 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 def test_a_broken_threshold_fails_with_what_was_observed(broken: Ended) -> None:
     assert (broken.code, broken.status["verdict"]) == (1, "Failed"), broken.err
     (threshold,) = broken.status["thresholds"]
-    assert threshold["passed"] is False
-    assert threshold["observed"].endswith("s")  # of milliseconds or of seconds
-    assert threshold["threshold"] == "p50 of total below 1 ms"
-    assert threshold["margin"].endswith(" % above")
+    assert threshold["met"] is False
+    assert threshold["value"] > threshold["limit"] == 1
+    assert threshold["message"].startswith("p50 of total below 1 ms: ")
+    assert threshold["message"].endswith(" % above")
 
 
 @of_the_broken_threshold
@@ -89,7 +89,7 @@ def test_too_few_samples_for_a_percentile_are_inconclusive(tmp_path: Path) -> No
     demanding = [{"latency": {"step": "total", "percentile": 99.9, "below": "5s"}}]
     ended = measured(write_test(tmp_path, thresholds=demanding))
     assert (ended.code, ended.status["reason"]) == (2, "TooFewSamples"), ended.err
-    assert "observed" not in ended.status["thresholds"][0]
+    assert "value" not in ended.status["thresholds"][0]
 
 
 def test_a_configuration_that_sshd_rejects_is_an_error_with_its_message(tmp_path: Path) -> None:

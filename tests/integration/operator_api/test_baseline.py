@@ -76,7 +76,7 @@ def test_a_test_is_held_against_the_one_that_it_names(cluster: LiveCluster, stag
     worse = stage.play("worse", slower(1.3), thresholds=WITHIN, baseline=NAMED)
     assert (same["verdict"], same["reason"]) == ("Passed", "ThresholdsMet")
     assert (worse["verdict"], worse["reason"]) == ("Failed", "ThresholdBroken")
-    assert "1.3 (1.28 to 1.32) times the baseline's 60 ms" in worse["thresholds"][0]["observed"]
+    assert "1.3 (1.28 to 1.32) times the baseline's 60 ms" in worse["thresholds"][0]["message"]
     assert (
         same["baseline"]
         == worse["baseline"]

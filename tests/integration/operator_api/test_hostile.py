@@ -110,7 +110,7 @@ def test_names_of_steps_that_are_too_long_and_alike_keep_no_verdict_back(
     )
     played.fare("master", ended(0))
     status = cluster.finished("large")
-    assert (status["reason"], len(status["results"]["timings"])) == ("NoThresholds", 1)
+    assert (status["reason"], len(status["results"]["parts"])) == ("NoThresholds", 1)
 
 
 def test_labels_of_a_pod_delete_nothing_that_the_operator_did_not_make(

@@ -9,8 +9,6 @@ import pytest
 import yaml
 from generator_reruns import lagged_comparison, rerun_while_lagging
 from local_cli import Ended, measured, sshload, write_test
-from sshload_operator.api.shapes.reading import read_fitting
-from sshload_operator.api.status.steps import StepResult
 
 of_one_run = pytest.mark.xdist_group("one saved run")
 
@@ -33,8 +31,8 @@ def test_a_local_run_is_reported_with_its_course_and_its_distributions(saved: Pa
     found = json.loads(file.read_text())
     assert found["verdict"]["word"] == "Passed"
     kept, steps = json.loads(saved.read_text())["test"]["status"]["results"], found["results"]["steps"]
-    assert {**found["results"], "timings": kept["timings"]} == {**kept, "steps": steps}
-    assert {one["step"]: read_fitting(StepResult, one).row for one in steps} == kept["timings"]
+    assert {**found["results"], "parts": kept["parts"]} == {**kept, "steps": steps}
+    assert {one["step"]: one for one in steps} == {one["step"]: one for one in (*kept["steps"], *kept["parts"])}
     assert found["overTime"]["intervals"]
     begun = sum(one.get("failures", 0) + one["count"] for one in steps if one["step"] == "total")
     assert found["results"]["iterations"] == begun

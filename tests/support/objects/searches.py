@@ -5,14 +5,14 @@ from typing import Any
 
 from plans import plan, quickstart
 from runs import generator, load, steps, summary, target_stats
-from sshload_contract.thresholds import Capacity, ThresholdResult
+from sshload_contract.thresholds import Capacity, ErrorRateThreshold, LatencyThreshold, ThresholdResult, terms_of
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 from sshload_operator.api.thresholds import CapacityThreshold
 from sshload_operator.planning.plan import Plan
 
-P99 = "p99 of total below 2 s"
-ERRORS = "error rate below 1 %"
+P99 = terms_of(LatencyThreshold("total", 99, 2.0))
+ERRORS = terms_of(ErrorRateThreshold(0.01))
 TRIAL_S = 40.0
 LOADS: dict[str, Any] = {
     "arrivals": {"stages": [{"rate": 10, "duration": "30s"}]},
@@ -43,17 +43,17 @@ def search_plan(model: str = "arrivals", above: tuple[float, ...] = (), **change
 
 def passed(amount: float, **changes: Any) -> Trial:
     """Return a trial in which both thresholds held."""
-    seen = (ThresholdResult(P99, "90 ms", passed=True), ThresholdResult(ERRORS, "0 % (0 of 600)", passed=True))
+    seen = (ThresholdResult(P99, "90 ms", met=True), ThresholdResult(ERRORS, "0 % (0 of 600)", met=True))
     return _trial(amount, TrialState.PASSED, thresholds=seen, **changes)
 
 
 def failed(amount: float, *, p99: bool = True, errors: bool = False, **changes: Any) -> Trial:
     """Return a trial in which the thresholds that are named broke."""
     seen = (
-        ThresholdResult(P99, "2.41 s" if p99 else "90 ms", passed=not p99),
-        ThresholdResult(ERRORS, "3.5 % (21 of 600)" if errors else "0 % (0 of 600)", passed=not errors),
+        ThresholdResult(P99, "2.41 s" if p99 else "90 ms", met=not p99),
+        ThresholdResult(ERRORS, "3.5 % (21 of 600)" if errors else "0 % (0 of 600)", met=not errors),
     )
-    broken = "; ".join(f"{one.threshold}, but it was {one.observed}" for one in seen if not one.passed)
+    broken = "; ".join(one.broken_words for one in seen if not one.met)
     return _trial(amount, TrialState.FAILED, thresholds=seen, **{"message": broken, **changes})
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sshload_contract.thresholds import Threshold, ThresholdResult, terms_of
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Snapshot
 from sshload_contract.wire.run_summary import RunSummary
@@ -11,10 +12,10 @@ from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES
-from sshload_operator.api.status.results import Results
-from sshload_operator.api.status.steps import StepResult, with_percentiles
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.load_test.results import progress, results_status
+from sshload_operator.decision.load_test.thresholds import threshold_status
 from sshload_operator.planning.plan import Plan
 
 Json = Mapping[str, Any]
@@ -36,28 +37,11 @@ def step_json(step: str, percentiles: Mapping[float, Any], **figures: Any) -> di
     return {"step": step, "count": 600, "rate": 20.0, **figures, **flat}
 
 
-def as_fields(results: Json) -> dict[str, Any]:
-    """Return results as operators wrote them that had a field for each figure of a whole step, and rows of parts."""
-    steps = read_fitting(Results, results).steps
-    return {
-        **{name: figure for name, figure in results.items() if name != "timings"},
-        "steps": [written(step) for step in steps if not step.is_part],
-        "parts": {step.step: step.row for step in steps if step.is_part},
-    }
-
-
-def as_listed(results: Json) -> dict[str, Any]:
-    """Return results as operators wrote them that kept all percentiles of each step in a list."""
-    steps = read_fitting(Results, results).steps
-    return {
-        **{name: figure for name, figure in results.items() if name != "timings"},
-        "steps": [_listed(step) for step in steps],
-    }
-
-
-def _listed(step: StepResult) -> dict[str, Any]:
-    bare = written(with_percentiles(step, ()))
-    return {"failures": 0, **bare, "intervals": [written(one) for one in step.percentiles]}
+def threshold_json(
+    threshold: Threshold, observed: str | None = None, *, met: bool | None = None, value: float | None = None
+) -> dict[str, Any]:
+    """Return the result of a threshold as a status has it."""
+    return written(threshold_status(ThresholdResult(terms_of(threshold), observed, met, value)))
 
 
 def percentile_of(step: Mapping[str, Any], percentile: float) -> float | None:
@@ -68,7 +52,7 @@ def percentile_of(step: Mapping[str, Any], percentile: float) -> float | None:
 def steps_of(status: Json) -> Mapping[str, StepResult]:
     """Return all steps that a test's status states, the parts among them, by name."""
     results = read_test_status(status).results
-    return {} if results is None else {step.step: step for step in results.steps}
+    return {} if results is None else {step.step: step for step in results.all_steps}
 
 
 def read_test_status(status: Json) -> TestStatus:

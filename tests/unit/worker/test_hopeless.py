@@ -179,7 +179,7 @@ def ended_early_and_passed(threshold: Threshold, random: Random) -> tuple[bool, 
         if ended % 10 == 0:
             found = unrecoverable_threshold(run, seen, 100.0 - ended / 10, lambda seen=seen: summary_of(run, seen))
             is_early = is_early or found is not None
-    return is_early, judge_threshold(threshold, load, summary_of(run, seen)).result.passed
+    return is_early, judge_threshold(threshold, load, summary_of(run, seen)).result.met
 
 
 def timed_out(failed: int, near_pause: int) -> Totals:

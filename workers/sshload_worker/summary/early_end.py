@@ -68,7 +68,7 @@ def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to
 
 def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> bool:
     best = _best(threshold, config, totals, to_come, summary)
-    return all(judge_threshold(threshold, config.load, one).result.passed is False for one in (summary, best))
+    return all(judge_threshold(threshold, config.load, one).result.met is False for one in (summary, best))
 
 
 def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> RunSummary:

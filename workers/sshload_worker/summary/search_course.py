@@ -63,7 +63,7 @@ def judge_trial(config: RunConfig, summary: RunSummary) -> TrialVerdict:
     invalid = _cut_off(summary) or _empty(config, summary) or _defective(config, summary)
     if invalid is not None:
         return TrialVerdict(TrialState.INVALID, invalid[1], invalid[0], results)
-    broken = [result.broken_words for result in results if result.passed is False]
+    broken = [result.broken_words for result in results if result.met is False]
     if broken:
         return TrialVerdict(TrialState.FAILED, "; ".join(broken), None, results)
     invalid = _delayed(judged, summary) or _dropped(summary) or _failed_by_delay(config, summary)

@@ -1,14 +1,13 @@
 """`status.results` of a test: what a run has measured after its warm-up."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Final
 
-from sshload_contract.declared import Absent, Entries, Items, Named, Text
+from sshload_contract.declared import Absent, Items, Text
 from sshload_contract.wire.bounds import MOST_STAGES
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Ordinal, Percent, StepName
-from sshload_operator.api.status.steps import Row, StepResult, steps_of
+from sshload_operator.api.status.steps import StepResult, in_order
 
 MOST_STEPS: Final = 200
 MOST_ERRORS: Final = 100
@@ -322,31 +321,21 @@ class Results:
     error_percent: Annotated[Percent | None, "The share of failed iterations."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration (step total), successes only."] = None
     warm_up: WarmUp | None = None
-    timings: Annotated[
-        Mapping[str, Row],
-        Entries(most=MOST_STEPS),
-        Absent({}),
-        "A row for each step by name: the whole iteration (total), the login, the steps of the scenario, and the parts"
-        " of both. It has the count of successes, that of failures if there were any, mean and percentiles of the"
-        " successes in milliseconds, and the amount of content moved. Whole steps, and steps that a latency threshold"
-        " names, have"
-        " their rate, minimum and maximum too, and in brackets the 95 % confidence interval of p50, p90, p99 and of"
-        " what a threshold names. Intervals are wider where successive latencies are correlated. A figure with too"
-        " few samples is absent. The summary in resultsConfigMap has the rest.",
-    ] = field(default_factory=dict)
-    listed_steps: Annotated[
+    steps: Annotated[
         tuple[StepResult, ...],
-        Named("steps"),
         Items(most=MOST_STEPS, key=("step",)),
         Absent(()),
-        "The steps of a test that an earlier operator ran.",
+        "The whole iteration (total), the login, each step of the scenario, and each step that a latency threshold"
+        " names, in the order in which they happen. Latencies are of successes only. A figure with too few samples is"
+        " absent.",
     ] = ()
     parts: Annotated[
-        Mapping[str, Row],
-        Entries(most=MOST_STEPS),
-        Absent({}),
-        "Further steps of a test that an earlier operator ran.",
-    ] = field(default_factory=dict)
+        tuple[StepResult, ...],
+        Items(most=MOST_STEPS, key=("step",)),
+        Absent(()),
+        "The parts of these: connect, kex or auth of a login, exec or read of a command. They have no rate, no extremes"
+        " and no intervals. The summary in resultsConfigMap has the rest.",
+    ] = ()
     stages: Annotated[
         tuple[StageResult, ...],
         Items(most=MOST_STAGES, key=("stage",)),
@@ -380,14 +369,14 @@ class Results:
     max_startups: MaxStartupsAdvice | None = None
 
     @property
-    def steps(self) -> tuple[StepResult, ...]:
-        """All steps, each once, whichever operator wrote them."""
-        found = (*steps_of(self.parts), *self.listed_steps, *steps_of(self.timings))
-        return tuple({step.step: step for step in found}.values())
+    def all_steps(self) -> tuple[StepResult, ...]:
+        """All steps with their parts, each once, in the order in which they happen."""
+        whole = {step.step for step in self.steps}
+        return in_order((*self.steps, *(part for part in self.parts if part.step not in whole)))
 
     def step(self, name: str) -> StepResult | None:
-        """Return a step, None if it is not stated."""
-        return next((step for step in self.steps if step.step == name), None)
+        """Return a step or a part of one, None if it is not stated."""
+        return next((step for step in (*self.steps, *self.parts) if step.step == name), None)
 
     @property
     def own_delay_ms(self) -> float | None:

@@ -129,7 +129,7 @@ def _checks(pages: Sequence[Page]) -> Iterator[Check]:
     """Yield the thresholds of several results, and the verdict of each, which fails unless it passed."""
     for page in pages:
         yield from (replace(one, name=f"{page.name}: {one.name}") for one in page.checks)
-        yield Check(f"{page.name}: verdict", f"{page.verdict}: {page.sentence}", "", page.passed is True)
+        yield Check(f"{page.name}: verdict", f"{page.verdict}: {page.sentence}", page.passed is True)
 
 
 async def _apply(manifests: Sequence[Manifest], access: Access, *, force: bool) -> list[_Applied]:

@@ -5,7 +5,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
@@ -14,7 +14,7 @@ import yaml
 
 from sshload_operator.api.inert_text import inert_markdown, inert_output, inert_paragraph, printable
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste, show
-from sshload_operator.cli.view.text import ABSENT, in_encoding, mark
+from sshload_operator.cli.view.text import in_encoding, mark
 
 Row = Mapping[str, object]
 # Spreadsheets also take the full-width forms of these for the beginning of a formula.
@@ -85,8 +85,8 @@ def as_markdown(page: Page) -> str:
     said = f": {inert_markdown(page.sentence)}" if page.sentence else ""
     sections = [f"**{inert_markdown(page.verdict)}**{said}"] if page.verdict else []
     if page.checks:
-        rows = tuple((mark(one.passed), one.name, one.observed, one.margin) for one in page.checks)
-        sections.append(_markdown_table(Grid(("", "threshold", "observed", "margin"), rows, left=4)))
+        rows = tuple((mark(one.passed), one.message) for one in page.checks)
+        sections.append(_markdown_table(Grid(("", "threshold"), rows, left=2)))
     sections += [_markdown_part(part) for part in page.parts]
     return "\n\n".join(sections) + "\n"
 
@@ -112,7 +112,7 @@ def as_junit(page: Page) -> str:
     ASCII, with references to other characters, so that it is valid UTF-8 in whichever encoding it is printed.
     """
     suite = ET.Element("testsuite", name=_xml(page.name))
-    own = Check("verdict", f"{page.verdict}: {page.sentence}", "", page.passed)
+    own = Check("verdict", f"{page.verdict}: {page.sentence}", page.passed)
     cases = [_case(suite, one) for one in page.checks]
     cases += [_verdict_case(suite, one) for one in page.verdicts or (own,)]
     for kind in ("failure", "error"):
@@ -124,22 +124,15 @@ def as_junit(page: Page) -> str:
 
 def _case(suite: ET.Element, check: Check) -> ET.Element:
     case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(check.name))
-    said = ", ".join(_facts_of(check))
-    if check.passed is False:
-        ET.SubElement(case, "failure", message=_xml(said))
-    elif check.passed is None:
-        ET.SubElement(case, "skipped", message=_xml(said))
+    if check.passed is not True:
+        ET.SubElement(case, "failure" if check.passed is False else "skipped", message=_xml(check.message))
     return case
-
-
-def _facts_of(check: Check) -> Iterator[str]:
-    yield from (text for text in (check.observed, check.margin) if text not in ("", ABSENT))
 
 
 def _verdict_case(suite: ET.Element, verdict: Check) -> ET.Element:
     case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(verdict.name))
     if verdict.passed is not True:
-        ET.SubElement(case, "failure" if verdict.passed is False else "error", message=_xml(verdict.observed))
+        ET.SubElement(case, "failure" if verdict.passed is False else "error", message=_xml(verdict.message))
     return case
 
 

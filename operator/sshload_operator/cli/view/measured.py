@@ -18,7 +18,7 @@ from sshload_operator.api.status.results import (
     StageResult,
     TargetResult,
 )
-from sshload_operator.api.status.steps import StepResult, in_order
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.cli.view.page import Facts, Grid, Paste
 from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds
 
@@ -39,8 +39,8 @@ def measured_parts(
         yield Facts(begun)
     if results.stages:
         yield _stages(results.stages)
-    if results.steps:
-        yield _steps(results.steps, asked, verbose=verbose)
+    if steps := results.all_steps:
+        yield _steps(steps, asked, verbose=verbose)
     if results.errors:
         yield _errors(results.errors)
     facts = (
@@ -93,7 +93,7 @@ def _fresh_login(login: FreshLogin) -> Iterator[tuple[str, str]]:
 
 
 def _steps(steps: Sequence[StepResult], asked: frozenset[str], *, verbose: bool) -> Grid:
-    shown = [step for step in in_order(steps) if verbose or _is_telling(step, asked)] or list(in_order(steps))
+    shown = [step for step in steps if verbose or _is_telling(step, asked)] or steps
     moves = any(step.bytes_per_second is not None for step in shown)
     heads = [*(("rate/s",) if verbose else ()), "mean ms", *(f"p{one}" for one in _PERCENTILES), "max"]
     rows = [(step.step, f"{step.count:,}", f"{step.failures:,}", *_figures(step, verbose=verbose)) for step in shown]
@@ -121,8 +121,9 @@ def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:
 
 def steps_as_rows(results: Results) -> Iterator[Mapping[str, object]]:
     """Yield each step with its figures under the names that the status has for them, for a spreadsheet."""
-    stated = sorted({one.percentile for step in results.steps for one in step.percentiles})
-    for step in in_order(results.steps):
+    steps = results.all_steps
+    stated = sorted({one.percentile for step in steps for one in step.percentiles})
+    for step in steps:
         percentiles = {f"{percentile_name(percentile)}Ms": step.percentile_ms(percentile) for percentile in stated}
         yield {
             "step": step.step,

@@ -28,11 +28,10 @@ _STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A threshold as judged: whether it was met (None: not known), and by how much."""
+    """A threshold as judged: its name, a sentence that has the name too, and whether it was met (None: not known)."""
 
     name: str
-    observed: str
-    margin: str
+    message: str
     passed: bool | None
 
 
@@ -116,7 +115,7 @@ def _sections(page: Page, width: int) -> Iterator[RenderableType]:
     if page.verdict:
         yield _headline(page)
     if page.checks:
-        yield _checks(page.checks, width)
+        yield _checks(page.checks)
     for part in page.parts:
         if isinstance(part, Grid):
             yield _grid(part, width)
@@ -129,18 +128,10 @@ def _headline(page: Page) -> Text:
     return Text.assemble((verdict, _STYLES[page.passed]), f": {said}" if said else "")
 
 
-def _checks(checks: Sequence[Check], width: int) -> RenderableType:
-    rows = [(mark(one.passed), *map(printable, (one.name, one.observed, one.margin))) for one in checks]
-    signs = [Text(row[0], _STYLES[one.passed]) for one, row in zip(checks, rows, strict=True)]
-    widths = _widths(rows, [_LEAST_TEXT] * 4, width)
-    if widths is None:
-        said = (f"{name}: {', '.join(filter(None, others))}" for _, name, *others in rows)
-        return Group(*(Text.assemble(sign, " ", text) for sign, text in zip(signs, said, strict=True)))
+def _checks(checks: Sequence[Check]) -> RenderableType:
     table = Table.grid(padding=(0, _GAP, 0, 0))
-    for column in widths:
-        table.add_column(width=column, overflow="fold")
-    for sign, (_, *words) in zip(signs, rows, strict=True):
-        table.add_row(sign, *map(Text, words))
+    for one in checks:
+        table.add_row(Text(mark(one.passed), _STYLES[one.passed]), Text(printable(one.message)))
     return table
 
 

@@ -7,7 +7,6 @@ from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
-from sshload_operator.api.status.steps import steps_of
 from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.cli.view.advice import pastes
 from sshload_operator.cli.view.capacity import capacity_parts
@@ -48,20 +47,15 @@ def result_rows(status: TestStatus) -> Iterator[Mapping[str, object]]:
 
 
 def _asked(status: TestStatus) -> frozenset[str]:
-    """Return the steps that latency thresholds name.
-
-    A status has full rows for these steps. Thresholds of an earlier operator name their steps.
-    """
-    rows = () if status.results is None else steps_of(status.results.timings)
-    in_full = (step.step for step in rows if not step.is_part)
-    return frozenset((*in_full, *(one.step for one in status.thresholds if one.step)))
+    """Return the steps that latency thresholds name."""
+    return frozenset(one.step for one in status.thresholds if one.step)
 
 
 def _sentence(status: TestStatus) -> str:
     """Return the reason of the verdict, shortened if the thresholds below state it in full."""
     if status.reason != Reason.THRESHOLD_BROKEN or not status.thresholds:
         return status.message
-    broken, of = sum(one.passed is False for one in status.thresholds), len(status.thresholds)
+    broken, of = sum(one.met is False for one in status.thresholds), len(status.thresholds)
     if of == 1:
         return "the threshold was broken"
     return f"{broken} of {of} thresholds {'was' if broken == 1 else 'were'} broken"
@@ -69,9 +63,9 @@ def _sentence(status: TestStatus) -> str:
 
 def _check(one: ThresholdStatus, verdict: Verdict | None) -> Check:
     """Return a threshold as judged. In a run that was not measured, none is judged, whatever was observed."""
-    if verdict in MEASURED_VERDICTS or not one.observed:
-        return Check(one.threshold, one.observed or ABSENT, one.distance, one.passed)
-    return Check(one.threshold, one.observed, f"not judged: {verdict or 'no verdict'}", None)
+    if verdict in MEASURED_VERDICTS or (one.value is None and one.met is None):
+        return Check(one.words, one.message, one.met)
+    return Check(one.words, f"{one.message}; not judged: {verdict or 'no verdict'}", None)
 
 
 def _baseline(baseline: BaselineStatus | None) -> Sequence[Facts]:

@@ -33,7 +33,7 @@ def sweep_page(name: str, field: str, planned: int, swept: Swept) -> Page:
     head = ("", field.rpartition(".")[2], *figures, "")
     grid = Grid(head, rows, left=1, last_left=True, note=". ".join(lost))
     sentence = f"{len(swept)} of {planned} values of {field}{_first_failed(swept)}"
-    verdicts = tuple(Check(f"{field} = {value}", _said(one), "", _held(one)) for value, one in swept)
+    verdicts = tuple(Check(f"{field} = {value}", _said(one), _held(one)) for value, one in swept)
     return Page(name, "Swept", sentence, None, parts=(grid,), verdicts=verdicts)
 
 

@@ -239,7 +239,7 @@ def _published(results: Results) -> PublishedResults:
         completed_rate=float(results.completed_rate),
         error_ratio=None if results.error_percent is None else results.error_percent / _PERCENT,
         held=None if hold is None else (hold.held_most, hold.held_least),
-        steps=tuple(map(_published_step, results.steps)),
+        steps=tuple(map(_published_step, results.all_steps)),
     )
 
 

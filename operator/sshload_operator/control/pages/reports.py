@@ -161,5 +161,4 @@ def _history(test: Object) -> Object:
 
 def _in_short(results: Results) -> Results:
     total = results.step("total")
-    timings = {} if total is None else {total.step: total.row}
-    return replace(results, timings=timings, listed_steps=(), parts={}, stages=(), errors=(), negotiated=())
+    return replace(results, steps=() if total is None else (total,), parts=(), stages=(), errors=(), negotiated=())

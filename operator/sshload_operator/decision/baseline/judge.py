@@ -11,11 +11,10 @@ from typing import TypeAlias
 
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
 from sshload_contract.percentiles import percentile_key, samples_needed
-from sshload_contract.thresholds import Terms, ThresholdResult
+from sshload_contract.thresholds import BASELINE_UNIT, Terms, ThresholdResult
 from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.thresholds import BASELINE_UNIT
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThreshold, RelativeThroughput
 from sshload_operator.decision.baseline.find import Found, Unusable, compares_figures, find_baseline
 from sshload_operator.decision.baseline.measured import (
@@ -42,7 +41,7 @@ _BEST_FIRST = (True, None, False)
 
 @dataclass(frozen=True, slots=True)
 class RelativeResult:
-    """The result of a relative threshold. If `result.passed` is None, `reason` and `message` say why.
+    """The result of a relative threshold. If `result.met` is None, `reason` and `message` say why.
 
     `figures` are, in words, the new figure, its ratio to the baseline's, and the interval of that ratio.
     """
@@ -66,21 +65,9 @@ class _Compared:
     ratio: Ratio | None
 
 
-def in_words(threshold: RelativeThreshold) -> str:
-    """Return a threshold as text: "p99 of total within 10 % of the baseline"."""
-    within = f"within {threshold.within * 100:.4g} % of the baseline"
-    match threshold:
-        case RelativeLatency():
-            return f"p{percentile_key(threshold.percentile)} of {threshold.step} {within}"
-        case RelativeThroughput():
-            return f"throughput {within}"
-        case RelativeCapacity():
-            return f"capacity {within}"
-
-
 def unjudged(threshold: RelativeThreshold) -> ThresholdResult:
     """Return the result of a threshold for which there is no baseline."""
-    return ThresholdResult(in_words(threshold), None, None, _terms(threshold))
+    return ThresholdResult(_terms(threshold), None, None)
 
 
 def _terms(threshold: RelativeThreshold) -> Terms:
@@ -100,21 +87,19 @@ def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStat
     compared = _compare(threshold, new, base)
     if isinstance(compared, RelativeResult):
         return compared
-    words, found = in_words(threshold), compared.ratio
+    terms, found = _terms(threshold), compared.ratio
     if found is None:
-        message = f"{words} cannot be judged: it was {compared.new}, and {compared.base} in the baseline"
-        return RelativeResult(
-            ThresholdResult(words, compared.new, None, _terms(threshold)), compared.new, Reason.NO_BASELINE, message
-        )
+        message = f"{terms.words} cannot be judged: it was {compared.new}, and {compared.base} in the baseline"
+        return RelativeResult(ThresholdResult(terms, compared.new, None), compared.new, Reason.NO_BASELINE, message)
     between = f"{_bound(found.low)} to {_bound(found.high)}"
     figures = f"{compared.new}, {found.value:.3g} ({between}) times the baseline's {compared.base}"
-    passed = _holds(threshold, found)
+    met = _holds(threshold, found)
     change = (_change(found.value), _change(found.low), _change(found.high))
-    result = ThresholdResult(words, figures, passed, _terms(threshold), *change)
-    if passed is not None:
+    result = ThresholdResult(terms, figures, met, *change)
+    if met is not None:
         return RelativeResult(result, figures)
     return RelativeResult(
-        result, figures, Reason.WITHIN_NOISE, f"{words}: it was {figures}. {_remedy(threshold, found)}"
+        result, figures, Reason.WITHIN_NOISE, f"{terms.words}: it was {figures}. {_remedy(threshold, found)}"
     )
 
 
@@ -149,7 +134,7 @@ def _compare_latency(threshold: RelativeLatency, new: TestStatus, base: TestStat
 
 
 def _missing(threshold: RelativeThreshold, reason: Reason, why: str) -> RelativeResult:
-    return RelativeResult(unjudged(threshold), "", reason, f"{in_words(threshold)} cannot be judged: {why}")
+    return RelativeResult(unjudged(threshold), "", reason, f"{_terms(threshold).words} cannot be judged: {why}")
 
 
 def _limit(threshold: RelativeThreshold) -> float:
@@ -247,7 +232,7 @@ def _hold(threshold: RelativeThreshold, measured: TestStatus, found: Found) -> _
     if found.oldest is None:
         return found.ref.test, last
     oldest, name = judge_relative(threshold, measured, found.oldest.status), found.oldest.ref.test
-    if _BEST_FIRST.index(last.result.passed) >= _BEST_FIRST.index(oldest.result.passed):
+    if _BEST_FIRST.index(last.result.met) >= _BEST_FIRST.index(oldest.result.met):
         return found.ref.test, last
     observed = oldest.result.observed and f"{oldest.result.observed} ({name}, the oldest baseline)"
     return f"{name}, the oldest", replace(oldest, result=replace(oldest.result, observed=observed))
@@ -276,14 +261,14 @@ def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float, *, stolen: bool)
 
 
 def _judged(judged: Judgement, held: Sequence[_Held]) -> Judgement:
-    broken = "; ".join(_in_full(one, name, ", but it was") for name, one in held if one.result.passed is False)
+    broken = "; ".join(_in_full(one, name, ", but it was") for name, one in held if one.result.met is False)
     if broken and judged.reason is Reason.THRESHOLD_BROKEN:
         return replace(judged, message=f"{judged.message}; {broken}")
     if broken and judged.verdict is not Verdict.FAILED:
         return replace(judged, verdict=Verdict.FAILED, reason=Reason.THRESHOLD_BROKEN, message=broken)
     if judged.verdict is not Verdict.PASSED:
         return judged
-    unknown = [(name, one) for name, one in held if one.result.passed is None]
+    unknown = [(name, one) for name, one in held if one.result.met is None]
     if unknown:
         reason = unknown[0][1].reason or Reason.NO_BASELINE
         message = "; ".join(f"{one.message} (baseline: {name})" for name, one in unknown)
@@ -295,4 +280,4 @@ def _judged(judged: Judgement, held: Sequence[_Held]) -> Judgement:
 
 
 def _in_full(one: RelativeResult, baseline: str, joint: str) -> str:
-    return f"{one.result.threshold} {baseline}{joint} {one.figures}"
+    return f"{one.result.terms.words} {baseline}{joint} {one.figures}"

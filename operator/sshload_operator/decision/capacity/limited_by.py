@@ -222,7 +222,7 @@ def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
         amount=found.upper,
         failed=len(failed),
         broken=len(breaking),
-        threshold=last.threshold if last is not None else None,
+        threshold=last.terms.words if last is not None else None,
         observed=last.observed if last is not None else failed[-1].message or None,
         short_of=short_of,
         message=message,
@@ -243,15 +243,15 @@ def sentence(limit: LimitedBy, plan: Plan) -> str:
     return f"{broke}. The server was short of {lacked}"
 
 
-def _first_broken(failed: tuple[Trial, ...]) -> Terms | str | None:
+def _first_broken(failed: tuple[Trial, ...]) -> Terms | None:
     """Return the threshold that broke in most of the trials; of several the first one in the spec."""
-    broken = Counter(result.key for trial in failed for result in trial.thresholds if result.passed is False)
-    order = [result.key for result in failed[0].thresholds]
+    broken = Counter(result.terms for trial in failed for result in trial.thresholds if result.met is False)
+    order = [result.terms for result in failed[0].thresholds]
     return min(broken, key=lambda one: (-broken[one], order.index(one) if one in order else len(order)), default=None)
 
 
-def _broken(trial: Trial, which: Terms | str | None) -> ThresholdResult | None:
-    found = (result for result in trial.thresholds if result.key == which and result.passed is False)
+def _broken(trial: Trial, which: Terms | None) -> ThresholdResult | None:
+    found = (result for result in trial.thresholds if result.terms == which and result.met is False)
     return next(found, None)
 
 

@@ -4,7 +4,7 @@ from math import isclose
 
 from sshload_contract.load import Load
 from sshload_contract.percentiles import samples_needed
-from sshload_contract.thresholds import LatencyThreshold, in_words, terms_of
+from sshload_contract.thresholds import LatencyThreshold, terms_of
 from sshload_contract.vocabulary import SearchEnd, TrialState
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 
@@ -80,12 +80,12 @@ def unjudged_least(plan: Plan, found: CapacityResult) -> Trial | None:
 
 
 def _had_too_few(plan: Plan, trial: Trial) -> bool:
-    if any(result.passed is False for result in trial.thresholds):
+    if any(result.met is False for result in trial.thresholds):
         return False
-    unknown = {result.key for result in trial.thresholds if result.passed is None}
+    unknown = {result.terms for result in trial.thresholds if result.met is None}
     needed = (
         samples_needed(threshold.percentile)
         for threshold in plan.spec.thresholds
-        if isinstance(threshold, LatencyThreshold) and unknown & {terms_of(threshold), in_words(threshold)}
+        if isinstance(threshold, LatencyThreshold) and terms_of(threshold) in unknown
     )
     return trial.load.started < max(needed, default=0)

@@ -61,7 +61,7 @@ def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
 
 def capacity_broken(plan: Plan, summary: RunSummary) -> Conclusion | None:
     """Return the conclusion with the broken thresholds on the capacity, and what limits it."""
-    broken = [result for result in capacity_results(plan, summary) if result.passed is False]
+    broken = [result for result in capacity_results(plan, summary) if result.met is False]
     if not broken:
         return None
     words = "; ".join(result.broken_words for result in broken)
@@ -116,7 +116,7 @@ def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Conclusio
 
 def _held_enough(plan: Plan, summary: RunSummary) -> bool:
     """Return whether the largest load of the search meets the thresholds on the capacity."""
-    return promises_capacity(plan) and all(result.passed for result in capacity_results(plan, summary))
+    return promises_capacity(plan) and all(result.met for result in capacity_results(plan, summary))
 
 
 def _above_max(plan: Plan, found: CapacityResult) -> str:
@@ -157,18 +157,17 @@ def known(plan: Plan, found: CapacityResult) -> str | None:
 
 
 def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
-    words = f"capacity above {amount_in_words(threshold.above, plan.spec.load)}"
     terms = Terms(threshold.kind, threshold.above, plan.spec.load.unit)
     found = summary.capacity
     if found is None:
-        return ThresholdResult(words, None, None, terms)
-    passed: bool | None = None
+        return ThresholdResult(terms, None, None)
+    met: bool | None = None
     if found.lower is not None and found.lower > threshold.above and found.end in _CONFIRMED_LOWER:
-        passed = True
+        met = True
     elif found.end is SearchEnd.FOUND or _is_below(plan, found, threshold.above):
-        passed = False
+        met = False
     value = found.lower if found.end is SearchEnd.FOUND else None
-    return ThresholdResult(words, known(plan, found), passed, terms, value, found.lower, found.upper)
+    return ThresholdResult(terms, known(plan, found), met, value, found.lower, found.upper)
 
 
 def _is_below(plan: Plan, found: CapacityResult, amount: float) -> bool:

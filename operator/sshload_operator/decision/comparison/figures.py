@@ -107,10 +107,10 @@ def _figures(results: Results) -> Iterator[tuple[str, float]]:
     }
     of_steps = {
         f"{step.step}.{name}": value
-        for step in results.steps
+        for step in results.all_steps
         for name, value in ((f"p{percentile}Ms", step.percentile_ms(percentile)) for percentile in _PERCENTILES)
     }
-    means = {key: step.mean_ms for step in results.steps if is_of_whole_step(key := f"{step.step}.{_MEAN}")}
+    means = {key: step.mean_ms for step in results.all_steps if is_of_whole_step(key := f"{step.step}.{_MEAN}")}
     for key, value in (*of_whole_test.items(), *of_steps.items(), *means.items()):
         if value is not None:
             yield key, float(value)

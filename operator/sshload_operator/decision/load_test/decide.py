@@ -29,8 +29,9 @@ from sshload_operator.decision.life_cycle import (
 from sshload_operator.decision.load_test.blockers import target_blocker, workers_blocker
 from sshload_operator.decision.load_test.conditions import finished, held_back, under_way
 from sshload_operator.decision.load_test.endings import Ending, ending
-from sshload_operator.decision.load_test.results import progress, results_status, threshold_status
+from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.decision.load_test.situation import Situation
+from sshload_operator.decision.load_test.thresholds import threshold_status
 from sshload_operator.decision.turns import next_look_at_queue_s
 from sshload_operator.manifests import Part, child_name, results_config_map
 from sshload_operator.planning.admitted import as_admitted

@@ -14,7 +14,6 @@ from sshload_contract.load import BurstLoad, HoldLoad, UsersLoad, UsersStage
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
-from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import MEASURED_VERDICTS, InPath, Timing, Verdict, Window
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.program import ProgramUse
@@ -47,7 +46,6 @@ from sshload_operator.api.status.results import (
     TargetResult,
     WarmUp,
 )
-from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.load_test.busy_machine import busy_machine
@@ -66,7 +64,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
     """
     load, measured = summary.load, measured_load(plan, summary)
     interval = completed_rate_interval(plan, summary)
-    target = _target(plan, summary)
+    target, steps = _target(plan, summary), steps_status(plan, summary)
     return Results(
         duration_seconds=rounded(load.duration_s),
         ended_early=_ended_early(summary),
@@ -80,7 +78,8 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         error_percent=percent(attempts(measured, summary).error_rate),
         p99_ms=_p99_ms(summary, Window.MEASURED),
         warm_up=_warm_up(summary) if plan.spec.warm_up_s else None,
-        timings={step.step: step.row for step in steps_status(plan, summary)},
+        steps=tuple(step for step in steps if not step.is_part),
+        parts=tuple(step for step in steps if step.is_part),
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
         burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
@@ -377,27 +376,3 @@ def progress(plan: Plan, snapshot: Snapshot) -> Progress:
         ),
         search=search_status(plan, snapshot.search) if snapshot.search is not None else None,
     )
-
-
-def threshold_status(result: ThresholdResult) -> ThresholdStatus:
-    """Return the result of a threshold for a status."""
-    terms = result.terms
-    whole = ThresholdStatus(
-        threshold=result.threshold,
-        observed=result.observed,
-        passed=result.passed,
-        kind=None if terms is None else terms.kind,
-        step=None if terms is None else terms.step or None,
-        percentile=None if terms is None else terms.percentile,
-        limit=None if terms is None else rounded(terms.limit),
-        unit=None if terms is None else terms.unit,
-        value=_rounded(result.value),
-        low=_rounded(result.low),
-        high=_rounded(result.high),
-    )
-    bare = ThresholdStatus(threshold=whole.threshold, observed=whole.observed, passed=whole.passed)
-    return replace(whole if whole.has_interval else bare, margin=whole.distance)
-
-
-def _rounded(figure: float | None) -> float | None:
-    return None if figure is None else rounded(figure)

@@ -1,4 +1,4 @@
-"""`status.results.timings`: which steps a status states in full, and which percentiles of each."""
+"""`status.results.steps` and `parts`: which steps a status states in full, and which percentiles of each."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,7 +11,7 @@ from sshload_contract.wire.run_summary import RunSummary, StepStats
 from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, TELLING_PERCENTILES, Percentile
 from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
-from sshload_operator.api.status.steps import StepResult, with_percentiles
+from sshload_operator.api.status.steps import StepResult, in_order, with_percentiles
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.plan import Plan
 
@@ -19,7 +19,7 @@ _WHOLE: Final = frozenset(map(str, WHOLE_STEPS))
 
 
 def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
-    """Return the measured steps, and of several with the same name only the first: a status has each step once."""
+    """Return the measured steps as they happen, and of several with the same name only the first."""
     named: dict[str, set[float]] = {}
     for threshold in (*plan.spec.thresholds, *plan.spec.relative_thresholds):
         if isinstance(threshold, LatencyThreshold | RelativeLatency):
@@ -29,7 +29,7 @@ def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
         if step.window is Window.MEASURED:
             found = step_status(step, frozenset(named.get(step.step, ())))
             steps.setdefault(found.step, found)
-    return tuple(steps.values())[:MOST_STEPS]
+    return in_order(tuple(steps.values())[:MOST_STEPS])
 
 
 def step_status(step: StepStats, named: frozenset[float]) -> StepResult:

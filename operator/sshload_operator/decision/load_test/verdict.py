@@ -168,7 +168,7 @@ def _by_dropped_arrivals(summary: RunSummary) -> Conclusion | None:
 
 
 def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Conclusion | None:
-    broken = [result.broken_words for result in results if result.passed is False]
+    broken = [result.broken_words for result in results if result.met is False]
     return (Verdict.FAILED, Reason.THRESHOLD_BROKEN, "; ".join(broken)) if broken else None
 
 

@@ -9,10 +9,8 @@
     draw.verdict(report.test, report.verdict);
     if (report.thresholds.length)
       draw.head.append(element("h2", { class: "plain" }, "Thresholds"), table("Thresholds", [
-        ["verdict", (one) => { const [name, text] = mark(one.passed); return element("strong", { class: name }, text); }],
-        ["threshold", (one) => one.threshold],
-        ["seen", (one) => one.observed],
-        ["margin", (one) => one.margin],
+        ["verdict", (one) => { const [name, text] = mark(one.met); return element("strong", { class: name }, text); }],
+        ["threshold", (one) => one.message],
         ...(report.thresholds.every((one) => absent(one.low) && absent(one.high)) ? [] : [
           ["value", (one) => one.value, true],
           ["95 % interval", (one) => (absent(one.low) && absent(one.high) ? null : `${figure(one.low)} to ${figure(one.high)}`)],
@@ -34,7 +32,7 @@
     return step && percentileOf(step, wanted);
   }
 
-  // A test that an earlier operator ran has its percentiles in a list.
+  // A percentile without a field of its own is in the list of intervals.
   function percentileOf(step, wanted) {
     return step[`p${wanted}Ms`] ?? step.intervals?.find((one) => one.percentile === wanted)?.ms;
   }

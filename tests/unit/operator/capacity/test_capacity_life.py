@@ -73,7 +73,7 @@ def test_a_capacity_that_was_found_ends_the_run_with_the_whole_in_its_status(sea
     ended = searching.run(*ALL, after_s=5, summary=found_118())
     assert searching.said() == ("Passed", "CapacityFound")
     assert searching.status["capacity"]["inWords"] == "118 arrivals/s"
-    assert searching.status["thresholds"][-1]["passed"] is True
+    assert searching.status["thresholds"][-1]["met"] is True
     assert list(problems(searching.status, SCHEMA)) == []
     (said,) = ended.announcements
     assert (said.reason, said.warning) == ("CapacityFound", False)

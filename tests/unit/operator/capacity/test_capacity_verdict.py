@@ -45,7 +45,7 @@ def test_a_capacity_that_was_found_passes_and_says_what_breaks_above_it() -> Non
 
 def test_the_thresholds_of_the_reported_trial_stand_before_those_on_the_capacity() -> None:
     judgement = judged(found_118(), above=(100, 130))
-    assert [(result.threshold, result.observed, result.passed) for result in judgement.thresholds] == [
+    assert [(result.terms.words, result.observed, result.met) for result in judgement.thresholds] == [
         ("p99 of total below 2 s", "90 ms", True),
         ("error rate below 1 %", "0 % (0 of 600)", True),
         ("capacity above 100 arrivals/s", "118 arrivals/s", True),
@@ -84,7 +84,7 @@ def test_the_most_is_enough_where_less_was_promised() -> None:
 def test_the_most_says_nothing_of_a_promise_of_as_much_or_more() -> None:
     judgement = judged(MOST_HELD, above=(400, 500))
     assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.CAPACITY_ABOVE_MAX)
-    assert [result.passed for result in judgement.thresholds] == [True, True, True, None]
+    assert [result.met for result in judgement.thresholds] == [True, True, True, None]
 
 
 def test_the_most_may_be_enough_for_what_is_held_against_a_baseline() -> None:
@@ -98,17 +98,17 @@ def test_a_server_that_fails_at_the_least_fails_and_says_what_broke() -> None:
     assert outcome(judgement) == (Verdict.FAILED, Reason.CAPACITY_BELOW_MIN)
     assert "below 10 arrivals/s" in judgement.message
     assert "p99 of total below 2 s broke first" in judgement.message
-    assert judgement.thresholds[-1].passed is False
+    assert judgement.thresholds[-1].met is False
 
 
 def test_what_is_below_the_least_may_be_above_a_promise_that_is_lower_still() -> None:
-    assert judged(LEAST_BROKEN, above=(5,)).thresholds[-1].passed is None
+    assert judged(LEAST_BROKEN, above=(5,)).thresholds[-1].met is None
 
 
 def unjudged(begun: int, succeeded: int) -> Trial:
     """Return a trial of the least in which nothing broke, but p99 could not be stated."""
     said = f"p99 of total below 2 s cannot be judged: p99 needs 299 samples, there are {succeeded}"
-    unknown = (ThresholdResult(P99, None, None), ThresholdResult(ERRORS, "0 %", passed=True))
+    unknown = (ThresholdResult(P99, None, None), ThresholdResult(ERRORS, "0 %", met=True))
     return replace(failed(10), thresholds=unknown, message=said, load=load(succeeded, begun - succeeded))
 
 
@@ -119,7 +119,7 @@ def test_a_least_load_that_makes_too_few_samples_says_nothing_of_the_server() ->
     assert "p99 needs 299 samples, there are 298" in judgement.message
     assert "min" in judgement.message
     assert "short of" not in judgement.message
-    assert (judgement.thresholds[-1].observed, judgement.thresholds[-1].passed) == (None, None)
+    assert (judgement.thresholds[-1].observed, judgement.thresholds[-1].met) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_search_that_was_cut_short_is_inconclusive_with_the_bounds_so_far(end:
     assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.SEARCH_UNFINISHED)
     assert "after 3 trials" in judgement.message
     assert "100 to 140 arrivals/s" in judgement.message
-    assert [result.passed for result in judgement.thresholds[2:]] == [None, None]
+    assert [result.met for result in judgement.thresholds[2:]] == [None, None]
 
 
 def test_a_search_without_any_bound_knows_nothing() -> None:
@@ -358,4 +358,4 @@ def test_whatever_a_search_says_it_passes_only_by_a_trial_that_passed_at_its_low
         assert found.capacity.end in (SearchEnd.FOUND, SearchEnd.MOST_HELD)
         seen = {(trial.amount, trial.state) for trial in found.capacity.trials}
         assert (found.capacity.lower, TrialState.PASSED) in seen
-        assert all(result.passed for result in judgement.thresholds)
+        assert all(result.met for result in judgement.thresholds)

@@ -104,19 +104,19 @@ def short_of(found: RunSummary, **changes: Any) -> list[Resource]:
 
 def test_the_threshold_that_broke_in_most_trials_at_the_upper_bound_broke_first() -> None:
     limit = limit_of(at_upper(failed(121, errors=True), failed(121, p99=False, errors=True), failed(121)))
-    assert (limit.threshold, limit.broken, limit.failed) == (P99, 2, 3)
+    assert (limit.threshold, limit.broken, limit.failed) == (P99.words, 2, 3)
     limit = limit_of(at_upper(failed(121, errors=True), failed(121, p99=False, errors=True)))
-    assert (limit.threshold, limit.observed) == (ERRORS, "3.5 % (21 of 600)")
+    assert (limit.threshold, limit.observed) == (ERRORS.words, "3.5 % (21 of 600)")
 
 
 def test_of_thresholds_that_broke_equally_often_the_first_of_the_spec_is_named() -> None:
-    assert limit_of(at_upper(failed(121, errors=True))).threshold == P99
-    assert limit_of(at_upper(failed(121, p99=False, errors=True), failed(121))).threshold == P99
+    assert limit_of(at_upper(failed(121, errors=True))).threshold == P99.words
+    assert limit_of(at_upper(failed(121, p99=False, errors=True), failed(121))).threshold == P99.words
 
 
 def test_what_broke_far_above_the_limit_does_not_count() -> None:
     limit = limit_of(at_upper(failed(500, p99=False, errors=True), failed(121)))
-    assert (limit.threshold, limit.amount, limit.failed) == (P99, 121, 1)
+    assert (limit.threshold, limit.amount, limit.failed) == (P99.words, 121, 1)
 
 
 def test_passes_at_the_upper_bound_do_not_count() -> None:

@@ -49,10 +49,11 @@ def test_verdict_thresholds_and_results_are_those_of_the_status() -> None:
     assert found["verdict"]["passed"] is True
     stated = found["results"]
     kept = run.status["results"]
-    assert {**stated, "timings": kept["timings"]} == {**kept, "steps": stated["steps"]}
+    assert {**stated, "parts": kept["parts"]} == {**kept, "steps": stated["steps"]}
     ours = [one["step"] for one in stated["steps"]]
-    assert sorted(ours) == sorted(kept["timings"])
+    assert sorted(ours) == sorted(one["step"] for one in (*kept["steps"], *kept["parts"]))
     assert ours.index("connect") < ours.index("kex") < ours.index("auth") < ours.index("login")
+    assert [one.pop("words") for one in found["thresholds"]] == ["p99 of total below 2 s", "error rate below 1 %"]
     assert found["thresholds"] == run.status["thresholds"]
 
 
@@ -141,7 +142,7 @@ def test_a_first_byte_is_a_part_of_the_read_and_is_not_counted_twice() -> None:
             completed_rate=9.0,
             iterations=9,
             failures=0,
-            listed_steps=steps,
+            steps=steps,
         )
     )
     assert [(one["step"], one["beginMs"]) for one in found] == [

@@ -8,11 +8,12 @@ from xml.etree import ElementTree as ET
 import click
 import pytest
 import yaml
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_operator.cli.view.advice import advice_page
 from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown, print_result
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, as_text
 from sshload_operator.cli.view.result import result_page, result_rows
-from statuses import RESULTS, read_test_status, step_json
+from statuses import RESULTS, read_test_status, step_json, threshold_json
 
 HOSTILE = "=cmd|`ls` <b> ]]> & [x](y) *z*\x1b[31m\n# head"
 STATUS: dict[str, Any] = {
@@ -21,9 +22,9 @@ STATUS: dict[str, Any] = {
     "reason": "ThresholdBroken",
     "message": "broken",
     "thresholds": [
-        {"threshold": "p99 of total below 2 s", "observed": "90 ms", "passed": True},
-        {"threshold": "error rate below 1 %", "observed": "3 %", "passed": False},
-        {"threshold": "p99.9 of total below 3 s"},
+        threshold_json(LatencyThreshold("total", 99, 2.0), "90 ms", met=True, value=90),
+        threshold_json(ErrorRateThreshold(0.01), "3 % (18 of 600)", met=False, value=3),
+        threshold_json(LatencyThreshold("total", 99.9, 3.0)),
     ],
     "results": {
         **RESULTS,
@@ -58,10 +59,9 @@ def test_junit_has_a_case_for_each_threshold_and_one_for_the_verdict() -> None:
 
 @pytest.mark.parametrize("verdict", ["Invalid", "Error", "Inconclusive", "Aborted"])
 def test_a_run_that_cannot_be_judged_is_an_error_and_never_passes(verdict: str) -> None:
-    met = [{"threshold": "p99 of total below 2 s", "observed": "90 ms", "passed": True}]
     expected = ["skipped"] if verdict != "Inconclusive" else []
-    assert cases(as_junit(page(verdict=verdict, thresholds=met))) == {
-        met[0]["threshold"]: expected,
+    assert cases(as_junit(page(verdict=verdict, thresholds=STATUS["thresholds"][:1]))) == {
+        "p99 of total below 2 s": expected,
         "verdict": ["error"],
     }
 
@@ -76,7 +76,7 @@ def test_a_passed_run_has_neither_failures_nor_errors() -> None:
 
 
 def test_text_of_a_server_stays_text_in_xml() -> None:
-    hostile = Page(HOSTILE, HOSTILE, HOSTILE, None, checks=(Check(HOSTILE, HOSTILE, HOSTILE, False),))
+    hostile = Page(HOSTILE, HOSTILE, HOSTILE, None, checks=(Check(HOSTILE, HOSTILE, False),))
     suite = ET.fromstring(as_junit(hostile))  # noqa: S314 - likewise
     assert "\x1b" not in as_junit(hostile)
     assert HOSTILE.split("\x1b", maxsplit=1)[0] in suite.attrib["name"]
@@ -93,7 +93,7 @@ def test_text_of_a_server_stays_in_its_cell_of_a_markdown_table() -> None:
 def test_markdown_has_the_verdict_the_thresholds_and_the_steps() -> None:
     text = as_markdown(page())
     assert text.startswith("**Failed (ThresholdBroken)**: 1 of 3 thresholds was broken\n")
-    assert "| ✗ | error rate below 1 % | 3 % |  |" in text
+    assert "| ✗ | error rate below 1 %: 3 % (18 of 600), 2 points above |" in text
     assert "| total | 600 | 0 |" in text
 
 
@@ -153,7 +153,7 @@ def test_yaml_is_the_same_object_as_json(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_server_cannot_write_control_characters_in_any_part_of_a_page() -> None:
     parts = (Grid((HOSTILE,), ((HOSTILE,),), note=HOSTILE), Facts(((HOSTILE, HOSTILE),)))
-    hostile = Page(HOSTILE, HOSTILE, HOSTILE, None, (Check(HOSTILE, HOSTILE, HOSTILE, None),), parts)
+    hostile = Page(HOSTILE, HOSTILE, HOSTILE, None, (Check(HOSTILE, HOSTILE, None),), parts)
     assert "\x1b" not in as_text(hostile) + as_markdown(hostile)
 
 

@@ -1,6 +1,6 @@
 """The results in a status: every figure in the unit that its name says, and none that was not seen."""
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,14 +16,12 @@ from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from sshload_operator.api.shapes.reading import read_fitting
-from sshload_operator.api.status.figures import rounded
 from sshload_operator.api.status.head import written
-from sshload_operator.api.status.percentiles import Percentile
 from sshload_operator.api.status.results import Results
-from sshload_operator.api.status.steps import StepResult, with_percentiles
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.planning.plan import Plan
-from statuses import RESULTS, as_fields, as_listed, percentile_of, results_json
+from statuses import percentile_of, results_json
 
 PLAN = plan(quickstart(warmUp="5s"))
 SCHEMA = status_schema()["properties"]["results"]
@@ -54,95 +52,50 @@ def test_the_warm_up_is_reported_apart() -> None:
 
 
 def step_of(results: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a step as it is read of its row."""
-    step = read_fitting(Results, results).step(name)
-    assert step is not None
-    return written(step)
+    """Return a step, or a part of one."""
+    found: dict[str, Any] = next(one for one in (*results["steps"], *results["parts"]) if one["step"] == name)
+    return found
 
 
 def with_latency(percentile: float, step: str) -> Plan:
     return plan(quickstart(thresholds=[{"latency": {"step": step, "percentile": percentile, "below": "2s"}}]))
 
 
-def test_a_whole_step_is_one_row_of_its_latencies_in_milliseconds_with_the_intervals_of_those_that_are_shown() -> None:
-    assert results_json(PLAN, summary(590, 10))["timings"]["total"] == (
-        "590, 10 failed, 19.667/s, min 40, mean 50, p50 45 (42.75 to 47.7), p90 60 (57 to 63.6), p95 70,"
-        " p99 90 (85.5 to 95.4), p99.9 120, max 130 ms"
-    )
+def interval(percentile: float, ms: float, **bounds: float) -> dict[str, float]:
+    return {"percentile": percentile, "ms": ms, **bounds}
 
 
-def test_what_is_read_of_a_row_has_a_field_for_each_figure() -> None:
-    assert step_of(results_json(PLAN, summary(590, 10)), "total") == {
+def test_a_whole_step_states_its_figures_as_numbers_with_the_intervals_of_those_that_are_shown() -> None:
+    results = results_json(PLAN, summary(590, 10))
+    assert step_of(results, "total") == {
         "step": "total",
         "count": 590,
         "failures": 10,
         "rate": 19.667,
         "minMs": 40.0,
         "meanMs": 50.0,
-        "maxMs": 130.0,
         "p50Ms": 45.0,
         "p90Ms": 60.0,
         "p95Ms": 70.0,
         "p99Ms": 90.0,
         "p999Ms": 120.0,
-        "bounds": "p50 42.75 to 47.7, p90 57 to 63.6, p99 85.5 to 95.4",
+        "maxMs": 130.0,
+        "intervals": [
+            interval(50, 45.0, lowMs=42.75, highMs=47.7),
+            interval(90, 60.0, lowMs=57.0, highMs=63.6),
+            interval(99, 90.0, lowMs=85.5, highMs=95.4),
+        ],
     }
+    assert [one["step"] for one in results["steps"]] == ["login", "total"]
+    assert list(problems(results, SCHEMA, "results")) == []
 
 
-def test_a_part_of_a_step_is_one_row_of_what_comparisons_and_the_table_show() -> None:
-    times = "mean 50, p50 45, p90 60, p99 90 ms"
-    assert results_json(PLAN, summary(600))["timings"]["connect"] == f"600, {times}"
-    assert results_json(PLAN, summary(590, 10))["timings"]["exec"] == f"590, 10 failed, {times}"
-
-
-_AMOUNTS = st.none() | st.floats(0, 1e18).map(rounded)
-
-
-_PERCENTILES = st.builds(
-    Percentile,
-    percentile=st.floats(0, 100).map(rounded),
-    ms=st.floats(0, 1e18).map(rounded),
-    low_ms=_AMOUNTS,
-    high_ms=_AMOUNTS,
-)
-
-
-@given(
-    st.builds(
-        StepResult,
-        step=st.just("exec"),
-        count=st.integers(0, 10**18 - 1),
-        failures=st.integers(0, 10**18 - 1),
-        rate=_AMOUNTS,
-        bytes_per_second=_AMOUNTS,
-        min_ms=_AMOUNTS,
-        mean_ms=_AMOUNTS,
-        max_ms=_AMOUNTS,
-    ),
-    st.lists(_PERCENTILES, max_size=8, unique_by=lambda one: one.percentile),
-)
-def test_a_row_says_all_that_is_read_of_it(figures: StepResult, percentiles: list[Percentile]) -> None:
-    step = with_percentiles(figures, percentiles)
-    (read,) = read_fitting(Results, {"timings": {"exec": step.row}, **RESULTS}).steps
-    assert [astuple(one) for one in read.percentiles] == [close(astuple(one)) for one in step.percentiles]
-    for figure in ("step", "count", "failures", "rate", "bytes_per_second", "min_ms", "mean_ms", "max_ms"):
-        assert getattr(read, figure) == close(getattr(step, figure))
-    assert list(problems({"timings": {"exec": step.row}, **RESULTS}, SCHEMA, "results")) == []
-
-
-def close(figure: Any) -> Any:
-    """Return what equals figures of the same first 15 digits."""
-    if isinstance(figure, tuple):
-        return tuple(map(close, figure))
-    return pytest.approx(figure, rel=1e-14) if isinstance(figure, float) else figure
-
-
-@pytest.mark.parametrize(
-    "row", ["", "many", "600, p50 -1 ms", "600, p50 1e400", "600, p101 5 ms", "600, p50 1 ms; p90 2 ms", "1" * 2_001]
-)
-def test_a_row_that_is_none_states_no_figure(row: str) -> None:
-    steps = read_fitting(Results, {"timings": {"exec": row}, **RESULTS}).steps
-    assert [step.percentiles for step in steps] in ([], [()])
+def test_a_part_of_a_step_stands_apart_with_what_comparisons_and_the_table_show() -> None:
+    figures = {"meanMs": 50.0, "p50Ms": 45.0, "p90Ms": 60.0, "p99Ms": 90.0}
+    parts = results_json(PLAN, summary(590, 10))["parts"]
+    assert [one["step"] for one in parts] == ["startDelay", "connect", "auth", "exec"]
+    assert parts[1] == {"step": "connect", "count": 590, **figures}
+    assert parts[3] == {"step": "exec", "count": 590, "failures": 10, **figures}
 
 
 def test_a_part_that_a_threshold_names_is_stated_as_a_whole_step_is() -> None:
@@ -152,7 +105,8 @@ def test_a_part_that_a_threshold_names_is_stated_as_a_whole_step_is() -> None:
 
 def test_a_percentile_that_a_threshold_names_has_its_interval() -> None:
     step = step_of(results_json(with_latency(95, "total"), summary()), "total")
-    assert step["bounds"] == "p50 42.75 to 47.7, p90 57 to 63.6, p95 66.5 to 74.2, p99 85.5 to 95.4"
+    assert [one["percentile"] for one in step["intervals"]] == [50, 90, 95, 99]
+    assert step["intervals"][2] == interval(95, 70.0, lowMs=66.5, highMs=74.2)
 
 
 def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_names_it() -> None:
@@ -167,9 +121,8 @@ def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_name
         for step in summary().steps
     )
     results = results_json(with_latency(75, "login"), summary(steps=with_75))
-    assert "p75 50 (48 to 52)" in results["timings"]["login"]
-    assert [step.step for step in read_fitting(Results, results).steps if step.intervals] == ["login"]
-    assert step_of(results, "login")["intervals"] == [listed]
+    assert listed in step_of(results, "login")["intervals"]
+    assert listed not in step_of(results, "total")["intervals"]
     assert list(problems(results, SCHEMA, "results")) == []
 
 
@@ -178,7 +131,7 @@ def test_a_percentile_that_a_threshold_names_with_many_digits_is_stated_as_it_wa
         replace(step, percentiles_us={**step.percentiles_us, "33.33333333": 44_000}) for step in summary().steps
     )
     results = results_json(with_latency(100 / 3, "login"), summary(steps=of_third))
-    assert step_of(results, "login")["intervals"] == [{"percentile": 33.33333333, "ms": 44.0}]
+    assert interval(33.33333333, 44.0) in step_of(results, "login")["intervals"]
 
 
 def test_an_interval_reaches_as_far_as_the_samples_bound_it() -> None:
@@ -191,33 +144,17 @@ def test_an_interval_reaches_as_far_as_the_samples_bound_it() -> None:
         for step in summary().steps
     )
     step = step_of(results_json(PLAN, summary(steps=unbounded)), "total")
-    assert step["bounds"] == "p90 to 63.6, p99 from 85.5"
+    assert step["intervals"] == [interval(90, 60.0, highMs=63.6), interval(99, 90.0, lowMs=85.5)]
     ends = {one.percentile: (one.low_ms, one.high_ms) for one in read_fitting(StepResult, step).percentiles}
     assert [ends[one] for one in (50, 90, 99)] == [(None, None), (None, 63.6), (85.5, None)]
 
 
-def test_what_an_earlier_operator_wrote_of_steps_says_the_same() -> None:
-    results = results_json(with_latency(75, "connect"), summary(590, 10))
-    steps = {step.step: step for step in read_fitting(Results, results).steps}
-    for of in (as_fields, as_listed):
-        former = read_fitting(Results, of(results))
-        assert not former.timings
-        assert {step.step: step.percentiles for step in former.steps} == {
-            name: step.percentiles for name, step in steps.items()
-        }
-        for step in former.steps:
-            new = steps[step.step]
-            assert (step.count, step.failures, step.rate, step.max_ms) == (
-                new.count, new.failures, new.rate, new.max_ms
-            )  # fmt: skip
-
-
 def test_each_step_stands_there_once() -> None:
     results = results_json(PLAN, summary())
-    assert set(results["timings"]) == {"startDelay", "connect", "auth", "login", "exec", "total"}
-    twice = read_fitting(Results, {**as_fields(results), "timings": {"total": "7"}})
-    assert sorted(step.step for step in twice.steps) == sorted(results["timings"])
-    assert [step.count for step in twice.steps if step.step == "total"] == [7]
+    found = read_fitting(Results, results).all_steps
+    assert [step.step for step in found] == ["startDelay", "connect", "auth", "login", "exec", "total"]
+    twice = read_fitting(Results, {**results, "parts": [*results["parts"], {"step": "total", "count": 7}]})
+    assert [step.count for step in twice.all_steps if step.step == "total"] == [600]
 
 
 def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
@@ -233,7 +170,7 @@ def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
         replace(step, bytes_per_second=1234567.8912 if step.step == Timing.EXEC else None) for step in summary().steps
     )
     results = results_json(PLAN, summary(steps=moving))
-    moved = {step.step: step.bytes_per_second for step in read_fitting(Results, results).steps}
+    moved = {step.step: step.bytes_per_second for step in read_fitting(Results, results).all_steps}
     assert {step: told for step, told in moved.items() if told is not None} == {"exec": 1234567.891}
     assert list(problems(results, SCHEMA, "results")) == []
 

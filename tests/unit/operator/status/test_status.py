@@ -8,15 +8,17 @@ from crd_schema import problems, status_schema
 from passes import Passes
 from plans import plan, quickstart
 from runs import pod, snapshot, summary
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import LatencyThreshold, ThresholdResult, terms_of
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Stage
 from sshload_operator.api.status.head import Condition, remembered, written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.load_test.results import progress, results_status, threshold_status
+from sshload_operator.decision.load_test.results import progress, results_status
+from sshload_operator.decision.load_test.thresholds import threshold_status
 from sshload_operator.state import ConditionStatus, ConditionType, Phase, Reason, Role
 from statuses import progress_json
 
+P99 = terms_of(LatencyThreshold("total", 99, 2.0))
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 CONDITIONS = tuple(
     Condition(kind, ConditionStatus.UNKNOWN, Reason.LOAD_RUNNING, "under way", NOW) for kind in ConditionType
@@ -44,8 +46,10 @@ FINISHED = standing(
     progress=progress(plan(), snapshot()),
     results=results_status(plan(), summary(), Verdict.PASSED),
     thresholds=(
-        threshold_status(ThresholdResult("p99", "90 ms", passed=True)),
-        threshold_status(ThresholdResult("p99.9", None, None)),
+        threshold_status(
+            ThresholdResult(terms_of(LatencyThreshold("total", 99, 2.0)), "90 ms", True, 90.0, 85.5, 95.4)
+        ),
+        threshold_status(ThresholdResult(terms_of(LatencyThreshold("total", 99.9, 3.0)), None, None)),
     ),
     results_config_map="quickstart-a1b2c3d4e5-results",
 )
@@ -71,8 +75,26 @@ def test_what_is_not_known_is_left_out() -> None:
 
 def test_a_threshold_that_cannot_be_judged_says_neither_what_was_seen_nor_whether_it_held() -> None:
     assert written(FINISHED)["thresholds"] == [
-        {"threshold": "p99", "observed": "90 ms", "passed": True},
-        {"threshold": "p99.9", "margin": "too few samples"},
+        {
+            "kind": "latency",
+            "step": "total",
+            "percentile": 99,
+            "limit": 2000.0,
+            "unit": "ms",
+            "value": 90.0,
+            "low": 85.5,
+            "high": 95.4,
+            "met": True,
+            "message": "p99 of total below 2 s: 90 ms, 95.5 % below",
+        },
+        {
+            "kind": "latency",
+            "step": "total",
+            "percentile": 99.9,
+            "limit": 3000.0,
+            "unit": "ms",
+            "message": "p99.9 of total below 3 s: too few samples",
+        },
     ]
 
 

@@ -40,7 +40,7 @@ PROGRESS: dict[str, Any] = {
     "failureKinds": [{"outcome": "throttled", "count": 4}, {"outcome": "connectTimeout", "count": 2}],
 }
 PAGE = Page("one", "Failed (ThresholdBroken)", "1 of 2 thresholds was broken", False,
-            checks=(Check("p99 of total below 2 s", "2.4 s", "20 % above", False),))  # fmt: skip
+            checks=(Check("p99", "p99 of total below 2 s: 2.4 s, 20 % above", False),))  # fmt: skip
 
 WIDE_PAGE = Page("one", "Failed (ThresholdBroken)", "and so on " * 200, False)
 

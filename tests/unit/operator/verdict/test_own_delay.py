@@ -49,7 +49,7 @@ def test_a_promise_kept_by_less_than_twice_the_largest_delay_is_not_judged() -> 
     assert outcome(delayed(summary(), 100_000), latency("400ms")) == PASSED
     judgement = judged(delayed(summary(), 160_000), latency("400ms"))
     assert (judgement.verdict, judgement.reason) == SATURATED
-    assert judgement.thresholds[0].passed is None
+    assert judgement.thresholds[0].met is None
     assert judgement.thresholds[0].observed == "90 ms"
     assert "spec.workers.replicas" in judgement.message
 
@@ -239,7 +239,7 @@ def test_a_pause_that_had_arrivals_dropped_may_have_cost_many_times_its_length()
     paused = replace(summary(), generator=generator(loop_lag_max_us=500_000))
     assert outcome(paused, {"throughput": {"above": 21}}) == FAILED
     dropped = replace(paused, load=load(600, dropped=1))
-    assert judged(dropped, {"throughput": {"above": 21}}).thresholds[0].passed is None
+    assert judged(dropped, {"throughput": {"above": 21}}).thresholds[0].met is None
 
 
 def test_a_throughput_that_only_the_delay_of_a_sound_generator_may_have_cost_is_one_of_noise() -> None:

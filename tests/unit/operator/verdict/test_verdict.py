@@ -42,12 +42,12 @@ def too_few(found: RunSummary) -> RunSummary:
 def test_a_sound_run_that_keeps_all_promises_passes() -> None:
     judgement = judged(summary(), P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, THROUGHPUT_ABOVE_19)
     assert outcome(judgement) == (Verdict.PASSED, Reason.THRESHOLDS_MET)
-    assert [result.passed for result in judgement.thresholds] == [True, True, True]
+    assert [result.met for result in judgement.thresholds] == [True, True, True]
 
 
 def test_each_threshold_says_what_was_promised_and_what_was_seen() -> None:
     judgement = judged(summary(599, 1), P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, THROUGHPUT_ABOVE_19)
-    assert [(result.threshold, result.observed) for result in judgement.thresholds] == [
+    assert [(result.terms.words, result.observed) for result in judgement.thresholds] == [
         ("p99 of total below 2 s", "90 ms"),
         ("error rate below 1 %", "0.1667 % (1 of 600)"),
         ("throughput above 19/s", "19.97/s"),
@@ -69,7 +69,7 @@ def test_a_run_without_thresholds_passes_for_having_completed() -> None:
 def test_a_broken_threshold_fails(found: RunSummary, threshold: Any) -> None:
     judgement = judged(found, threshold)
     assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
-    assert judgement.thresholds[0].passed is False
+    assert judgement.thresholds[0].met is False
     assert str(judgement.thresholds[0].observed) in judgement.message
 
 
@@ -85,7 +85,7 @@ def test_a_broken_threshold_fails(found: RunSummary, threshold: Any) -> None:
 def test_an_error_rate_that_may_be_chance_is_inconclusive(found: RunSummary, says: str) -> None:
     judgement = judged(found, ERRORS_BELOW_1_PERCENT)
     assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE)
-    assert judgement.thresholds[0].passed is None
+    assert judgement.thresholds[0].met is None
     assert says in judgement.message
 
 
@@ -157,7 +157,7 @@ def test_a_percentile_of_too_few_samples_is_inconclusive_and_says_how_many_it_ne
     judgement = judged(too_few(summary(200)), P99_BELOW_2S)
     assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES)
     assert "needs 299 samples, there are 200" in judgement.message
-    assert (judgement.thresholds[0].observed, judgement.thresholds[0].passed) == (None, None)
+    assert (judgement.thresholds[0].observed, judgement.thresholds[0].met) == (None, None)
 
 
 def test_a_step_that_was_never_begun_cannot_be_judged() -> None:

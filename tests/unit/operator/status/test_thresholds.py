@@ -1,0 +1,67 @@
+"""A threshold in a status: numbers, and one sentence that says how far from its limit the value was."""
+
+from typing import Any
+
+import pytest
+from sshload_contract.thresholds import (
+    BASELINE_UNIT,
+    ErrorRateThreshold,
+    LatencyThreshold,
+    Terms,
+    ThresholdResult,
+    ThroughputThreshold,
+    terms_of,
+)
+from sshload_operator.api.shapes.reading import read
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.thresholds import ThresholdStatus
+from sshload_operator.decision.load_test.thresholds import threshold_status
+
+P99 = terms_of(LatencyThreshold("total", 99, 2.0))
+P90 = terms_of(LatencyThreshold("total", 90, 0.09))
+ERRORS = terms_of(ErrorRateThreshold(0.01))
+RATE = terms_of(ThroughputThreshold(90))
+SLOWER, FEWER = Terms("latency", 10, BASELINE_UNIT, "total", 99), Terms("throughput", 10, BASELINE_UNIT)
+CAPACITY = Terms("capacity", 100, "arrivals/s")
+
+
+@pytest.mark.parametrize(
+    ("terms", "value", "message"),
+    [
+        pytest.param(P99, 500, "p99 of total below 2 s: seen, 75 % below", id="latency"),
+        pytest.param(P99, 2500, "p99 of total below 2 s: seen, 25 % above", id="too slow"),
+        pytest.param(ERRORS, 3.2, "error rate below 1 %: seen, 2.2 points above", id="errors"),
+        pytest.param(RATE, 99, "throughput above 90/s: seen, 10 % above", id="throughput"),
+        pytest.param(SLOWER, 4, "p99 of total within 10 % of the baseline: seen, 6 points to spare", id="slower"),
+        pytest.param(
+            FEWER, -12, "throughput within 10 % of the baseline: seen, 2 points too many", id="fewer than the baseline"
+        ),
+        pytest.param(P99, None, "p99 of total below 2 s: too few samples", id="nothing seen"),
+        pytest.param(Terms("capacity", 0, "users"), 3, "capacity above 0 users: seen", id="no limit to divide by"),
+        pytest.param(ERRORS, 1, "error rate below 1 %: seen, at the limit", id="errors at the limit"),
+        pytest.param(P90, 90, "p90 of total below 90 ms: seen, at the limit", id="just as slow"),
+        pytest.param(
+            FEWER,
+            -10,
+            "throughput within 10 % of the baseline: seen, at the limit",
+            id="at the limit of the baseline",
+        ),
+        pytest.param(
+            SLOWER, None, "p99 of total within 10 % of the baseline: not compared with a baseline", id="no baseline"
+        ),
+        pytest.param(CAPACITY, None, "capacity above 100 arrivals/s: no capacity is known", id="nothing found"),
+    ],
+)
+def test_each_threshold_says_how_far_from_its_limit_it_was(terms: Terms, value: float | None, message: str) -> None:
+    assert threshold_status(ThresholdResult(terms, None if value is None else "seen", None, value)).message == message
+
+
+def test_the_smallest_limit_of_errors_is_stated_as_it_is() -> None:
+    least = terms_of(ErrorRateThreshold(0.000001))
+    assert threshold_status(ThresholdResult(least, "0 % (0 of 9)", None, 0.0)).limit == 0.0001
+
+
+@pytest.mark.parametrize("terms", [P99, P90, ERRORS, RATE, SLOWER, FEWER, CAPACITY], ids=lambda terms: terms.words)
+def test_what_a_threshold_asks_for_is_read_of_its_numbers(terms: Terms) -> None:
+    stated: dict[str, Any] = written(threshold_status(ThresholdResult(terms, "seen", met=True, value=1.0)))
+    assert read(ThresholdStatus, stated).words == terms.words
