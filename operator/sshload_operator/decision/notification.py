@@ -20,6 +20,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import RunStatus, written
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.measured import CAPACITY, figures
 from sshload_operator.decision.owner import Owner, owner_of
 from sshload_operator.planning.plan import EndEvent, Webhook
 from sshload_operator.state import Phase
@@ -30,7 +31,6 @@ NOTIFIED_ANNOTATION: Final = f"{GROUP}/notified"
 _MESSAGE_CHARACTERS: Final = 1_000
 _RUN_FIELDS: Final = ("run", "verdict", "reason", "message", "startTime", "completionTime", "progress")
 _CAPACITY_FIELDS: Final = ("inWords", "value", "unit", "end", "lowerBound", "upperBound")
-_RESULT_FIELDS: Final = ("offeredRate", "achievedRate", "completedRate", "errorPercent", "p99Ms")
 _FIRST_BACK_OFF_S: Final = 1.0
 _LONGEST_BACK_OFF_S: Final = 300.0
 _MOST_DOUBLINGS: Final = 20
@@ -72,8 +72,8 @@ def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) ->
     if not head.is_finished:
         return None
     owner = owner_of(metadata) if kind is TEST else None
-    event = _event(kind, owner)
-    if event not in webhook.events or head.completion_time is None:
+    ended = _event(kind, owner)
+    if ended not in webhook.events or head.completion_time is None:
         return None
     if webhook.namespaces and metadata["namespace"] not in webhook.namespaces:
         return None
@@ -87,15 +87,12 @@ def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) ->
         "specversion": "1.0",
         "id": event_id,
         "source": f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{kind.plural}/{metadata['name']}",
-        "type": f"dev.sshload.{event}.ended",
+        "type": f"dev.sshload.{ended}.ended",
         "time": timestamp_text(head.completion_time),
         "datacontenttype": "application/json",
     }
-    shape = TestStatus if kind is TEST else ComparisonStatus
-    data = _data(kind, metadata, written(read_fitting(shape, status)), owner)
-    return Notification(
-        kind, metadata["namespace"], metadata["name"], metadata["uid"], until, {**envelope, "data": data}
-    )
+    event = {**envelope, "data": _data(kind, metadata, status, owner)}
+    return Notification(kind, metadata["namespace"], metadata["name"], metadata["uid"], until, event)
 
 
 def back_off_s(failures: int, chance: float) -> float:
@@ -113,17 +110,19 @@ def _event(kind: Kind, owner: Owner | None) -> EndEvent | None:
     return EndEvent.SCHEDULE if owner.kind is SCHEDULE else None
 
 
-def _data(kind: Kind, metadata: Mapping[str, Any], status: Mapping[str, Any], owner: Owner | None) -> Mapping[str, Any]:
-    shape = TestStatus if kind is TEST else ComparisonStatus
-    whole = written(read_fitting(shape, status))
+def _data(kind: Kind, metadata: Mapping[str, Any], status: Any, owner: Owner | None) -> Mapping[str, Any]:
+    known = read_fitting(TestStatus if kind is TEST else ComparisonStatus, status)
+    whole = written(known)
     found = {"kind": kind.name, **{name: metadata[name] for name in ("namespace", "name", "uid")}}
     if owner is not None:
         found["schedule"] = owner.name
     found |= _fields(whole, _RUN_FIELDS if kind is COMPARISON else _RUN_FIELDS[:-1])
     found["message"] = shortened(printable(str(whole.get("message", ""))), _MESSAGE_CHARACTERS)
-    if kind is TEST:
-        parts = (("capacity", _CAPACITY_FIELDS), ("results", _RESULT_FIELDS))
-        found |= {name: _fields(whole[name], fields) for name, fields in parts if name in whole}
+    if "capacity" in whole:
+        found["capacity"] = _fields(whole["capacity"], _CAPACITY_FIELDS)
+    if isinstance(known, TestStatus) and known.results is not None:
+        of_run = {one.name: one.value for one in figures(known) if not one.step and one.name != CAPACITY}
+        found["results"] = {**of_run, **_fields(whole["results"], ("p99Ms",))}
     return found
 
 

@@ -11,15 +11,15 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.measured import COMPARED, Figure, figures
 from sshload_operator.decision.baseline.differs import difference, installed_difference
 from sshload_operator.decision.comparison.figures import place
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import over_time
 from sshload_operator.report.saved_run import SavedRun
 
-_PERCENTILES: Final = (50, 90, 99)
 _MOST_FIGURES: Final = 200
+_NOTHING: Final = {"value": None, "low": None, "high": None}
 _UNPARSED: Final = "a spec of the two cannot be read by this release, so it is not known whether they measured the same"
 
 
@@ -54,23 +54,19 @@ def _difference(run: SavedRun, other: SavedRun) -> str:
         return _UNPARSED
 
 
-_Bounds = tuple[float | None, float | None, float | None]
-
-
 def _beside(ours: TestStatus, theirs: TestStatus) -> list[dict[str, Any]]:
-    here, there = (dict(_figures(status)) for status in (ours, theirs))
+    here, there = ({one.key: one for one in _figures(status)} for status in (ours, theirs))
     keys = sorted({**here, **there}, key=place)[:_MOST_FIGURES]
-    nothing: _Bounds = (None, None, None)
-    return [_figure(key, here.get(key, nothing), there.get(key, nothing)) for key in keys]
+    return [_figure(key, here.get(key), there.get(key)) for key in keys]
 
 
-def _figure(key: str, here: _Bounds, there: _Bounds) -> dict[str, Any]:
+def _figure(key: str, here: Figure | None, there: Figure | None) -> dict[str, Any]:
     return {
         "figure": key,
-        "here": dict(zip(("value", "low", "high"), here, strict=True)),
-        "there": dict(zip(("value", "low", "high"), there, strict=True)),
-        "ratio": _ratio(here[0], there[0]),
-        "apart": _apart(here, there),
+        "here": _NOTHING if here is None else here.interval,
+        "there": _NOTHING if there is None else there.interval,
+        "ratio": None if here is None or there is None else _ratio(here.value, there.value),
+        "apart": None if here is None or there is None else _apart(here, there),
     }
 
 
@@ -78,30 +74,13 @@ def _ratio(here: float | None, there: float | None) -> float | None:
     return None if here is None or not there or isclose(there, 0, abs_tol=1e-9) else float(f"{here / there:.6g}")
 
 
-def _apart(here: _Bounds, there: _Bounds) -> bool | None:
-    (_, low, high), (_, other_low, other_high) = here, there
-    if low is None or high is None or other_low is None or other_high is None:
+def _apart(here: Figure, there: Figure) -> bool | None:
+    if here.low is None or here.high is None or there.low is None or there.high is None:
         return None
-    return low > other_high or high < other_low
+    return here.low > there.high or here.high < there.low
 
 
-def _figures(status: TestStatus) -> Iterator[tuple[str, _Bounds]]:
-    """Yield the figures of a run that was measured, each with its interval if that is known."""
-    capacity, results = status.capacity, status.results
-    if status.verdict not in MEASURED_VERDICTS:
-        return
-    if capacity is not None:
-        yield "capacity", (capacity.found, capacity.lower_bound, capacity.upper_bound)
-    if results is not None:
-        yield from _of_results(results)
-
-
-def _of_results(results: Results) -> Iterator[tuple[str, _Bounds]]:
-    yield "offeredRate", (results.offered_rate, None, None)
-    yield "completedRate", (results.completed_rate, results.completed_rate_low, results.completed_rate_high)
-    yield "errorPercent", (results.error_percent, None, None)
-    for step in results.all_steps:
-        for percentile in _PERCENTILES:
-            found = step.percentile(percentile)
-            if found is not None:
-                yield f"{step.step}.p{percentile}Ms", (found.ms, found.low_ms, found.high_ms)
+def _figures(status: TestStatus) -> Iterator[Figure]:
+    """Yield the figures of a run that was measured: of each step, those that comparisons compare."""
+    if status.verdict in MEASURED_VERDICTS:
+        yield from (one for one in figures(status) if not one.step or one.name in COMPARED)

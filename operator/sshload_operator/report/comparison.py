@@ -14,7 +14,8 @@ from sshload_operator.api.status.comparison import (
     TestRun,
     VariantResult,
 )
-from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, place
+from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE
+from sshload_operator.decision.comparison.figures import place
 from sshload_operator.report.document import spec_text, verdict_of, within_limit
 from sshload_operator.report.saved_run import KeptObject
 

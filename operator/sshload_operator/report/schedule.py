@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sshload_contract.thresholds import BASELINE_UNIT
-from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Timing, Verdict
 
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.measured import ERROR_PERCENT, figures
 from sshload_operator.api.status.schedule import MOST_POINTS, ScheduleCondition, ScheduleStatus, TrendPoint
 from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.report.document import spec_text, time_text, within_limit
 from sshload_operator.report.saved_run import KeptObject
 
 SCHEDULE_REPORT_VERSION: Final = "scheduleReport.v1"
-_PERCENTILES: Final = (50, 99)
 _TOO_LARGE: Final = {
     "spec": "the spec is left out: the report would be too large",
     "drift": "the drift is left out: the report would be too large",
@@ -64,9 +64,8 @@ def _passed(verdict: Verdict) -> bool | None:
 
 def _run(point: TrendPoint, status: TestStatus | None) -> dict[str, Any]:
     is_measured = point.verdict in MEASURED_VERDICTS
-    results = status.results if status is not None and is_measured else None
-    total = None if results is None else results.step("total")
-    found = {percentile: None if total is None else total.percentile(percentile) for percentile in _PERCENTILES}
+    stated = figures(status) if status is not None and is_measured else ()
+    found = {one.name: one for one in stated if one.step in ("", Timing.TOTAL)}
     return {
         "test": point.test,
         "time": time_text(point.time),
@@ -76,22 +75,16 @@ def _run(point: TrendPoint, status: TestStatus | None) -> dict[str, Any]:
         "message": "" if status is None else status.message,
         "capacity": point.capacity,
         "capacityInWords": point.capacity_in_words,
-        "completedRate": _interval(
-            point.completed_rate if is_measured else None,
-            None if results is None else results.completed_rate_low,
-            None if results is None else results.completed_rate_high,
-        ),
-        "errorPercent": None if results is None else results.error_percent,
+        "errorPercent": found[ERROR_PERCENT].value if ERROR_PERCENT in found else None,
         **{
-            f"p{percentile}Ms": None if one is None else _interval(one.ms, one.low_ms, one.high_ms)
-            for percentile, one in found.items()
+            name: found[name].interval if name in found else _of_trend(kept if is_measured else None)
+            for name, kept in (("completedRate", point.completed_rate), ("p50Ms", None), ("p99Ms", point.p99_ms))
         },
-        **({} if found[99] is not None else {"p99Ms": _interval(point.p99_ms if is_measured else None, None, None)}),
     }
 
 
-def _interval(value: float | None, low: float | None, high: float | None) -> dict[str, Any] | None:
-    return None if value is None else {"value": value, "low": low, "high": high}
+def _of_trend(value: float | None) -> dict[str, Any] | None:
+    return None if value is None else {"value": value, "low": None, "high": None}
 
 
 def _drift(point: TrendPoint, status: TestStatus | None) -> Iterator[dict[str, Any]]:

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Timing, Verdict
 
 from sshload_operator.api.load_test import check_size
 from sshload_operator.api.names import check_name
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.measured import figures
 from sshload_operator.report.document import spec_text, verdict_of, within_limit
 from sshload_operator.report.saved_run import KeptObject, ReportError, kept_object
 
@@ -20,7 +20,8 @@ SAVED_SWEEP_VERSION: Final = "savedSweep.v1"
 SWEEP_REPORT_VERSION: Final = "sweepReport.v1"
 _MOST_VALUES: Final = 50
 _MOST_FIELD_CHARACTERS: Final = 500
-_PERCENTILES: Final = (50, 90, 99)
+_PLAIN: Final = ("offeredRate", "errorPercent")
+_WITH_INTERVALS: Final = ("completedRate", "p50Ms", "p90Ms", "p99Ms")
 _TOO_LARGE: Final = {"spec": "the spec is left out: the report would be too large"}
 _Scalar = str | int | float | bool | None
 
@@ -86,29 +87,17 @@ def sweep_document(sweep: SavedSweep, release: str) -> dict[str, Any]:
 
 def _report_point(value: _Scalar, test: KeptObject) -> dict[str, Any]:
     status = read_fitting(TestStatus, test.status)
-    results = status.results if status.verdict in MEASURED_VERDICTS else None
+    found = {one.name: one for one in figures(status) if one.step in ("", Timing.TOTAL)}
+    if status.verdict not in MEASURED_VERDICTS:
+        found = {}
     return {
         "value": value,
         "test": test.name,
         "verdict": verdict_of(status),
-        "offeredRate": None if results is None else results.offered_rate,
-        "completedRate": None
-        if results is None
-        else {
-            "value": results.completed_rate,
-            "low": results.completed_rate_low,
-            "high": results.completed_rate_high,
-        },
-        "errorPercent": None if results is None else results.error_percent,
-        **{f"p{percentile}Ms": _percentile(results, percentile) for percentile in _PERCENTILES},
+        **{name: found[name].value if name in found else None for name in _PLAIN},
+        **{name: found[name].interval if name in found else None for name in _WITH_INTERVALS},
         "capacity": None if status.capacity is None else status.capacity.in_words,
     }
-
-
-def _percentile(results: Results | None, percentile: float) -> dict[str, Any] | None:
-    total = None if results is None else results.step("total")
-    found = None if total is None else total.percentile(percentile)
-    return None if found is None else {"value": found.ms, "low": found.low_ms, "high": found.high_ms}
 
 
 def _message(sweep: SavedSweep, points: Sequence[Mapping[str, Any]]) -> str:

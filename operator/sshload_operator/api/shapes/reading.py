@@ -292,7 +292,12 @@ def _written_name(attribute: str, hint: Any) -> str:
     """Return the camel case of an attribute, without the unit at its end where the value is written with one."""
     _, notes = _unwrapped(hint)
     has_unit = any(isinstance(note, Duration | Size) for note in notes)
-    head, *tail = (_UNIT.sub("", attribute) if has_unit else attribute).split("_")
+    return camel_case(_UNIT.sub("", attribute) if has_unit else attribute)
+
+
+def camel_case(attribute: str) -> str:
+    """Return the name that an attribute has in a spec or a status."""
+    head, *tail = attribute.split("_")
     return head + "".join(word.capitalize() for word in tail)
 
 

@@ -3,6 +3,7 @@
 A figure that could not be stated is None, which is absent in JSON; it is never 0.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 from typing import Annotated, Final, TypeAlias, overload
@@ -23,6 +24,18 @@ Message: TypeAlias = Annotated[str, Text(4_096)]
 ObjectName: TypeAlias = Annotated[str, Text(253)]
 Uid: TypeAlias = Annotated[str, Text(100)]
 StepName: TypeAlias = Annotated[str, Text(64)]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An annotation of a field that is a figure of a run (`measured.figures`), in the unit that its name says.
+
+    `compared`: comparisons compare it. `name` is the figure's, where that is not the field's.
+    """
+
+    unit: str
+    compared: bool = True
+    name: str = ""
 
 
 @overload

@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from sshload_contract.percentiles import percentile_key
+
 from sshload_operator.api.status.figures import Amount, Percent
 
-
-def percentile_name(percentile: float) -> str:
-    """Return what the name of a percentile's field or column begins with: p99, or p999 for 99.9."""
-    return f"p{percentile:g}".replace(".", "")
-
-
-FIELDS_OF_PERCENTILES: Final = {one: percentile_name(one) for one in (50.0, 90.0, 95.0, 99.0, 99.9)}
+FIELDS_OF_PERCENTILES: Final = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 """The percentiles that have fields of their own, and with what these begin."""
 
 TELLING_PERCENTILES: Final = (50.0, 90.0, 99.0)
 """What is stated of a part, and has an interval in a step in full whether or not a threshold names it."""
+
+
+def latency_name(percentile: float) -> str:
+    """Return the name of a percentile as a figure: p99Ms; p99.95Ms for one without a field of its own."""
+    return f"{FIELDS_OF_PERCENTILES.get(percentile, f'p{percentile_key(percentile)}')}Ms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from sshload_contract.declared import Absent, Items, Text
 from sshload_contract.wire.bounds import MOST_STAGES
 
-from sshload_operator.api.status.figures import Amount, Count, Difference, Ordinal, Percent, StepName
+from sshload_operator.api.status.figures import Amount, Count, Difference, Measured, Ordinal, Percent, StepName
 from sshload_operator.api.status.steps import StepResult, in_order
 
 MOST_STEPS: Final = 200
@@ -88,8 +88,12 @@ class FreshLogin:
 class HoldResult:
     """The held sessions after the ramp (load.hold only)."""
 
-    held_most: Annotated[Count, "The most that were held at once."]
-    held_least: Annotated[Count, "The fewest that were held at once."]
+    held_most: Annotated[
+        Count, Measured("sessions", compared=False, name="heldSessionsMost"), "The most that were held at once."
+    ]
+    held_least: Annotated[
+        Count, Measured("sessions", compared=False, name="heldSessionsLeast"), "The fewest that were held at once."
+    ]
     fresh_login: FreshLogin | None = None
 
 
@@ -144,11 +148,13 @@ class GeneratorResult:
     overflows: Annotated[Count, Absent(0), "Samples outside the histogram's range."] = 0
     cpu_per_iteration_ms: Annotated[
         Amount | None,
+        Measured("ms"),
         "CPU time of all workers from the start of the load to its end, divided by the iterations that ended in it,"
         " warm-up included. With the library openssh it includes its programs. Not for load.hold.",
     ] = None
     memory_peak_bytes: Annotated[
         Count | None,
+        Measured("bytes"),
         "The most resident memory of a worker's process since it began, of the worker that had the most. Without the"
         " programs of openssh.",
     ] = None
@@ -186,10 +192,12 @@ class TargetResult:
     ] = None
     cpu_per_login_ms: Annotated[
         Amount | None,
+        Measured("ms"),
         "This CPU time per accepted login. Stated if the scenario does nothing but log in, each time anew.",
     ] = None
     cpu_per_iteration_ms: Annotated[
         Amount | None,
+        Measured("ms"),
         "This CPU time per iteration, failed ones and the warm-up included: of logins and of what the steps ran, which"
         " the kernel does not tell apart. Stated where cpuPerLoginMs is not. Not for load.hold.",
     ] = None
@@ -197,9 +205,10 @@ class TargetResult:
     stolen_percent: Annotated[
         Amount | None, "The share of the machine's CPU time that its host gave to others (steal)."
     ] = None
-    memory_peak_bytes: Annotated[Count | None, "The largest working set."] = None
+    memory_peak_bytes: Annotated[Count | None, Measured("bytes"), "The largest working set."] = None
     memory_per_session_bytes: Annotated[
         Count | None,
+        Measured("bytes"),
         "How much more memory it took with the held sessions than before, divided by their number (load.hold only).",
     ] = None
     memory_per_session_upper_bound: Annotated[
@@ -229,6 +238,7 @@ class ProgramResult:
     ] = None
     memory_peak_bytes: Annotated[
         Count | None,
+        Measured("bytes"),
         "The most resident memory of each of its processes since it began, added up. Without the kernel's memory for"
         " connections.",
     ] = None
@@ -244,10 +254,12 @@ class ProxyResult(ProgramResult):
 
     cpu_per_login_ms: Annotated[
         Amount | None,
+        Measured("ms"),
         "CPU time per login that the target accepted. Stated where each iteration logs in, but not before a gateway.",
     ] = None
     cpu_per_iteration_ms: Annotated[
         Amount | None,
+        Measured("ms"),
         "CPU time per iteration, warm-up included. Stated where sessions are reused, and before a gateway, in place of"
         " cpuPerLoginMs. Not for load.hold.",
     ] = None
@@ -257,9 +269,9 @@ class ProxyResult(ProgramResult):
 class GatewayResult(ProgramResult):
     """What the run's own gateway used between the start and the end of the load, told as results.proxy is."""
 
-    cpu_per_iteration_ms: Annotated[Amount | None, "CPU time per iteration, failed ones and the warm-up included."] = (
-        None
-    )
+    cpu_per_iteration_ms: Annotated[
+        Amount | None, Measured("ms"), "CPU time per iteration, failed ones and the warm-up included."
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,10 +315,14 @@ class Results:
 
     duration_seconds: Annotated[Amount, "Length of the measured window."]
     ended_early: EndedEarly | None = None
-    offered_rate: Annotated[Amount, "Iterations per second that the load model asked for."]
-    achieved_rate: Annotated[Amount, "Iterations per second that were begun."]
+    offered_rate: Annotated[
+        Amount, Measured("/s", compared=False), "Iterations per second that the load model asked for."
+    ]
+    achieved_rate: Annotated[Amount, Measured("/s", compared=False), "Iterations per second that were begun."]
     completed_rate: Annotated[
-        Amount, "Iterations per second that ended well in the measured window, whenever they were due."
+        Amount,
+        Measured("/s"),
+        "Iterations per second that ended well in the measured window, whenever they were due.",
     ]
     completed_rate_low: Annotated[
         Amount | None,
@@ -318,7 +334,7 @@ class Results:
     ] = None
     iterations: Annotated[Count, "Iterations that ended, successful or failed."]
     failures: Annotated[Count, "Failed iterations."]
-    error_percent: Annotated[Percent | None, "The share of failed iterations."] = None
+    error_percent: Annotated[Percent | None, Measured("%"), "The share of failed iterations."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration (step total), successes only."] = None
     warm_up: WarmUp | None = None
     steps: Annotated[

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 from sshload_contract.declared import Absent, Items
 from sshload_contract.vocabulary import Timing
 
-from sshload_operator.api.status.figures import Amount, Count, StepName
+from sshload_operator.api.status.figures import Amount, Count, Measured, StepName
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, Percentile
 
 _STEPS: Final = tuple(step.value for step in Timing)
@@ -28,19 +28,24 @@ class StepResult:
     step: Annotated[StepName, "The step's name (connect, login, total, or uptime.exec of a named step)."]
     count: Annotated[Count, "How often it succeeded, of the iterations that were due in the measured window."]
     failures: Annotated[Count, Absent(0), "How often it failed. Absent if it never did."] = 0
-    rate: Annotated[Amount | None, "How often it ended well in the measured window, per second."] = None
+    rate: Annotated[
+        Amount | None, Measured("/s", compared=False), "How often it ended well in the measured window, per second."
+    ] = None
+    min_ms: Annotated[Amount | None, Measured("ms", compared=False), "The shortest."] = None
+    mean_ms: Annotated[Amount | None, Measured("ms"), "The mean."] = None
+    p50_ms: Annotated[
+        Amount | None, Measured("ms"), "The median. A percentile is absent if there are too few samples for it."
+    ] = None
+    p90_ms: Annotated[Amount | None, Measured("ms"), "The 90th percentile."] = None
+    p95_ms: Annotated[Amount | None, Measured("ms", compared=False), "The 95th percentile."] = None
+    p99_ms: Annotated[Amount | None, Measured("ms"), "The 99th percentile."] = None
+    p999_ms: Annotated[Amount | None, Measured("ms", compared=False), "The 99.9th percentile."] = None
+    max_ms: Annotated[Amount | None, Measured("ms", compared=False), "The longest."] = None
     bytes_per_second: Annotated[
         Amount | None,
+        Measured("bytes/s", compared=False),
         "What it moved in the measured window, per second, however it ended. Absent if it moves no content.",
     ] = None
-    min_ms: Annotated[Amount | None, "The shortest."] = None
-    mean_ms: Annotated[Amount | None, "The mean."] = None
-    p50_ms: Annotated[Amount | None, "The median. A percentile is absent if there are too few samples for it."] = None
-    p90_ms: Annotated[Amount | None, "The 90th percentile."] = None
-    p95_ms: Annotated[Amount | None, "The 95th percentile."] = None
-    p99_ms: Annotated[Amount | None, "The 99th percentile."] = None
-    p999_ms: Annotated[Amount | None, "The 99.9th percentile."] = None
-    max_ms: Annotated[Amount | None, "The longest."] = None
     intervals: Annotated[
         tuple[Percentile, ...],
         Items(most=25),

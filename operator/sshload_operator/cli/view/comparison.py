@@ -15,9 +15,10 @@ from sshload_operator.api.status.comparison import (
     Difference,
     VariantResult,
 )
+from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE, ERROR_PERCENT
 from sshload_operator.cli.view.page import Facts, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, size_text
-from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, place
+from sshload_operator.decision.comparison.figures import place
 from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 
 _GROUPED_FROM: Final = 100.0

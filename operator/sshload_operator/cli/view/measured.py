@@ -6,7 +6,7 @@ from typing import Final
 from sshload_contract.vocabulary import WHOLE_STEPS
 from sshload_contract.wire.report import IMPLICIT_MAC
 
-from sshload_operator.api.status.percentiles import percentile_name
+from sshload_operator.api.status.measured import declared, figures_of_step
 from sshload_operator.api.status.results import (
     Agreement,
     FailureCount,
@@ -121,21 +121,10 @@ def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:
 
 def steps_as_rows(results: Results) -> Iterator[Mapping[str, object]]:
     """Yield each step with its figures under the names that the status has for them, for a spreadsheet."""
-    steps = results.all_steps
-    stated = sorted({one.percentile for step in steps for one in step.percentiles})
-    for step in steps:
-        percentiles = {f"{percentile_name(percentile)}Ms": step.percentile_ms(percentile) for percentile in stated}
-        yield {
-            "step": step.step,
-            "count": step.count,
-            "failures": step.failures,
-            "rate": step.rate,
-            "minMs": step.min_ms,
-            "meanMs": step.mean_ms,
-            **percentiles,
-            "maxMs": step.max_ms,
-            "bytesPerSecond": step.bytes_per_second,
-        }
+    columns = dict.fromkeys(one.name for one in declared(StepResult))
+    for step in results.all_steps:
+        found = {one.name: one.value for one in figures_of_step(step)}
+        yield {"step": step.step, "count": step.count, "failures": step.failures, **columns, **found}
 
 
 def _stages(stages: Sequence[StageResult]) -> Grid:

@@ -5,6 +5,7 @@ text. Latencies are published only for the tests that finished last, so that a t
 the operator little. Verdicts and capacities are published for all tests.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from sshload_contract.wire.codec import from_json, to_json
 
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status import measured
 from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
@@ -34,7 +36,9 @@ _TESTS_IN_A_PART: Final = 10
 _MS_PER_S: Final = 1000.0
 _LARGEST: Final = sys.float_info.max
 """A status may state counts and means whose product is infinite, which JSON cannot express."""
-_PERCENT: Final = 100.0
+_IN_BASE_UNITS: Final = {"ms": ("_ms", "_seconds", 1_000.0), "%": ("_percent", "_ratio", 100.0)}
+"""Of a unit: with what the names of its figures end, with what their metrics do, and what divides them."""
+_CAPITAL: Final = re.compile("[A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +92,9 @@ class PublishedStep:
 
 @dataclass(frozen=True, slots=True)
 class PublishedResults:
-    """A finished run's figures; rates are iterations per second.
+    """A finished run's figures: those of the whole run by name, and those of its steps."""
 
-    `held` has the most and the fewest held sessions, None without `hold`.
-    """
-
-    offered_rate: float
-    achieved_rate: float
-    completed_rate: float
-    error_ratio: float | None
-    held: tuple[int, int] | None
+    figures: Mapping[str, float]
     steps: tuple[PublishedStep, ...]
 
 
@@ -140,8 +137,7 @@ class TestsCollector(Published[TestFigures]):
         searches = ((key, figures.capacity) for key, figures in self.published.items())
         yield from capacities((key, capacity) for key, capacity in searches if capacity is not None)
         results = self._results()
-        yield from _rates(results)
-        yield from _held(results)
+        yield from _of_runs(results)
         yield from _steps(results)
 
     def _running(self) -> Metric:
@@ -216,7 +212,7 @@ def test_figures(status: TestStatus, owner: Owner | None) -> TestFigures:
         phase=status.phase or Phase.PENDING,
         verdict=status.verdict,
         completed_unix_s=status.completion_time.timestamp() if status.completion_time is not None else 0.0,
-        packed_results=b"" if status.results is None else _packed(_published(status.results)),
+        packed_results=b"" if status.results is None else _packed(_published(status, status.results)),
         capacity=capacity_figures(status.capacity),
         queued=status.phase is Phase.PENDING and status.reason == Reason.QUEUED,
         owner=owner,
@@ -231,14 +227,10 @@ def _unpacked(packed: bytes) -> PublishedResults:
     return from_json(PublishedResults, decompress(packed).decode())
 
 
-def _published(results: Results) -> PublishedResults:
-    hold = results.hold
+def _published(status: TestStatus, results: Results) -> PublishedResults:
+    of_run = (one for one in measured.figures(status) if not one.step and one.name != measured.CAPACITY)
     return PublishedResults(
-        offered_rate=float(results.offered_rate),
-        achieved_rate=float(results.achieved_rate),
-        completed_rate=float(results.completed_rate),
-        error_ratio=None if results.error_percent is None else results.error_percent / _PERCENT,
-        held=None if hold is None else (hold.held_most, hold.held_least),
+        figures={one.name: float(one.value) for one in of_run if one.value is not None},
         steps=tuple(map(_published_step, results.all_steps)),
     )
 
@@ -255,36 +247,16 @@ def _published_step(step: StepResult) -> PublishedStep:
     )
 
 
-def _rates(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
-    labels = ("namespace", "test")
-    offered = GaugeMetricFamily("sshload_test_offered_rate", "Iterations per second asked for.", labels=labels)
-    achieved = GaugeMetricFamily("sshload_test_achieved_rate", "Iterations per second begun.", labels=labels)
-    completed = GaugeMetricFamily("sshload_test_completed_rate", "Iterations per second that succeeded.", labels=labels)
-    errors = GaugeMetricFamily(
-        "sshload_test_error_ratio",
-        "Share of iterations, and of sessions to be held, that failed, 0 to 1.",
-        labels=labels,
-    )
-    for key, results in results_by_test:
-        offered.add_metric(key, results.offered_rate)
-        achieved.add_metric(key, results.achieved_rate)
-        completed.add_metric(key, results.completed_rate)
-        if results.error_ratio is not None:
-            errors.add_metric(key, results.error_ratio)
-    yield from (offered, achieved, completed, errors)
-
-
-def _held(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
-    labels = ("namespace", "test")
-    most = GaugeMetricFamily("sshload_test_held_sessions_most", "The most sessions held at once.", labels=labels)
-    least = GaugeMetricFamily(
-        "sshload_test_held_sessions_least", "The fewest sessions held at once, after the ramp.", labels=labels
-    )
-    for key, results in results_by_test:
-        if results.held is not None:
-            most.add_metric(key, results.held[0])
-            least.add_metric(key, results.held[1])
-    yield from (most, least)
+def _of_runs(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
+    """Yield a family for each figure of a whole run, in base units."""
+    for figure in (one for known in measured.OF_RUN.values() for one in known):
+        ending, base_ending, divisor = _IN_BASE_UNITS.get(figure.unit, ("", "", 1.0))
+        name = _CAPITAL.sub(lambda found: f"_{found[0].lower()}", figure.name).removesuffix(ending)
+        family = GaugeMetricFamily(f"sshload_test_{name}{base_ending}", figure.means, labels=("namespace", "test"))
+        for key, results in results_by_test:
+            if figure.name in results.figures:
+                family.add_metric(key, results.figures[figure.name] / divisor)
+        yield family
 
 
 def _steps(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:

@@ -4,15 +4,18 @@ import sys
 from dataclasses import dataclass
 from math import exp, hypot, inf, log
 
+from sshload_contract.percentiles import percentile_key
+
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.percentiles import TELLING_PERCENTILES
+from sshload_operator.api.status.measured import COMPLETED_RATE, Figure, find_figure
+from sshload_operator.api.status.percentiles import TELLING_PERCENTILES, latency_name
 
 _LARGEST_LOGARITHM = log(sys.float_info.max) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure with the bounds of its 95 % confidence interval, None if the samples do not bound it there."""
+class Value:
+    """The value of a figure with its 95 % confidence interval, None where the samples do not bound it."""
 
     value: float
     low: float | None
@@ -27,11 +30,9 @@ class Bounds:
     upper: float | None
 
 
-def latency_ms(status: TestStatus, step: str, percentile: float) -> Figure | None:
+def latency_ms(status: TestStatus, step: str, percentile: float) -> Value | None:
     """Return a percentile of a step in milliseconds, None if the status does not state it."""
-    found = None if status.results is None else status.results.step(step)
-    stated = None if found is None else found.percentile(percentile)
-    return None if stated is None else Figure(stated.ms, stated.low_ms, stated.high_ms)
+    return _value(find_figure(status, latency_name(float(percentile_key(percentile))), step))
 
 
 def lacks_interval(status: TestStatus, step: str, percentile: float) -> bool:
@@ -43,12 +44,13 @@ def lacks_interval(status: TestStatus, step: str, percentile: float) -> bool:
     return found.is_part or percentile not in TELLING_PERCENTILES
 
 
-def completed_rate(status: TestStatus) -> Figure | None:
+def completed_rate(status: TestStatus) -> Value | None:
     """Return the iterations completed per second, None if the status does not state it."""
-    results = status.results
-    if results is None:
-        return None
-    return Figure(results.completed_rate, results.completed_rate_low, results.completed_rate_high)
+    return _value(find_figure(status, COMPLETED_RATE))
+
+
+def _value(found: Figure | None) -> Value | None:
+    return None if found is None or found.value is None else Value(found.value, found.low, found.high)
 
 
 def capacity(status: TestStatus) -> Bounds | None:
@@ -78,7 +80,7 @@ class Ratio:
     high: float
 
 
-def ratio(new: Figure, base: Figure) -> Ratio | None:
+def ratio(new: Value, base: Value) -> Ratio | None:
     """Return the ratio with its 95 % confidence interval; None if one of them is 0.
 
     The intervals of the two independent runs are combined with the method of Zou and Donner ("MOVER", Statistics in

@@ -23,14 +23,8 @@ from sshload_operator.api.status.comparison import (
     VariantResult,
 )
 from sshload_operator.api.status.figures import rounded
-from sshload_operator.decision.comparison.figures import (
-    ERROR_PERCENT,
-    Figures,
-    is_latency,
-    most_telling,
-    place,
-    split,
-)
+from sshload_operator.api.status.measured import ERROR_PERCENT
+from sshload_operator.decision.comparison.figures import Figures, is_latency, most_telling, place, split
 from sshload_operator.decision.comparison.interval import Interval, interval
 from sshload_operator.decision.comparison.milliseconds import RESOLUTION, Milliseconds, milliseconds_more
 

@@ -11,8 +11,9 @@ from sshload_operator.api.status.comparison import (
     Difference,
     TestRun,
 )
+from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE, ERROR_PERCENT
 from sshload_operator.decision.comparison.compare import Compared
-from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, split
+from sshload_operator.decision.comparison.figures import split
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.decision.comparison.plan import ComparisonPlan

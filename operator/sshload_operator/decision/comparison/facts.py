@@ -13,7 +13,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import MOST_REPEATS, TestRun
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.measured import own_delay_ms
-from sshload_operator.decision.comparison.figures import Figures, figures, most_telling
+from sshload_operator.decision.comparison.figures import Figures, compared_figures, most_telling
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.planning.plan import spec_hash as hash_of_spec
 from sshload_operator.state import Phase, Reason
@@ -69,7 +69,7 @@ def observed_test(test: Mapping[str, Any]) -> ObservedTest:
         reason=status.reason if verdict else "",
         message=shortened(status.message, _MESSAGE_LIMIT_CHARACTERS) if verdict else "",
         spec_hash=status.spec_hash if verdict else "",
-        figures=figures(status) if verdict in MEASURED_VERDICTS else {},
+        figures=compared_figures(status) if verdict in MEASURED_VERDICTS else {},
         own_delay_ms=None if status.capacity is not None else own_delay_ms(status),
         spec=test["spec"],
     )

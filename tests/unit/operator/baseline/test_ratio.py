@@ -3,20 +3,20 @@ from math import inf, isclose
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_operator.decision.baseline.measured import Bounds, Figure, capacity_ratio, ratio
+from sshload_operator.decision.baseline.measured import Bounds, Value, capacity_ratio, ratio
 
 values = st.floats(min_value=1e-3, max_value=1e6)
 widths = st.floats(min_value=1.0, max_value=10.0)
 
 
 @st.composite
-def figures(draw: st.DrawFn) -> Figure:
+def figures(draw: st.DrawFn) -> Value:
     value = draw(values)
-    return Figure(value, value / draw(widths), value * draw(widths))
+    return Value(value, value / draw(widths), value * draw(widths))
 
 
 @given(figures(), figures())
-def test_the_interval_holds_the_ratio_and_is_wider_than_either_alone(new: Figure, base: Figure) -> None:
+def test_the_interval_holds_the_ratio_and_is_wider_than_either_alone(new: Value, base: Value) -> None:
     found = ratio(new, base)
     assert found is not None
     slack = 1e-9 * found.value
@@ -28,7 +28,7 @@ def test_the_interval_holds_the_ratio_and_is_wider_than_either_alone(new: Figure
 
 
 @given(figures(), figures())
-def test_the_other_way_round_it_is_the_reciprocal(new: Figure, base: Figure) -> None:
+def test_the_other_way_round_it_is_the_reciprocal(new: Value, base: Value) -> None:
     one, other = ratio(new, base), ratio(base, new)
     assert one is not None
     assert other is not None
@@ -37,9 +37,9 @@ def test_the_other_way_round_it_is_the_reciprocal(new: Figure, base: Figure) -> 
 
 
 @given(figures(), figures(), st.floats(min_value=0.01, max_value=100))
-def test_the_unit_does_not_matter(new: Figure, base: Figure, times: float) -> None:
-    def scaled(found: Figure) -> Figure:
-        return Figure(found.value * times, (found.low or 0) * times, (found.high or 0) * times)
+def test_the_unit_does_not_matter(new: Value, base: Value, times: float) -> None:
+    def scaled(found: Value) -> Value:
+        return Value(found.value * times, (found.low or 0) * times, (found.high or 0) * times)
 
     once, again = ratio(new, base), ratio(scaled(new), scaled(base))
     assert once is not None
@@ -49,20 +49,20 @@ def test_the_unit_does_not_matter(new: Figure, base: Figure, times: float) -> No
 
 
 def test_equal_noise_adds_up_as_independent_noise_does() -> None:
-    found = ratio(Figure(100, 100 / 1.1, 110), Figure(100, 100 / 1.1, 110))
+    found = ratio(Value(100, 100 / 1.1, 110), Value(100, 100 / 1.1, 110))
     assert found is not None
     assert found.high == pytest.approx(1.1 ** (2**0.5))
 
 
 def test_a_side_that_the_samples_do_not_bound_is_open() -> None:
-    found = ratio(Figure(100, 90, None), Figure(100, 90, None))
+    found = ratio(Value(100, 90, None), Value(100, 90, None))
     assert found is not None
     assert (found.low, found.high) == (0, inf)
 
 
 def test_there_is_no_ratio_to_nothing() -> None:
-    assert ratio(Figure(0, None, None), Figure(1, 1, 1)) is None
-    assert ratio(Figure(1, 1, 1), Figure(0, None, None)) is None
+    assert ratio(Value(0, None, None), Value(1, 1, 1)) is None
+    assert ratio(Value(1, 1, 1), Value(0, None, None)) is None
 
 
 bounds = st.builds(lambda low, width: Bounds(low, low * width), values, st.floats(min_value=1.0001, max_value=2))

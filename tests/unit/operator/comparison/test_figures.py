@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from sshload_contract.vocabulary import SearchEnd
-from sshload_operator.decision.comparison.figures import Figures, figures, most_of_each, most_telling, place
+from sshload_operator.decision.comparison.figures import Figures, compared_figures, most_of_each, most_telling, place
 from statuses import RESULTS, read_test_status, step_json
 
 MEASURED = {
@@ -24,7 +24,7 @@ MEASURED = {
 
 
 def stated(**status: Any) -> Figures:
-    return figures(read_test_status(status))
+    return compared_figures(read_test_status(status))
 
 
 def capacity(**found: Any) -> dict[str, Any]:
