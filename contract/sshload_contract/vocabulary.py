@@ -217,6 +217,23 @@ class Invalidity(StrEnum):
         """Whether the generator's own delay is the reason."""
         return self in {Invalidity.GENERATOR_SATURATED, Invalidity.LATE_ARRIVALS, Invalidity.CPU_STOLEN}
 
+    @property
+    def outranks_thresholds(self) -> bool:
+        """Whether not even a broken threshold says anything. The others leave that to the server."""
+        return not self.is_own_delay and self is not Invalidity.ARRIVALS_DROPPED
+
+
+@unique
+class TrialReason(StrEnum):
+    """Why a trial that can be trusted has its verdict."""
+
+    THRESHOLDS_MET = "ThresholdsMet"
+    THRESHOLD_BROKEN = "ThresholdBroken"
+    ALL_FAILED = "AllFailed"
+    MANY_FAILED = "ManyFailed"
+    TOO_FEW_SAMPLES = "TooFewSamples"
+    WITHIN_NOISE = "WithinNoise"
+
 
 @unique
 class TrialState(StrEnum):

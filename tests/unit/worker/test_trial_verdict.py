@@ -8,7 +8,7 @@ from sshload_contract.load import HoldLoad
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, TrialState
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_worker.summary.search_course import judge_trial
+from sshload_worker.summary.search_course import count_trial
 
 FAST = LatencyThreshold(step="total", percentile=99, below_s=0.05)
 SLOW = LatencyThreshold(step="total", percentile=99, below_s=1.0)
@@ -104,17 +104,17 @@ def nothing_succeeded() -> RunSummary:
 def test_a_trial_is_judged_as_a_run_is(
     tried: RunSummary, thresholds: tuple[Any, ...], state: TrialState, invalidity: Invalidity | None, said: str
 ) -> None:
-    verdict = judge_trial(replace(CONFIG, thresholds=thresholds), tried)
-    assert (verdict.state, verdict.invalidity) == (state, invalidity)
-    assert said in verdict.message
-    assert bool(verdict.message) is (state is not TrialState.PASSED)
-    assert len(verdict.thresholds) == len(thresholds)
+    counted, why, message, results = count_trial(replace(CONFIG, thresholds=thresholds), tried)
+    assert (counted, why) == (state, invalidity)
+    assert said in message
+    assert bool(message) is (state is not TrialState.PASSED)
+    assert len(results) == len(thresholds)
 
 
 def test_an_external_target_has_no_counts_to_disagree() -> None:
     external = replace(CONFIG, stats_url="", thresholds=(SLOW,))
-    assert judge_trial(external, summary(target_before=None, target_after=None)).state is TrialState.PASSED
-    assert judge_trial(replace(CONFIG, thresholds=(SLOW,)), summary(target_after=None)).state is TrialState.INVALID
+    assert count_trial(external, summary(target_before=None, target_after=None))[0] is TrialState.PASSED
+    assert count_trial(replace(CONFIG, thresholds=(SLOW,)), summary(target_after=None))[0] is TrialState.INVALID
 
 
 @pytest.mark.parametrize(
@@ -122,5 +122,5 @@ def test_an_external_target_has_no_counts_to_disagree() -> None:
 )
 def test_of_held_sessions_those_count_that_were_held_to_the_end(to_the_end: int, state: TrialState) -> None:
     held = summary(0, steps=(*steps(0, 0), held_step("held.hold", to_the_end, 10 - to_the_end)))
-    verdict = judge_trial(replace(CONFIG, load=HOLD, thresholds=(NO_ERRORS,)), held)
-    assert verdict.state is state, verdict.message
+    counted, _, message, _ = count_trial(replace(CONFIG, load=HOLD, thresholds=(NO_ERRORS,)), held)
+    assert counted is state, message

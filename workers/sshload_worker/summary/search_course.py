@@ -1,24 +1,15 @@
 """SearchCourse: the trials of a run, the verdict on each, the next trial, and the result.
 
 It has no clock: it gets the time as an argument. A run without a search has one trial, and no result of a search.
-
-A trial is judged like a run, in the same order. A trial that cannot be trusted is invalid, whatever its figures are. A
-broken threshold takes precedence over dropped arrivals: on an overloaded server iterations pile up, and then broken
-thresholds are the server's failure. If the thresholds held although arrivals were dropped, the load was less than
-intended, so the trial proves nothing. A trial is also invalid if the delay of a lagging generator may have decided a
-threshold. The delay of a sound generator, which matters only near the limit, does not make it invalid.
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from sshload_contract.judgement.error_rate import all_failed, failed_by_delay, held_sessions, many_failed
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.judgement.own_delay import own_delay
-from sshload_contract.judgement.threshold import judge_threshold, why_too_few
-from sshload_contract.judgement.validity import arrivals_dropped, defects
+from sshload_contract.judgement.trial import Asked, judge
 from sshload_contract.load import Load
-from sshload_contract.thresholds import Judged, ThresholdResult
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import (
     Invalidity,
     Outcome,
@@ -26,6 +17,7 @@ from sshload_contract.vocabulary import (
     SearchEnd,
     Timing,
     TrialState,
+    Verdict,
     Window,
     is_of_jump_host,
 )
@@ -41,78 +33,6 @@ _END_AS_INVALIDITY = {
     RunEnd.WORKER_LOST: Invalidity.WORKER_LOST,
     RunEnd.GENERATOR_FAULT: Invalidity.GENERATOR_FAULT,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class TrialVerdict:
-    """The verdict on a trial, with the fields that a Trial has."""
-
-    state: TrialState
-    message: str
-    invalidity: Invalidity | None
-    thresholds: tuple[ThresholdResult, ...]
-
-
-def judge_trial(config: RunConfig, summary: RunSummary) -> TrialVerdict:
-    """Return the verdict on a trial. `config` is the trial's own. A threshold without a verdict has not held.
-
-    A trial that the run's end cut off is invalid.
-    """
-    judged = tuple(judge_threshold(threshold, config.load, summary).settled() for threshold in config.thresholds)
-    results = tuple(one.result for one in judged)
-    invalid = _cut_off(summary) or _empty(config, summary) or _defective(config, summary)
-    if invalid is not None:
-        return TrialVerdict(TrialState.INVALID, invalid[1], invalid[0], results)
-    broken = [result.broken_words for result in results if result.met is False]
-    if broken:
-        return TrialVerdict(TrialState.FAILED, "; ".join(broken), None, results)
-    invalid = _delayed(judged, summary) or _dropped(summary) or _failed_by_delay(config, summary)
-    if invalid is not None:
-        return TrialVerdict(TrialState.INVALID, invalid[1], invalid[0], results)
-    failed = _failures(config, summary) or "; ".join(why_too_few(config.thresholds, judged, summary))
-    return TrialVerdict(TrialState.FAILED if failed else TrialState.PASSED, failed, None, results)
-
-
-def _cut_off(summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    if summary.end is RunEnd.COMPLETED:
-        return None
-    return _END_AS_INVALIDITY.get(summary.end), f"the run ended before the trial did: {summary.message}"
-
-
-def _empty(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    if summary.load.started > 0 or held_sessions(config.load, summary).ended:
-        return None
-    return Invalidity.NO_REQUESTS, f"not one iteration began in the measured {summary.load.duration_s:g} s"
-
-
-def _defective(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    found = defects(summary, managed=config.is_managed)
-    return (found[0].invalidity, ". Also: ".join(defect.message for defect in found)) if found else None
-
-
-def _delayed(judged: tuple[Judged, ...], summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    doubts = [one.doubt for one in judged if one.doubt]
-    if not doubts:
-        return None
-    delay = own_delay(summary)
-    return delay.invalidity, f"{'; '.join(doubts)}. {delay.advice}"
-
-
-def _dropped(summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    dropped = arrivals_dropped(summary)
-    return None if dropped is None else (dropped.invalidity, dropped.message)
-
-
-def _failed_by_delay(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    failed, delay = _failures(config, summary), own_delay(summary)
-    if not failed or not failed_by_delay(config.load, summary):
-        return None
-    return delay.invalidity, f"{failed}. {delay.advice}"
-
-
-def _failures(config: RunConfig, summary: RunSummary) -> str:
-    """Return why a trial with many failures fails, even without a threshold on errors; empty if it does not."""
-    return all_failed(config.load, summary) or many_failed(config.thresholds, config.load, summary)
 
 
 class SearchCourse:
@@ -205,14 +125,14 @@ def _goal(config: RunConfig) -> Goal | None:
 
 
 def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
-    verdict = judge_trial(over.config, summary)
+    state, invalidity, message, thresholds = count_trial(over.config, summary)
     return Trial(
         number=over.order.number,
         amount=over.order.amount,
-        state=verdict.state,
-        message="; ".join(filter(None, (verdict.message, over.target_activity if verdict.message else ""))),
-        invalidity=verdict.invalidity,
-        thresholds=verdict.thresholds,
+        state=state,
+        message="; ".join(filter(None, (message, over.target_activity if message else ""))),
+        invalidity=invalidity,
+        thresholds=thresholds,
         started_s=started_s,
         load=summary.load,
         total=_measured(summary, Timing.TOTAL),
@@ -224,6 +144,23 @@ def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
         target_after=summary.target_after,
         failed_by=_failed_by(summary),
     )
+
+
+def count_trial(
+    config: RunConfig, summary: RunSummary
+) -> tuple[TrialState, Invalidity | None, str, tuple[ThresholdResult, ...]]:
+    """Return what a trial counts as in a search, why, and its thresholds. One that the run's end cut off is invalid.
+
+    A threshold that cannot be judged has not held. `config` is the trial's own.
+    """
+    judged = judge(Asked(config.load, config.thresholds, config.is_managed, is_searched=True), summary)
+    if summary.end is not RunEnd.COMPLETED:
+        message = f"the run ended before the trial did: {summary.message}"
+        return TrialState.INVALID, _END_AS_INVALIDITY.get(summary.end), message, judged.thresholds
+    if isinstance(judged.reason, Invalidity):
+        return TrialState.INVALID, judged.reason, judged.message, judged.thresholds
+    state = TrialState.PASSED if judged.verdict is Verdict.PASSED else TrialState.FAILED
+    return state, None, judged.message, judged.thresholds
 
 
 def _failed_by(summary: RunSummary) -> dict[Outcome, int]:

@@ -3,20 +3,13 @@
 The generator's own delay does not make a whole run Invalid: each threshold is judged by what the delay can change.
 """
 
-from sshload_contract.judgement.error_rate import (
-    all_failed,
-    attempts,
-    failed_by_delay,
-    held_sessions,
-    many_failed,
-    unsure_failures,
-)
+from sshload_contract.judgement.error_rate import attempts, held_sessions, unsure_failures
 from sshload_contract.judgement.own_delay import own_delay
-from sshload_contract.judgement.threshold import judge_threshold, why_too_few
-from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
-from sshload_contract.load import Load
-from sshload_contract.thresholds import Judged, ThresholdResult
-from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
+from sshload_contract.judgement.trial import Asked, JudgedTrial
+from sshload_contract.judgement.trial import judge as judge_trial
+from sshload_contract.judgement.validity import figures_spoiled
+from sshload_contract.thresholds import Judged
+from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, TrialReason, Verdict, Window
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
 from sshload_operator.api.gateway_rules import calls_gateway
@@ -58,34 +51,46 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
 }
 
 
+_SAID_BY_ERRORS = "; status.results.errors says why"
+_ADVICE: dict[TrialReason | Invalidity, str] = {
+    Invalidity.NO_REQUESTS: (
+        ", so there is nothing to judge. Lengthen the load, raise its rate, or shorten spec.warmUp"
+    ),
+    TrialReason.ALL_FAILED: _SAID_BY_ERRORS,
+    TrialReason.MANY_FAILED: _SAID_BY_ERRORS,
+    TrialReason.TOO_FEW_SAMPLES: ". Lengthen the load or raise its rate",
+}
+
+
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
     """Return the verdict. A broken threshold outranks one that cannot be judged. An invalid run is never Passed."""
-    load = measured_load(plan, summary)
-    judged = tuple(judge_threshold(threshold, load, summary) for threshold in plan.spec.thresholds)
-    if plan.spec.capacity is not None:
-        judged = tuple(one.settled() for one in judged)
-    results = tuple(one.result for one in judged)
+    load, is_searched = measured_load(plan, summary), plan.spec.capacity is not None
+    asked = Asked(load, plan.spec.thresholds, isinstance(plan.spec.target, ManagedTarget), is_searched)
+    trial = judge_trial(asked, summary)
     verdict, reason, message = (
         _by_end(plan, summary)
         or by_generator_limit(plan, summary)
-        or _by_emptiness(load, summary)
         or _by_common_refusal(plan, summary)
-        or _by_validity(plan, summary)
+        or (_of_trial(trial) if _is_untrusted(trial) else None)
         or by_search(plan, summary)
-        or _by_thresholds(results)
+        or (_of_trial(trial) if trial.reason is TrialReason.THRESHOLD_BROKEN else None)
         or capacity_broken(plan, summary)
-        or _by_own_delay(judged, summary)
-        or _by_dropped_arrivals(summary)
-        or _by_failures(plan, load, summary)
-        or _by_too_few_samples(plan, summary, judged)
-        or _by_nearness(judged)
+        or (_of_trial(trial) if trial.verdict is not Verdict.PASSED else None)
         or capacity_kept(plan, summary)
-        or _passed(plan, summary, judged)
+        or _passed(plan, summary, trial.judged)
     )
     if summary.early_end is not None:
         message = f"{message}. {_early(plan, summary.early_end)}"
-    stated = (*results, *capacity_results(plan, summary)) if attempts(load, summary).ended else ()
+    stated = (*trial.thresholds, *capacity_results(plan, summary)) if attempts(load, summary).ended else ()
     return Judgement(verdict, reason, message, thresholds=stated)
+
+
+def _is_untrusted(trial: JudgedTrial) -> bool:
+    return isinstance(trial.reason, Invalidity) and trial.reason.outranks_thresholds
+
+
+def _of_trial(trial: JudgedTrial) -> Conclusion:
+    return trial.verdict, Reason(trial.reason), f"{trial.message}{_ADVICE.get(trial.reason, '')}"
 
 
 def _early(plan: Plan, early: EarlyEnd) -> str:
@@ -105,16 +110,6 @@ def _by_end(plan: Plan, summary: RunSummary) -> Conclusion | None:
         verdict, meaning = Verdict.ERROR, "the load was not begun, because a worker cannot generate it"
     message = f"{meaning}: {summary.message}" if summary.message else meaning
     return verdict, reason, f"{message}{search_so_far(plan, summary)}"
-
-
-def _by_emptiness(load: Load, summary: RunSummary) -> Conclusion | None:
-    if summary.load.started > 0 or held_sessions(load, summary).ended:
-        return None
-    message = (
-        f"not one iteration began in the measured {summary.load.duration_s:g} s, so there is nothing to judge. "
-        f"Lengthen the load, raise its rate, or shorten spec.warmUp"
-    )
-    return Verdict.INVALID, Reason.NO_REQUESTS, message
 
 
 def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
@@ -153,61 +148,6 @@ def _whose(plan: Plan, field: str) -> str:
     fields = [f"spec.target.external.{field}"] if isinstance(plan.spec.target, ExternalTarget) else []
     fields += [f"spec.via[{hop}].{field}" for hop in range(len(plan.spec.via))]
     return " or ".join(fields) or "the run, which sshload made: somebody has changed it"
-
-
-def _by_validity(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    found = defects(summary, managed=isinstance(plan.spec.target, ManagedTarget))
-    if not found:
-        return None
-    return Verdict.INVALID, Reason(found[0].invalidity), ". Also: ".join(defect.message for defect in found)
-
-
-def _by_dropped_arrivals(summary: RunSummary) -> Conclusion | None:
-    defect = arrivals_dropped(summary)
-    return None if defect is None else (Verdict.INVALID, Reason(defect.invalidity), defect.message)
-
-
-def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Conclusion | None:
-    broken = [result.broken_words for result in results if result.met is False]
-    return (Verdict.FAILED, Reason.THRESHOLD_BROKEN, "; ".join(broken)) if broken else None
-
-
-def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Conclusion | None:
-    """Return Invalid if the delay of a lagging generator may have decided a threshold."""
-    doubts = [one.doubt for one in judged if one.doubt and one.as_measured is None]
-    if not doubts:
-        return None
-    delay = own_delay(summary)
-    return Verdict.INVALID, Reason(delay.invalidity), f"{'; '.join(doubts)}. {delay.advice}"
-
-
-def _by_failures(plan: Plan, load: Load, summary: RunSummary) -> Conclusion | None:
-    """Return Failed if too much failed, even without a threshold on errors.
-
-    If the generator's own delay may have caused these failures, they prove nothing. A search judges its trials so.
-    """
-    nothing_worked = all_failed(load, summary)
-    many = many_failed(plan.spec.thresholds, load, summary) if plan.spec.capacity is None else ""
-    if not nothing_worked and not many:
-        return None
-    message = f"{nothing_worked or many}; status.results.errors says why"
-    if failed_by_delay(load, summary):
-        delay = own_delay(summary)
-        return Verdict.INVALID, Reason(delay.invalidity), f"{message}. {delay.advice}"
-    return Verdict.FAILED, Reason.ALL_FAILED if nothing_worked else Reason.MANY_FAILED, message
-
-
-def _by_too_few_samples(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conclusion | None:
-    unknown = why_too_few(plan.spec.thresholds, judged, summary)
-    if not unknown:
-        return None
-    return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, f"{'; '.join(unknown)}. Lengthen the load or raise its rate"
-
-
-def _by_nearness(judged: tuple[Judged, ...]) -> Conclusion | None:
-    """Return Inconclusive if a value is nearer to its limit than the delay of a sound generator."""
-    doubts = [one.doubt for one in judged if one.doubt]
-    return (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE, "; ".join(doubts)) if doubts else None
 
 
 def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conclusion:
