@@ -18,7 +18,7 @@ from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, R
 from sshload_operator.decision.baseline.judge import judge_relative
 from sshload_operator.decision.baseline.measured import (
     Bounds,
-    Figure,
+    Value,
     capacity_ratio,
     lacks_interval,
     latency_ms,
@@ -58,7 +58,7 @@ def capacity(lower: float | None, upper: float | None) -> TestStatus:
 
 
 def met(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> bool | None:
-    return judge_relative(threshold, new, base).result.passed
+    return judge_relative(threshold, new, base).result.met
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_what_cannot_be_compared_says_why(
     threshold: RelativeThreshold, new: TestStatus, base: TestStatus, reason: Reason, why: str
 ) -> None:
     found = judge_relative(threshold, new, base)
-    assert (found.result.passed, found.reason) == (None, reason)
+    assert (found.result.met, found.reason) == (None, reason)
     assert found.message.endswith(f"10 % of the baseline cannot be judged: {why}")
 
 
@@ -244,7 +244,7 @@ def test_what_cannot_be_compared_says_why(
 )
 def test_what_is_within_the_noise_says_what_would_decide_it(new: TestStatus, said: str) -> None:
     found = judge_relative(THROUGHPUT, new, rate(100))
-    assert (found.result.passed is None) is bool(said)
+    assert (found.result.met is None) is bool(said)
     assert found.message.endswith(said)
 
 
@@ -288,14 +288,14 @@ def test_capacities_that_are_open_on_both_sides_have_no_ratio(new: Bounds, base:
 
 
 def test_a_ratio_beyond_all_numbers_is_the_largest_number_and_has_no_bound() -> None:
-    found = ratio(Figure(1e308, 1e307, sys.float_info.max), Figure(1e-300, 1e-301, 1e-299))
+    found = ratio(Value(1e308, 1e307, sys.float_info.max), Value(1e-300, 1e-301, 1e-299))
     assert found is not None
     assert (found.value, found.high) == (sys.float_info.max, inf)
     assert found.low < found.value
 
 
 def test_the_smallest_figure_has_a_ratio_too() -> None:
-    assert ratio(Figure(0.5, 0.5, 0.5), Figure(0.25, 0.25, 0.25)) is not None
+    assert ratio(Value(0.5, 0.5, 0.5), Value(0.25, 0.25, 0.25)) is not None
 
 
 def test_of_a_test_that_measured_nothing_no_figure_is_known() -> None:

@@ -43,7 +43,7 @@ def above(rate: float) -> dict[str, Any]:
 
 def settled(threshold: Threshold, found: RunSummary) -> bool | None:
     """Return what a search takes for measured where a threshold is in doubt."""
-    return judge_threshold(threshold, ARRIVALS, found).settled().result.passed
+    return judge_threshold(threshold, ARRIVALS, found).settled().result.met
 
 
 def changed(found: RunSummary, name: str, **figures: Any) -> RunSummary:
