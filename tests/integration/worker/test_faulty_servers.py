@@ -11,8 +11,8 @@ import gevent
 import pytest
 from below import descendants, state
 from circles import in_pairs
-from client_kinds import KINDS, OPENSSH, OPENSSH_SHARED, Kind, every_kind_with_scp
-from fault_table import ANYWHERE, CLOSED_AFTER_THE_CHANNEL, FAULTS, NO_STATUS_OF_SCP, Fault, page
+from client_kinds import KINDS, Kind, every_kind_in_the_process, every_kind_with_scp
+from fault_table import ANYWHERE, FAULTS, MUCH, NO_STATUS_OF_SCP, Fault, page
 from guide import ROOT
 from one_iteration import Counted, run_once
 from run_configs import arrivals, run_config, scenario
@@ -21,8 +21,11 @@ from ssh_server import Keys
 from sshload_contract.client import Auth, Library
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint, RunConfig
-from sshload_worker.clients.libraries import prepare_library
+from sshload_worker.clients.interface import Course
+from sshload_worker.clients.libraries import new_connection, prepare_library
 from sshload_worker.clients.openssh import transfer
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from staged_ssh_server import Staged, staged
 
 PATIENCE_S = 300.0
@@ -90,6 +93,35 @@ def test_a_faulty_server_ends_an_iteration_once_in_its_outcome_and_leaves_nothin
         assert server.begun == 1
 
 
+@every_kind_in_the_process
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("closes the channel, and disconnects at once", (Outcome.OK, 3)),
+        ("closes the channel after much output, and closes at once", (Outcome.OK, len(MUCH))),
+        ("disconnects in the middle of much output", (Outcome.DISCONNECTED, len(MUCH))),
+    ],
+)
+def test_a_shared_session_delivers_what_came_before_its_end(
+    keys: Keys, tmp_path: Path, kind: Kind, name: str, expected: tuple[Outcome, int]
+) -> None:
+    prepare_library(kind.library)
+    with staged(FAULTS[name].serve) as server, gevent.Timeout(PATIENCE_S):
+        config = config_for(server, FAULTS[name], kind, keys, tmp_path / "known_hosts")
+        connection = new_connection(prepare_login(config, resolve_first_hop(config, pytest.fail)), shared=True)
+        for step in (connection.connect, connection.banner, connection.kex, connection.auth):
+            step()
+        pieces: list[bytes] = []
+        outcome = Outcome.OK
+        try:
+            connection.open_channel().run("any", pieces.append, Course())
+        except StepFailure as failure:
+            outcome = failure.outcome
+        await_condition(connection.is_lost, "the session is taken for a live one")
+        connection.close()
+    assert (outcome, len(b"".join(pieces))) == expected
+
+
 @every_kind_with_scp
 def test_a_file_that_scp_wrote_without_an_exit_status_is_not_taken_for_written(
     keys: Keys, tmp_path: Path, kind: Kind
@@ -98,15 +130,6 @@ def test_a_file_that_scp_wrote_without_an_exit_status_is_not_taken_for_written(
         done = played(config_for(server, NO_STATUS_OF_SCP, kind, keys, tmp_path / "known_hosts"))
     assert done.outcome is Outcome.NO_EXIT_STATUS
     assert done.message == "the server closed the channel of its scp without an exit status"
-
-
-@pytest.mark.parametrize("kind", [OPENSSH, OPENSSH_SHARED], ids=str)
-def test_a_command_whose_channel_was_closed_has_ended_although_the_connection_ends_too(
-    keys: Keys, tmp_path: Path, kind: Kind
-) -> None:
-    with staged(CLOSED_AFTER_THE_CHANNEL.serve) as server:
-        done = played(config_for(server, CLOSED_AFTER_THE_CHANNEL, kind, keys, tmp_path / "known_hosts"))
-    assert (done.outcome, done.message) == (Outcome.OK, "")
 
 
 def played(config: RunConfig) -> Counted:

@@ -27,6 +27,9 @@ COMMAND = ExecStep(name="", command="any", expect_exit_code=0, expect_stdout="")
 READ = SftpReadStep(name="", path="/any", expect_bytes=len(FILE), expect_sha256=hashlib.sha256(FILE).hexdigest())
 STAT = SftpStatStep(name="", path="/any")
 LIST = SftpListStep(name="", path="/any", expect_entries=2)
+MUCH = b"much" * 250_000
+"""Output for which the clients' windows have room, and which takes many packets."""
+
 ANYWHERE = "any part"
 """The part of a step that fails where two things happen at once and either may be heard of first."""
 
@@ -242,6 +245,11 @@ _CHANNEL_FAULTS = {
         all_of(_CHANNEL, _S.hear_start, it.reset), Outcome.DISCONNECTED, "exec"
     ),
 }
+_DISCONNECTED_SSH = {
+    Library.OPENSSH: Otherwise(
+        Outcome.DISCONNECTED, "command", "ssh ends with the connection, and keeps how the command ended to itself"
+    )
+}
 _COMMAND_FAULTS = {
     "is silent in the middle of the output": Fault(
         all_of(_RUNNING, it.says(b"half"), it.be_silent), Outcome.STEP_TIMEOUT, "read", "step"
@@ -309,6 +317,39 @@ _COMMAND_FAULTS = {
     "ends the output, and closes": Fault(
         all_of(_RUNNING, it.says(b"all"), _S.end_output, it.hang_up), Outcome.DISCONNECTED, ANYWHERE
     ),
+    "closes the channel, and closes": Fault(
+        all_of(_RUNNING, it.says(b"all"), _S.end_output, it.exits(0), _S.close_channel, it.hang_up), Outcome.OK
+    ),
+    "closes the channel, and closes at once": Fault(
+        all_of(_RUNNING, it.at_once(it.says(b"all"), _S.end_output, it.exits(0), _S.close_channel, it.hang_up)),
+        Outcome.OK,
+    ),
+    "closes the channel, and disconnects at once": Fault(
+        all_of(_RUNNING, it.at_once(it.says(b"all"), _S.end_output, it.exits(0), _S.close_channel, it.disconnect)),
+        Outcome.OK,
+        otherwise=_DISCONNECTED_SSH,
+    ),
+    "starts the command, sends all of it, and disconnects, all at once": Fault(
+        all_of(
+            _CHANNEL,
+            it.at_once(_S.start, it.says(b"all"), _S.end_output, it.exits(3), _S.close_channel, it.disconnect),
+        ),
+        Outcome.EXIT_CODE,
+        "command",
+        otherwise=_DISCONNECTED_SSH,
+    ),
+    "closes the channel after much output, and closes at once": Fault(
+        all_of(_RUNNING, it.at_once(it.says(MUCH), _S.end_output, it.exits(0), _S.close_channel, it.hang_up)),
+        Outcome.OK,
+    ),
+    "disconnects in the middle of much output": Fault(
+        all_of(_RUNNING, it.at_once(it.says(MUCH), it.exits(0), it.disconnect)), Outcome.DISCONNECTED, "read"
+    ),
+    "ends the output, tells an exit status of 0, and disconnects at once": Fault(
+        all_of(_RUNNING, it.at_once(it.says(b"all"), _S.end_output, it.exits(0), it.disconnect)),
+        Outcome.DISCONNECTED,
+        ANYWHERE,
+    ),
     "closes the channel without an end of the output": Fault(
         all_of(_RUNNING, it.says(b"all"), it.exits(0), _S.close_channel, it.be_silent), Outcome.OK
     ),
@@ -364,10 +405,6 @@ _COMMAND_FAULTS = {
         Outcome.OK,
     ),
 }
-CLOSED_AFTER_THE_CHANNEL = Fault(
-    all_of(_RUNNING, it.says(b"all"), _S.end_output, it.exits(0), _S.close_channel, it.hang_up), Outcome.OK
-)
-"""Not in the table, since not every library has read all before it learns of the close."""
 NO_STATUS_OF_SCP = Fault(
     all_of(_RUNNING, it.take_by_scp, it.ends_output_before(_S.close_channel), it.be_silent),
     Outcome.NO_EXIT_STATUS,
@@ -428,11 +465,6 @@ _SFTP_FAULTS = {
         Outcome.SFTP_NO_SUCH_FILE,
         "open",
         doing=READ,
-        otherwise={
-            Library.SSH2_PYTHON: Otherwise(
-                Outcome.DISCONNECTED, "open", "libssh2 reads all that has come before it looks for an answer"
-            )
-        },
     ),
     "reads less than it is asked for": Fault(
         all_of(_RUNNING, it.sftp_reads(it.read_little)),

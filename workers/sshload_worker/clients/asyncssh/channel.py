@@ -87,6 +87,8 @@ class Inbox:
     def connection_lost(self, exc: Exception | None) -> None:
         """Record the end of the channel, and wake all waiting greenlets."""
         del exc  # the connection records it
+        # asyncssh tells of no end that came with the close, before it was asked to deliver
+        self._ended = self._ended or self._channel.closed_by_server
         self.closed.set()
         self.told.set()
         self._changed.set()
@@ -148,6 +150,11 @@ class RequestChannel(SSHClientChannel[bytes]):
     async def begin_reading(self) -> None:
         """Start to deliver data, including data that has already arrived."""
         await self._start_reading()
+
+    def process_connection_close(self, exc: Exception | None) -> None:
+        """Deliver what came before the connection's end and was held back for a reader that is behind."""
+        self.resume_reading()
+        super().process_connection_close(exc)
 
     def _record_close(self, kind: int, number: int, packet: SSHPacket) -> None:
         self.closed_by_server = True

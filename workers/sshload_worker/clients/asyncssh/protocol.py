@@ -6,6 +6,7 @@ first, and then the channel is handed over to asyncssh.
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import asyncssh
@@ -16,7 +17,10 @@ from asyncssh.packet import SSHPacket
 from asyncssh.public_key import SSHKey, decode_ssh_certificate, decode_ssh_public_key
 from gevent.event import Event
 
+from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.login.login import Login
+
+_PIECE_BYTES = 262_144
 
 
 class _Owner(asyncssh.SSHClient):
@@ -79,7 +83,7 @@ class Milestones:
 class Protocol(SSHClientConnection):
     """One connection's protocol. It requests authentication only when `log_in` is called."""
 
-    descriptor: object = None
+    descriptor: Descriptor | None = None
     """The owner of the socket's file descriptor, kept until asyncssh has released it."""
 
     def __init__(self, loop: Any, options: Any, login: Login) -> None:
@@ -108,6 +112,14 @@ class Protocol(SSHClientConnection):
             connection = self._transport.get_extra_info("socket")
             if connection is not None:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+
+    def connection_lost(self, exc: Exception | None = None) -> None:
+        """Process what came before the end: asyncio reads nothing more once it cannot send."""
+        if isinstance(exc, OSError) and self.descriptor is not None:
+            with suppress(OSError):
+                while self._transport is not None and (data := self.descriptor.socket.recv(_PIECE_BYTES)):
+                    super().data_received(data)
+        super().connection_lost(exc)
 
     def send_newkeys(self, k: bytes, h: bytes) -> None:
         """Finish a key exchange."""

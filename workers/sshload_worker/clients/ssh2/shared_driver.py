@@ -16,6 +16,9 @@ libssh2's sources are the reason:
   to be, which may leave a packet partly sent. So everything opened is kept until it is closed or the session ends, and
   a channel that nobody uses any more is passed to the owner, which closes it like the others.
 
+Where the server ends the connection, what it sent before that is still delivered: each attempt is made until it would
+have to wait, and only then fails.
+
 The owner lives as long as there are attempts to make. Its C stack is the same at each attempt. In between, the loop
 watches the socket, and what the server sends makes an attempt to answer it.
 """
@@ -53,13 +56,10 @@ _NO_RECEIVE = ctypes.cast(_NOTHING_THERE, ctypes.c_void_p).value
 
 _READ = 1
 _WRITE = 2
-_SESSION_ERRORS = (
-    ssh2_errors.SocketDisconnectError,
-    ssh2_errors.SocketSendError,
-    ssh2_errors.SocketRecvError,
-    ssh2_errors.ProtocolError,
-    ssh2_errors.InvalidMACError,
-)
+_ENDS = (ssh2_errors.SocketDisconnectError, ssh2_errors.SocketSendError, ssh2_errors.SocketRecvError)
+"""Errors of a connection that has ended. What the server sent before that is still there."""
+
+_SESSION_ERRORS = (*_ENDS, ssh2_errors.ProtocolError, ssh2_errors.InvalidMACError)
 _NOT_ACCEPTED = "the server accepted no more bytes from the shared session"
 _INTERRUPTED = "the shared session was dropped, because an iteration was interrupted in the middle of a packet"
 
@@ -153,6 +153,7 @@ class SharedDriver(Driver):
     def __init__(self, session: Any, descriptor: Descriptor) -> None:
         super().__init__(session, descriptor)
         self.lost = ""
+        self._is_dropped = False
         self._loop = get_hub().loop
         self._readable = self._loop.io(descriptor.fileno(), _READ)
         self._writable = self._loop.io(descriptor.fileno(), _WRITE)
@@ -188,12 +189,12 @@ class SharedDriver(Driver):
 
     def close(self, reason: str) -> None:
         """Fail all operations in progress and all later ones."""
-        self._lose(reason)
+        self._drop(reason)
         self._readable.close()
         self._writable.close()
 
     def _operate(self, operation: _Operation) -> Any:
-        if self.lost:
+        if self._is_dropped:
             raise StepFailure(Outcome.DISCONNECTED, self.lost)
         waiter = operation.waiter = Waiter()
         self._add(operation)
@@ -223,7 +224,7 @@ class SharedDriver(Driver):
             if isinstance(operation.result, Channel):
                 self.abandon(Channel.close, operation.result)
         elif operation.begun and (operation.opens or operation is self._partly_sent):
-            self._lose(_INTERRUPTED)
+            self._drop(_INTERRUPTED)
         elif operation in self._pending:
             self._pending.remove(operation)
 
@@ -269,12 +270,13 @@ class SharedDriver(Driver):
             held_back = False
             if self._partly_sent is None:
                 self._receive_all()
+            may_wait = not self.lost
             for operation in tuple(self._pending):
                 if self._partly_sent not in (None, operation):
                     held_back = True
                 elif not operation.opens or self._opening in (None, operation):
-                    self._attempt(operation)
-            again = self._partly_sent is None and (self._added or held_back)
+                    self._attempt(operation, may_wait=may_wait)
+            again = bool(self.lost) or (self._partly_sent is None and (self._added or held_back))
 
     def _receive_all(self) -> None:
         """Queue all received packets. If no channel is open, the attempts to open one receive packets themselves."""
@@ -282,9 +284,15 @@ class SharedDriver(Driver):
             if not self._gate.receive_all(self._opened.values()):
                 self._gate.open()
         except SSH2Error as error:
-            self._lose(self.failure(Timing.READ, error).message)
+            self._end_by(error, self.failure(Timing.READ, error).message)
 
-    def _attempt(self, operation: _Operation) -> None:
+    def _end_by(self, error: SSH2Error, reason: str) -> None:
+        if isinstance(error, _ENDS):
+            self.lost = self.lost or reason
+        else:
+            self._drop(reason)
+
+    def _attempt(self, operation: _Operation, *, may_wait: bool) -> None:
         if operation.done:  # an earlier one has lost the session
             return
         operation.begun = True
@@ -296,7 +304,7 @@ class SharedDriver(Driver):
             operation.error = self.failure(operation.step, error)
             self._end(operation)
             if isinstance(error, _SESSION_ERRORS) or self.descriptor.peer_has_closed():
-                self._lose(operation.error.message)
+                self._end_by(error, operation.error.message)
             return
         except BaseException as error:  # noqa: BLE001 - raised where the result is waited for
             operation.error = error
@@ -304,6 +312,9 @@ class SharedDriver(Driver):
             return
         if result == LIBSSH2_ERROR_EAGAIN:
             self._partly_sent = operation if self._is_blocked() else None
+            if not may_wait:
+                operation.error = StepFailure(Outcome.DISCONNECTED, self.lost)
+                self._end(operation)
             return
         operation.result = result
         if isinstance(result, Channel | SFTP):
@@ -320,7 +331,7 @@ class SharedDriver(Driver):
     def _check_unblocked(self) -> None:
         """Drop the session if a packet is partly sent and no attempt would send the rest."""
         if self._partly_sent is None and self._is_blocked():
-            self._lose(_NOT_ACCEPTED)
+            self._drop(_NOT_ACCEPTED)
 
     def _end(self, operation: _Operation) -> None:
         operation.done = True
@@ -332,9 +343,10 @@ class SharedDriver(Driver):
         if operation.waiter is not None:
             self._loop.run_callback(operation.waiter.switch, None)
 
-    def _lose(self, reason: str) -> None:
+    def _drop(self, reason: str) -> None:
         """Fail all operations in progress and all later ones."""
         self.lost = self.lost or reason
+        self._is_dropped = True
         for operation in tuple(self._pending):
             operation.error = StepFailure(Outcome.DISCONNECTED, self.lost)
             self._end(operation)
