@@ -10,6 +10,7 @@ import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from sshload_contract.shortened import shortened
@@ -233,14 +234,14 @@ def _retrieve(reads: "asyncio.Task[str]") -> None:
 async def _read(cluster: Cluster, judging: Judging, observations: Observations, run: RunUnderWay) -> str:
     """Read what may have changed of a run, each read independently; return the first failure, or ""."""
     test = run.plan.test
-    reads: list[Coroutine[Any, Any, None]] = [
-        _read_log(cluster, judging, observations, run.plan),
-        _read_rejection(cluster, observations, run),
-        _read_mount_failures(cluster, observations, run),
+    reads = [
+        partial(_read_log, cluster, judging, observations, run.plan),
+        partial(_read_rejection, cluster, observations, run),
+        partial(_read_mount_failures, cluster, observations, run),
     ]
     if _older(observations.listed_at_s, _list_keeps_s(run)):
-        reads.insert(0, _list_children(cluster, observations, test))
-    failed = [await _failure(read) for read in reads]
+        reads.insert(0, partial(_list_children, cluster, observations, test))
+    failed = [await _failure(read()) for read in reads]
     if _seems_lost(observations, run):
         failed.append(await _failure(_list_children(cluster, observations, test)))
     log = _log_of(observations, run.plan)

@@ -1,7 +1,9 @@
 """What is seen of a run where watch, list and log do not say the same."""
 
 import asyncio
+import gc
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -218,11 +220,42 @@ def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeyp
                 run = RunUnderWay({}, asked, START, 1.0)
                 unread.append((await observe(cluster, judging, observations, asked.test, run)).unread)
             over.set()
+            assert observations.reads is not None
+            await observations.reads
             await cluster.close()
             judging.stop()
         return unread
 
     assert asyncio.run(play()) == ["no answer within 0.1 s"] * 2
+
+
+def test_reads_that_are_given_up_leave_nothing_that_nobody_awaits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observe_module, "_PATIENCE_S", 0.0)
+
+    async def play() -> None:
+        judging, observations, asked, over = Judging(), Observations(), plan(quickstart()), asyncio.Event()
+
+        async def answer(_: web.Request) -> web.Response:
+            await over.wait()
+            return web.Response()
+
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            run = RunUnderWay({}, asked, START, 1.0)
+            await observe(cluster, judging, observations, asked.test, run)
+            given_up = observations.reads
+            assert given_up is not None
+            given_up.cancel()
+            await asyncio.wait({given_up})
+            over.set()
+            await cluster.close()
+            judging.stop()
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        asyncio.run(play())
+        gc.collect()
+    assert [str(warning.message) for warning in warned] == []
 
 
 def of_printed(*reads: Sequence[str] | None) -> tuple[list[Observed], list[int]]:
