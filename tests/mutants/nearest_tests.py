@@ -180,6 +180,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_WORKER}/scenario/held_sessions.py": ("tests/unit/worker/test_held_sessions.py",),
     f"{_WORKER}/scenario/sessions.py": (
+        "tests/unit/worker/test_connector.py",
         "tests/unit/worker/test_session_pool.py",
         "tests/unit/worker/test_sessions_given_back.py",
     ),

@@ -30,6 +30,8 @@ def hashed(name: str) -> str:
         pytest.param("server", "server", 22, id="a name"),
         pytest.param("server", "SERVER", 22, id="names have no case"),
         pytest.param("other,server", "server", 22, id="one of several"),
+        pytest.param("server,other", "server", 22, id="the first of several"),
+        pytest.param("!other,server", "server", 22, id="beside an exception for another"),
         pytest.param("[server]:2222", "server", 2222, id="another port"),
         pytest.param("[127.0.0.1]:2222", "127.0.0.1", 2222, id="an address at another port"),
         pytest.param("[fe80::1]:2222", "fe80::1", 2222, id="an IPv6 address"),
@@ -57,6 +59,9 @@ def test_a_line_for_the_host_makes_its_key_known(hosts: str, host: str, port: in
         pytest.param("[ab]", "a", 22, id="brackets are no character class"),
         pytest.param(hashed("other"), "server", 22, id="hashed for another"),
         pytest.param("|1|!|!", "server", 22, id="a hash that is none"),
+        pytest.param(hashed("server").replace("|1|", "|1|!"), "server", 22, id="a salt with a letter too many"),
+        pytest.param(f"{hashed('server')}!", "server", 22, id="a hash with a letter too many"),
+        pytest.param("#a,server", "server", 22, id="a comment"),
     ],
 )
 def test_a_line_for_others_makes_nothing_known(hosts: str, host: str, port: int) -> None:
@@ -115,6 +120,7 @@ def test_a_host_may_have_several_keys() -> None:
     [
         pytest.param("server ssh-ed25519", id="no key"),
         pytest.param("server ssh-ed25519 !!!", id="no base64"),
+        pytest.param(f"server ssh-ed25519 {KEY64[:20]}!{KEY64[20:]}", id="a letter that base64 has not"),
         pytest.param(f"@unheard-of server ssh-ed25519 {KEY64}", id="an unknown marker"),
     ],
 )
