@@ -239,6 +239,11 @@ def test_of_other_loads_it_is_known_how_many_they_begin_together(
     assert load.most_begun_within(warm_up_s, stretch_s) == most
 
 
+def test_a_short_warm_up_begins_with_a_burst_too() -> None:
+    assert list(BURST.due(0.5)) == [0.0] * 20 + [0.5] * 20 + [10.5] * 20 + [20.5] * 20
+    assert list(BURST.due(0.0)) == [0.0] * 20 + [10.0] * 20 + [20.0] * 20
+
+
 def test_a_search_for_users_or_connections_tries_whole_numbers_of_them() -> None:
     assert [load.at(12.6).amount for load in (USERS, BURST, HOLD)] == [13, 13, 13]
     assert REPLAY.at(12.6).amount == 12.6

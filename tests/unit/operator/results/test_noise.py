@@ -146,6 +146,88 @@ def test_failures_that_end_as_evenly_as_they_begin_are_no_change_of_the_number_i
     assert rate_bounds(OPEN, replace(found, series=tuple(points))) == rate_bounds(OPEN, found)
 
 
+def test_what_ends_after_the_window_has_no_say() -> None:
+    found = run([20] * 35)
+    late = run([20] * 35 + [500] * 5)
+    assert half_width(replace(found, series=late.series)) == half_width(found)
+    after = replace(even(), series=(*even().series, replace(even().series[-1], at_s=36, started=0, failed=500)))
+    assert rate_bounds(OPEN, after) == rate_bounds(OPEN, even())
+
+
+def test_users_who_think_have_less_time_for_iterations() -> None:
+    users = {"stages": [{"users": 20, "duration": "30s"}], "thinkTime": {"min": "1s", "max": "2s"}}
+    found = run([0] * 5 + [20, 0, 0, 0, 0] * 6)
+    long = tuple(replace(step, min_us=4_900_000, mean_us=5_000_000.0) for step in found.steps)
+    bounds = rate_bounds(plan(quickstart(load={"users": users}, warmUp="5s")), replace(found, steps=long))
+    assert bounds.high == pytest.approx(20 * (30 / 5.9 + 1) / 30, abs=0.001)
+
+
+@pytest.mark.parametrize("unknown", [{"min_us": None}, {"min_us": 0}], ids=str)
+def test_iterations_whose_shortest_is_not_known_bound_nothing(unknown: dict[str, Any]) -> None:
+    found = run([0] * 5 + [100, 0, 0, 0, 0] * 6)
+    bounded, free = (
+        replace(found, steps=tuple(replace(step, **changes) for step in found.steps))
+        for changes in ({"min_us": 4_900_000}, unknown)
+    )
+    assert rate_bounds(CLOSED, free).high > rate_bounds(CLOSED, bounded).high
+    untimed = replace(found, steps=())
+    assert rate_bounds(CLOSED, untimed) == rate_bounds(CLOSED, free)
+
+
+def test_seconds_without_users_are_no_noise() -> None:
+    found = run([20] * 5 + [30, 30, 0] * 10)
+    pauses = tuple(replace(point, users=20 if point.succeeded else 0) for point in found.series)
+    assert half_width(replace(found, series=pauses)) == pytest.approx(1.96 / sqrt(20 * MEASURED_S), rel=0.05)
+
+
+def of_chance(failures: Sequence[int]) -> RateBounds:
+    """Return the bounds of 20 random arrivals each second, of which so many fail in each second of the window."""
+    found = even(failed=sum(failures))
+    points = (replace(one, succeeded=20 - bad, failed=bad) for one, bad in zip(found.series[5:], failures, strict=True))
+    asked = plan(quickstart(**POISSON, warmUp="5s"))
+    return rate_bounds(asked, replace(found, series=(*found.series[:5], *points)))
+
+
+def test_failures_of_random_arrivals_add_to_their_noise_where_they_come_in_bursts() -> None:
+    evenly = of_chance([2] * 30)
+    assert (evenly.low, evenly.high) == pytest.approx(
+        (18 / exp(1.96 / sqrt(540)), 18 * exp(1.96 / sqrt(540))), abs=0.001
+    )
+    in_a_burst = of_chance([0] * 27 + [20] * 3)
+    assert in_a_burst.low < evenly.low - 0.3
+    assert in_a_burst.high > evenly.high + 0.3
+
+
+def test_failures_in_bursts_leave_the_rate_of_even_arrivals_less_certain() -> None:
+    found = even(failed=60)
+    points = tuple(replace(one, succeeded=0, failed=20) if one.at_s > 32 else one for one in found.series)
+    bursts, evenly = rate_bounds(OPEN, replace(found, series=points)), rate_bounds(OPEN, found)
+    assert bursts.low < evenly.low - 0.3
+    assert bursts.high > evenly.high + 0.3
+
+
+def test_iterations_that_pile_up_and_drain_leave_the_rate_less_certain() -> None:
+    """Arrivals that are held up for half of the window, and all end in the other half."""
+    ends = [20] * 5 + [10] * 15 + [30] * 15
+    held_up = tuple(replace(one, succeeded=end) for one, end in zip(even().series, ends, strict=True))
+    uneven, smooth = rate_bounds(OPEN, replace(even(), series=held_up)), rate_bounds(OPEN, even())
+    assert uneven.low < smooth.low - 1
+    assert uneven.high > smooth.high + 1
+
+
+def test_arrivals_that_end_when_they_are_due_to_leave_their_number_in_flight_alone() -> None:
+    """Iterations of half a second: of each second's arrivals one half ends in it, the other in the next one."""
+    begun = [10, 30] * 17 + [10]
+    ends = [(before + now) // 2 for before, now in zip([0, *begun], begun, strict=False)]
+    points = tuple(
+        replace(one, started=started, succeeded=end)
+        for one, started, end in zip(even().series, begun, ends, strict=True)
+    )
+    found = replace(even(), series=points)
+    timed = tuple(replace(step, mean_us=500_000.0) for step in found.steps)
+    assert rate_bounds(OPEN, replace(found, steps=timed)) == rate_bounds(OPEN, even())
+
+
 @pytest.mark.parametrize(
     ("spec", "found"),
     [
