@@ -76,6 +76,29 @@ def test_a_throughput_a_tenth_below_its_baseline_is_within_a_tenth(new: TestStat
     assert met(THROUGHPUT, new, rate(100)) is expected
 
 
+@pytest.mark.parametrize(
+    ("seen_us", "low_us", "high_us", "expected"),
+    [
+        (66_000, 60_000, 66_000, True),
+        (66_000, 66_000, 70_000, None),
+        (66_100, 66_100, 70_000, False),
+    ],
+)
+def test_a_latency_whose_interval_touches_the_limit_from_above_may_be_within(
+    seen_us: int,
+    low_us: int,
+    high_us: int,
+    expected: bool | None,  # noqa: FBT001 - of a table
+) -> None:
+    sound = summary()
+    value, low, high = ({"90": one_us} for one_us in (seen_us, low_us, high_us))
+    steps = tuple(
+        replace(step, percentiles_us=value, percentiles_low_us=low, percentiles_high_us=high) for step in sound.steps
+    )
+    new = read_fitting(TestStatus, finished(replace(sound, steps=steps))["status"])
+    assert met(P90, new, status()) is expected
+
+
 @pytest.mark.parametrize(("times", "expected"), [(1.1, True), (1.102, False), (0.5, True)])
 def test_a_latency_a_tenth_above_its_baseline_is_within_a_tenth(times: float, *, expected: bool) -> None:
     assert met(P90, status(times), status()) is expected

@@ -69,6 +69,17 @@ def test_what_sshd_counts_may_be_two_thirds_to_five_quarters_of_what_clients_mea
     assert (found.lowest, found.highest) == pytest.approx((reach(0.15 / 1.5)[0], reach(0.15 * 1.25)[1]))
 
 
+def test_logins_that_slow_each_other_down_are_foreseen_so() -> None:
+    """That makes crowds, in which more are dropped than of logins that always take as long as these on average."""
+    truth, arrivals = LoginService(0.03, 60.0), Memoryless(80.0)
+    known = occupancy(arrivals, truth, DEFAULT)
+    assert known is not None
+    unshared = occupancy(arrivals, LoginService(known.time_s, inf), DEFAULT)
+    assert unshared is not None
+    found = of(coming(arrivals, alone_s=0.03, time_s=known.time_s))
+    assert abs(found.dropped - known.dropped) < 0.2 * abs(unshared.dropped - known.dropped)
+
+
 def test_a_short_run_of_few_connections_may_differ_more() -> None:
     whole, few, brief = of(WIDE), of(replace(WIDE, attempted=300)), of(replace(WIDE, lasted_s=3.0))
     for other in (few, brief):

@@ -108,9 +108,9 @@ def test_the_cause_of_late_starts_is_steal_or_a_used_up_core_or_the_event_loop_w
 
 
 def test_the_delay_is_told_with_all_that_was_seen_of_it() -> None:
-    late = delayed(summary(), 400_000, lag_us=10_000)
+    late = delayed(summary(), 400_000, lag_us=123_400)
     assert own_delay(late).advice == (
-        "A worker's event loop woke up to 10.0 ms late (10.0 ms at p99), iterations began up to 400.0 ms after they"
+        "A worker's event loop woke up to 123.4 ms late (123.4 ms at p99), iterations began up to 400.0 ms after they"
         " were due, a worker used 20% of the CPU that it may use in its busiest second, and for 2% of the time it was"
         " ready to run and got no CPU. Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that"
         " they do not share with the target"
