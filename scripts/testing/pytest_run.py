@@ -1,5 +1,6 @@
 """The pytest runs of a suite: in its lanes, after them, and once more what failed; and their reports."""
 
+import atexit
 import os
 import shlex
 import signal
@@ -26,6 +27,7 @@ _NOT_COLLECTED = "error: collection failure"
 _END_LIMIT_S = 30
 _BESIDE = ("nice", "-n", "10")
 """How a suite runs beside others: a process has a ninth of the weight of theirs, which is enough to get somewhere."""
+_under_way: set[int] = set()
 _MOST_RUN_AGAIN = 10
 """Of how many tests of a suite that failed each runs once more. More failures have one cause, which is not chance."""
 _ALONE = "alone"
@@ -203,17 +205,27 @@ def ended(
         stderr=output and subprocess.STDOUT,
         start_new_session=True,
     )
+    _under_way.add(process.pid)
     timers = [
         threading.Timer(max(limit_s, 1) + later_s, _signal, (process.pid, number))
         for later_s, number in ((0, signal.SIGTERM), (_END_LIMIT_S, signal.SIGKILL))
     ]
     for timer in timers:
+        timer.daemon = True
         timer.start()
     _, status, used = os.wait4(process.pid, 0)
+    _under_way.remove(process.pid)
     process.returncode = os.waitstatus_to_exitcode(status)
     for timer in timers:
         timer.cancel()
     return process.returncode, used.ru_utime + used.ru_stime
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what is under way where somebody interrupts the run: a session of its own does not hear of that."""
+    for group in _under_way:
+        _signal(group, signal.SIGTERM)
 
 
 def _signal(group: int, number: int) -> None:

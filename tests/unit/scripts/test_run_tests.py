@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import run_tests
+from below import state
 from testing.circles import VARIABLE, Circle
 from testing.layers import CORES, FIXED_WORK_S, LAYERS, Layer
 from testing.machine import CACHE, CpuShares
@@ -387,6 +389,20 @@ def test_a_run_that_takes_too_long_says_so_and_what_was_under_way(tmp_path: Path
         "test_it": "",
         "test_waits": "failure: the run was terminated during this test",
     }
+
+
+def test_who_interrupts_a_run_ends_what_is_under_way(tmp_path: Path) -> None:
+    """A suite is a session of its own, so that it can be ended with all that it started; it hears of no Ctrl-C."""
+    began = tmp_path / "began"
+    program = (
+        "import os, signal; from testing.pytest_run import ended; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # in the background, a shell has it ignored
+        f"ended(['sh', '-c', 'echo $$ > {began}.new; mv {began}.new {began}; exec sleep 600'], os.environ, 600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as running:
+        asyncio.run(until(began.exists))
+        running.send_signal(signal.SIGINT)
+    asyncio.run(until(lambda: state(int(began.read_text())) in {"", "Z"}))
 
 
 def test_a_layer_without_tests_fails(run: Callable[..., Ended]) -> None:
