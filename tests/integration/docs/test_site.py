@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from guide import ROOT
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -44,6 +45,7 @@ def test_the_site_builds_with_each_page_and_file_where_the_repository_has_it(tmp
         assert (tmp_path / file).is_file(), file
 
 
+@pytest.mark.full
 def test_a_link_or_an_anchor_that_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
     """One build, which takes seconds, tells of all three."""
     project = copied(tmp_path / "project")
