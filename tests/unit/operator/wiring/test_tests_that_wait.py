@@ -19,6 +19,7 @@ from specs.small import SMALL
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.lean_json import read_json
 from sshload_operator.control.live import room as room_module
+from sshload_operator.control.live import tests as live_tests
 from sshload_operator.control.live.objects import Key
 from sshload_operator.control.live.room import Room
 from sshload_operator.control.live.tests import LiveTests
@@ -206,28 +207,84 @@ def test_a_queued_test_that_is_aborted_or_deleted_leaves_the_queue() -> None:
     asyncio.run(play())
 
 
+def master_of(test: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the Job of a test's master, and its pod."""
+    plan = subject_of(test, INSTALLATION, ParsedSpec(), START).plan
+    assert isinstance(plan, Plan)
+    name, labels = child_name(plan, Part.MASTER), role_labels(plan, Role.MASTER)
+    owner = {"kind": "SSHLoadTest", "name": "t", "uid": "uid-t", "controller": True}
+    maker = {"kind": "Job", "name": name, "uid": "job", "controller": True}
+    ours = {"namespace": "ns", "labels": labels, "resourceVersion": "1"}
+    job = {"metadata": {**ours, "name": name, "uid": "job", "ownerReferences": [owner]}}
+    pod = {"metadata": {**ours, "name": f"{name}-x", "ownerReferences": [maker]}, "status": {"phase": "Running"}}
+    return job, pod
+
+
 def test_a_pod_that_is_left_of_the_run_of_a_test_that_is_held_back_is_swept() -> None:
     async def play() -> None:
         served = Served()
         async with operator(served) as live:
             live.object_changed("ADDED", served.put("t", SUSPENDED))
             await waits(live, served)
-            plan = subject_of(served.told("t"), INSTALLATION, ParsedSpec(), START).plan
-            assert isinstance(plan, Plan)
-            name, labels = child_name(plan, Part.MASTER), role_labels(plan, Role.MASTER)
-            owner = {"kind": "SSHLoadTest", "name": "t", "uid": "uid-t", "controller": True}
-            maker = {"kind": "Job", "name": name, "uid": "job", "controller": True}
-            ours = {"namespace": "ns", "labels": labels, "resourceVersion": "1"}
-            job = {"metadata": {**ours, "name": name, "uid": "job", "ownerReferences": [owner]}}
-            pod = {
-                "metadata": {**ours, "name": f"{name}-x", "ownerReferences": [maker]},
-                "status": {"phase": "Running"},
-            }
+            job, pod = master_of(served.told("t"))
             served.lists = {"jobs": job, "pods": pod}
             live.pod_changed("ADDED", pod)
-            await until(lambda: f"DELETE jobs/{name}" in served.asked)
+            await until(lambda: f"DELETE jobs/{job['metadata']['name']}" in served.asked)
 
     asyncio.run(play())
+
+
+ABORTED = {**SMALL, "abort": True}
+
+
+def test_a_pod_or_job_wakes_its_test_at_rest_unless_it_is_going_or_no_run_has_made_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_tests, "_PODS_GO_WITHIN_S", 0.1)
+
+    async def play() -> None:
+        served = Served()
+        async with operator(served) as live:
+            live.object_changed("ADDED", served.put("t", ABORTED))
+            await waits(live, served)
+            job, pod = master_of(served.told("t"))
+            for tell, child in ((live.pod_changed, pod), (live.job_changed, job)):
+                going = {**child, "metadata": {**child["metadata"], "deletionTimestamp": "2026-11-22T12:00:00Z"}}
+                for event, seen in (
+                    ("DELETED", child),
+                    ("MODIFIED", going),
+                    ("ADDED", {**child, "metadata": {**child["metadata"], "labels": {}}}),
+                ):
+                    tell(event, seen)
+                    assert live.find(KEY) is None
+                tell("ADDED", child)
+                assert live.find(KEY) is not None
+                live.pod_changed("DELETED", pod)
+                await until(lambda: live.find(KEY) is None)
+        assert served.asked.count("GET sshloadtests/t") == 2
+
+    asyncio.run(play())
+
+
+def test_a_run_is_counted_when_it_begins_and_one_that_is_refused_is_not() -> None:
+    async def play(status: int) -> int:
+        served, begun = Served(), list[None]()
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            if request.method == "POST" and request.path.endswith("/jobs") and status:
+                return web.json_response({"message": "exceeded quota"}, status=status)
+            return await served.answer(request)
+
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            live = LiveTests(cluster, INSTALLATION, lambda: None, lambda: begun.append(None))
+            live.object_changed("ADDED", served.put("t", SMALL))
+            await until(lambda: bool(begun) or served.told("t")["status"].get("phase") == "Finished")
+            await live.stop()
+            await cluster.close()
+        return len(begun)
+
+    assert [asyncio.run(play(status)) for status in (0, 403)] == [1, 0]
 
 
 @pytest.mark.slow
