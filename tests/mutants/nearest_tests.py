@@ -84,7 +84,12 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/life_cycle.py": ("tests/unit/operator/decide", "tests/unit/operator/comparison"),
     f"{_DECISION}/max_startups": ("tests/unit/operator/max_startups",),
     f"{_DECISION}/notification.py": ("tests/unit/operator/webhook",),
-    f"{_DECISION}/owner.py": ("tests/unit/operator/comparison", "tests/unit/operator/schedule"),
+    f"{_DECISION}/owner.py": (
+        "tests/unit/operator/comparison",
+        "tests/unit/operator/schedule",
+        "tests/unit/operator/webhook/test_notification.py",
+        f"{_WIRING}/test_metrics.py",
+    ),
     f"{_DECISION}/schedule": ("tests/unit/operator/schedule",),
     f"{_DECISION}/turns.py": ("tests/unit/operator/decide",),
     f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),

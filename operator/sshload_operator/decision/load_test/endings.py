@@ -120,7 +120,7 @@ def _past_deadline(situation: Situation) -> Ending | None:
 
 
 def _target_failed(situation: Situation) -> Ending | None:
-    if not situation.managed or situation.start_over:
+    if situation.start_over:
         return None
     failed = [pod for pod in situation.pods(*situation.deployed) if _crashed(pod) and not pod.deleting]
     if not failed:
@@ -134,7 +134,7 @@ def _target_failed(situation: Situation) -> Ending | None:
 
 
 def _target_lost(situation: Situation) -> Ending | None:
-    if not situation.managed or not situation.start_over or situation.results_begun:
+    if not situation.start_over or situation.results_begun:
         return None
     lost = ((role, how) for role in situation.deployed if (how := _loss_of(situation, role)))
     role, how = next(lost, (Role.TARGET, ""))

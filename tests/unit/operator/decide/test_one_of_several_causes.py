@@ -190,3 +190,20 @@ def test_at_most_three_pods_that_are_not_ready_are_named() -> None:
     passes.run(TARGET, MASTER, *waiting, after_s=61)
     message = passes.status["message"]
     assert [f"worker-{number}" in message for number in range(5)] == [True, True, True, False, False]
+
+
+def test_what_ended_without_a_word_is_said_to_have_left_no_message_before_the_load_and_during_it() -> None:
+    ended = pod(Role.TARGET, ready=False, exit_code=1, termination_message=" ")
+    before, during = a_pass(), a_pass(*ALL)
+    before.run(ended, MASTER, after_s=1)
+    assert before.status["message"].endswith("ended before the load began with exit code 1: it left no message")
+    during.run(ended, MASTER, *WORKERS, after_s=1, snapshot=snapshot())
+    assert "ended with exit code 1: it left no message" in during.status["message"]
+
+
+def test_a_load_goes_on_though_somebody_took_the_conditions_out_of_its_status() -> None:
+    passes = a_pass(*ALL)
+    passes.status = {**passes.status, "conditions": []}
+    passes.run(*ALL, after_s=1, snapshot=snapshot())
+    assert passes.said() == (None, "LoadRunning")
+    assert passes.condition("TargetReady")["status"] == "True"

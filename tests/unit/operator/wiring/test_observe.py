@@ -22,8 +22,8 @@ from sshload_operator.control.run import observe as observe_module
 from sshload_operator.control.run.judging import Judging
 from sshload_operator.control.run.observe import Observations, Rejection, RunUnderWay, observe
 from sshload_operator.manifests import Part, child_name
-from sshload_operator.manifests.labels import role_labels
-from sshload_operator.planning.plan import Plan
+from sshload_operator.manifests.labels import TEST_UID_ANNOTATION, role_labels
+from sshload_operator.planning.plan import Plan, run_id
 from sshload_operator.state import Observed, ObservedBaseline, Role
 
 # Random enough that the summary takes more lines than a tail has.
@@ -330,3 +330,23 @@ def test_a_deployment_says_what_was_refused_by_conditions_that_hold_now(
     listed = [pod(asked, Role.MASTER, "Running", 5)]
     observed, _ = seen(asked, observations, listed, listed, elapsed_s=60.0, deployed=[condition])
     assert (observed.rejected_kind, observed.rejected_message) == rejected
+
+
+def test_runs_that_an_earlier_test_of_the_name_left_behind_are_seen_though_no_run_is_under_way() -> None:
+    asked = plan(quickstart(), run_id=run_id("former", 1))
+    left = master_job(asked)
+    left["metadata"] |= {"ownerReferences": [], "annotations": {TEST_UID_ANNOTATION: "former"}}
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({"items": [left] if request.path.endswith("/jobs") else [], "metadata": {}})
+
+    async def play() -> Observed:
+        judging = Judging()
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            found = await observe(cluster, judging, Observations(), asked.test, None)
+            await cluster.close()
+            judging.stop()
+            return found
+
+    assert asyncio.run(play()).orphans == (asked.run_id,)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -209,26 +210,39 @@ def status_of_a_pass(there: Mapping[str, Any] | None, refused: int = 0) -> dict[
 
 
 @pytest.mark.parametrize(
-    "there",
+    ("there", "says"),
     [
-        pytest.param(None, id="gone-since"),
-        pytest.param({"metadata": {"name": "c-1-a", "ownerReferences": [FORMER]}}, id="of-a-former-comparison"),
-        pytest.param({"metadata": {"name": "c-1-a", "labels": {COMPARISON_LABEL: "c"}}}, id="left-by-a-former-one"),
+        pytest.param(None, "a test c-1-a was there a moment ago and is gone now", id="gone-since"),
+        pytest.param(
+            {"metadata": {"name": "c-1-a", "ownerReferences": [FORMER]}},
+            "the test c-1-a of an earlier comparison of the same name still exists",
+            id="of-a-former-comparison",
+        ),
+        pytest.param(
+            {"metadata": {"name": "c-1-a", "labels": {COMPARISON_LABEL: "c"}}},
+            "an earlier comparison of the same name left the test c-1-a without an owner"
+            " (kubectl delete --cascade=orphan): delete it",
+            id="left-by-a-former-one",
+        ),
         pytest.param(
             {"metadata": {"name": "c-1-a", "ownerReferences": [OTHER], "deletionTimestamp": "2026-11-23T12:00:00Z"}},
+            "the test c-1-a of an earlier comparison of the same name still exists",
             id="being-deleted",
         ),
     ],
 )
-def test_a_test_that_has_the_name_and_is_about_to_go_is_waited_for(there: Mapping[str, Any] | None) -> None:
+def test_a_test_that_has_the_name_and_is_about_to_go_is_waited_for(there: Mapping[str, Any] | None, says: str) -> None:
     status = status_of_a_pass(there)
-    assert (status["phase"], "verdict" in status) == ("Running", False)
+    assert (status["phase"], "verdict" in status, status["message"]) == ("Running", False, says)
 
 
 @pytest.mark.parametrize(
     "marks",
     [
         pytest.param({"ownerReferences": [OTHER]}, id="another owner's"),
+        pytest.param(
+            {"ownerReferences": [OTHER], "labels": {COMPARISON_LABEL: "c"}}, id="another owner's, with a label"
+        ),
         pytest.param({"labels": {COMPARISON_LABEL: "other"}}, id="left by another owner"),
         pytest.param({"labels": {SCHEDULE_LABEL: "c"}}, id="left by a schedule"),
         pytest.param({}, id="nobody's"),
@@ -298,3 +312,39 @@ def test_a_test_that_is_refused_may_be_admitted_later_only_where_a_quota_or_a_ri
     assert (seen["phase"] == "Running") is goes_on
     assert seen["reason"] == "TestRefused"
     assert "c-1-a was refused: " in seen["message"]
+
+
+def test_a_fault_of_the_api_server_is_no_refusal_of_a_test() -> None:
+    with pytest.raises(ApiError):
+        status_of_a_pass(None, refused=500)
+
+
+def test_an_abort_ends_the_very_tests_that_were_seen_and_two_passes_over_one_status_say_it_once() -> None:
+    owns = {**OWNS, "kind": "SSHLoadTestComparison"}
+    test = {"namespace": "ns", "name": "c-1-a", "uid": "seen", "resourceVersion": "1", "ownerReferences": [owns]}
+    body = {"metadata": METADATA, "spec": {**comparison_spec(), "abort": True}}
+    sent: list[tuple[str, Any]] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        said = json.loads(await request.read() or "{}")
+        sent.append((request.path.partition("/ns/")[2], said))
+        return web.json_response({**body, **said, "metadata": METADATA})
+
+    async def play() -> None:
+        tests = OwnedTests[ObservedTest](lambda _: None, listed_at_s=time.monotonic())
+        tests.put({"metadata": {**test, "generation": 1}, "spec": SMALL}, observed_test)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            first = await reconcile(cluster, ComparisonKind(INSTALLATION), body, tests)
+            await reconcile(cluster, ComparisonKind(INSTALLATION), body, tests)
+            assert first.body is not None
+            again = {**body, "status": first.body["status"]}
+            before = len(sent)
+            assert (await reconcile(cluster, ComparisonKind(INSTALLATION), again, tests)).body == again
+            assert not [path for path, _ in sent[before:] if path.endswith("/status")]
+            await cluster.close()
+
+    asyncio.run(play())
+    aborted = [said for path, said in sent if path == "sshloadtests/c-1-a"]
+    assert [(said["metadata"]["uid"], said["spec"]) for said in aborted[:2]] == [("seen", {"abort": True})] * 2
+    assert [path for path, _ in sent].count("events") == 1
