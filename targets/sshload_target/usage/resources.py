@@ -53,26 +53,18 @@ class Resources:
     def __init__(self, reader: UsageReader) -> None:
         self._reader = reader
         self._lock = threading.Lock()
-        self._last = Usage(
-            cpu_s=0.0,
-            cpu_throttled_s=0.0,
-            memory_bytes=0,
-            memory_is_upper_bound=False,
-            memory_peak_bytes=0,
-            processes=0,
-            oom_kills=0,
-            refused_forks=0,
-        )
+        self._last: Usage | None = None
 
     def read(self) -> Usage:
         """Return the usage now."""
         with self._lock:
             now = self._reader.read()
+            last = self._last or now
             self._last = replace(
                 now,
-                cpu_s=max(now.cpu_s, self._last.cpu_s),
-                cpu_throttled_s=max(now.cpu_throttled_s, self._last.cpu_throttled_s),
-                memory_peak_bytes=max(now.memory_peak_bytes, now.memory_bytes, self._last.memory_peak_bytes),
+                cpu_s=max(now.cpu_s, last.cpu_s),
+                cpu_throttled_s=max(now.cpu_throttled_s, last.cpu_throttled_s),
+                memory_peak_bytes=max(now.memory_peak_bytes, now.memory_bytes, last.memory_peak_bytes),
             )
             return self._last
 

@@ -1,6 +1,7 @@
 """What the processes under this one use, from files as the kernel writes them in /proc."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,31 @@ def test_a_process_that_ends_while_it_is_read_counts_for_nothing(proc: Path) -> 
     for name in ("schedstat", "status"):
         (proc / str(CHILD) / name).unlink()
     assert read_program_usage(proc) == ProgramUsage(0.5 + 0.25, None)
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, ProcessLookupError, PermissionError])
+def test_what_is_gone_or_may_not_be_read_of_a_process_counts_for_nothing(
+    proc: Path, monkeypatch: pytest.MonkeyPatch, error: type[OSError]
+) -> None:
+    read, listed = Path.read_text, Path.iterdir
+
+    def fail(path: Path) -> None:
+        if path.name in hidden:
+            raise error
+
+    def read_text(path: Path, **how: str) -> str:
+        fail(path)
+        return read(path, **how)
+
+    def iterdir(path: Path) -> Iterator[Path]:
+        fail(path)
+        return listed(path)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    hidden = {"task"}
+    assert read_program_usage(proc).cpu_s == 0.75 + 0.25
+    hidden = {"schedstat", "status"}
+    assert read_program_usage(proc) == ProgramUsage(0.5 + 0.25, None)
+    hidden = {"stat"}
+    assert read_program_usage(proc) == ProgramUsage(0, None)

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sshload_target.usage.cgroups import CgroupV1Reader, CgroupV2Reader
 from sshload_target.usage.process_tree import ProcessTreeReader, descendants
-from sshload_target.usage.resources import Resources, choose_reader
+from sshload_target.usage.resources import CgroupFiles, Resources, choose_reader
 from sshload_target.usage.values import Limits, Usage
 
 usages = st.builds(
@@ -106,3 +108,49 @@ def test_a_process_may_call_itself_anything(name: bytes) -> None:
 def test_a_process_that_is_not_pid_1_measures_its_own_tree() -> None:
     assert os.getpid() != 1
     assert isinstance(choose_reader(), ProcessTreeReader)
+
+
+def usage(cpu_s: float, throttled_s: float, memory_bytes: int, peak_bytes: int) -> Usage:
+    return Usage(cpu_s, throttled_s, memory_bytes, False, peak_bytes, 3, 4, 5)
+
+
+def test_a_total_that_falls_stays_and_the_peak_is_the_most_that_was_ever_read() -> None:
+    readings = [usage(5.0, 2.0, 90, 10), usage(3.0, 1.0, 40, 20), usage(7.0, 4.0, 10, 95)]
+    resources = Resources(Readings(readings))
+    assert [resources.read() for _ in readings] == [
+        usage(5.0, 2.0, 90, 90),
+        usage(5.0, 2.0, 40, 90),
+        usage(7.0, 4.0, 10, 95),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "mounts", "kind"),
+    [
+        pytest.param("0::/\n", "30 20 0:26 / {}/v2 ro - cgroup2 cgroup rw\n", CgroupV2Reader, id="v2"),
+        pytest.param(
+            "1:memory,cpuacct:/c\n",
+            "30 20 0:26 /c {}/v1 ro - cgroup cgroup rw,memory,cpuacct\n",
+            CgroupV1Reader,
+            id="v1",
+        ),
+        pytest.param("", "", ProcessTreeReader, id="neither"),
+        pytest.param(None, "", ProcessTreeReader, id="a kernel without cgroups"),
+    ],
+)
+def test_a_container_is_measured_by_the_cgroup_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, mounts: str, kind: type
+) -> None:
+    files = {
+        "v2": ("cpu.stat", "memory.current", "memory.stat", "cgroup.procs"),
+        "v1": ("cpuacct.usage", "memory.usage_in_bytes", "memory.stat", "cgroup.procs"),
+    }
+    for folder, names in files.items():
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).touch()
+    if own is not None:
+        (tmp_path / "cgroup").write_text(own)
+    (tmp_path / "mountinfo").write_text(mounts.format(tmp_path))
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    assert isinstance(choose_reader(CgroupFiles(tmp_path / "cgroup", tmp_path / "mountinfo")), kind)

@@ -211,6 +211,20 @@ def test_a_reply_is_waited_for_and_counted_once_for_each_request() -> None:
     assert server.counted() == ({f"{KEEP_ALIVE} ok": 3, f"{HOLD} ok": 2}, {})
 
 
+def test_a_session_that_does_not_rest_is_asked_again_once_it_has_replied() -> None:
+    server = Server(Watched)
+    (only,) = server.hold(0)
+    for _ in range(3):
+        only.replies.clear()
+        server.sessions.keep_alive(0)
+        server.sessions.keep_alive(0)
+        settle()
+        only.replies.set()
+        settle()
+    server.sessions.close(Outcome.OK)
+    assert server.counted() == ({f"{KEEP_ALIVE} ok": 3, f"{HOLD} ok": 1}, {})
+
+
 @BOTH
 def test_a_session_without_a_reply_in_time_is_lost_and_waited_for_no_more(kind: type[Watched]) -> None:
     server = Server(kind)
