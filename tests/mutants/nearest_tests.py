@@ -63,6 +63,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/contract/test_replay.py",
         "tests/unit/contract/test_capacity.py",
         "tests/unit/operator/parse/test_load.py",
+        "tests/unit/operator/parse/test_tables.py",
         "tests/unit/operator/plan/test_plan.py",
         "tests/unit/worker/test_load.py",
     ),
@@ -74,6 +75,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/capacity": ("tests/unit/operator/capacity", "tests/unit/operator/verdict"),
     f"{_DECISION}/comparison": ("tests/unit/operator/comparison",),
     f"{_DECISION}/lease.py": ("tests/unit/operator/lease",),
+    f"{_DECISION}/load_test/verdict.py": (
+        "tests/unit/operator/verdict",
+        "tests/unit/operator/capacity/test_capacity_verdict.py",
+    ),
+    f"{_DECISION}/load_test/noise.py": ("tests/unit/operator/results/test_noise.py",),
     f"{_DECISION}/load_test": (
         "tests/unit/operator/decide",
         "tests/unit/operator/baseline",

@@ -131,10 +131,11 @@ LIMITED = capacity(100, 125)
     [
         (THROUGHPUT, rate(50), rate(100), "50.00/s, 0.5 (0.5 to 0.5) times the baseline's 100.00/s"),
         (P90, status(20), status(), "1.2 s, 20 (20 to 20) times the baseline's 60 ms"),
+        (P90, status(50 / 3), status(), "1 s, 16.7 (16.7 to 16.7) times the baseline's 60 ms"),
         (CAPACITY, capacity(50, None), LIMITED, "50 or more, 0.5 (0.4 to more) times the baseline's 100 to 125"),
         (CAPACITY, capacity(None, 50), LIMITED, "below 50, 0.5 (0 to 0.5) times the baseline's 100 to 125"),
     ],
-    ids=["throughput", "latency", "open above", "open below"],
+    ids=["throughput", "latency", "a second", "open above", "open below"],
 )
 def test_what_was_compared_is_told_with_its_bounds(
     threshold: RelativeThreshold, new: TestStatus, base: TestStatus, said: str
@@ -249,6 +250,10 @@ def test_what_cannot_be_compared_says_why(
             "It is near the limit: both need a load 16 times as long to tell whether it is above or below",
         ),
         (
+            rate(91.155, 89, 95),
+            "It is near the limit: both need a load 11 times as long to tell whether it is above or below",
+        ),
+        (
             rate(90, 89, 95),
             (
                 "It is exactly at the limit, so no load is long enough to tell whether it is above or below. Allow more"
@@ -263,7 +268,7 @@ def test_what_cannot_be_compared_says_why(
             ),
         ),
     ],
-    ids=["noise", "kept for sure", "near", "exactly", "as good as exactly"],
+    ids=["noise", "kept for sure", "near", "less near", "exactly", "as good as exactly"],
 )
 def test_what_is_within_the_noise_says_what_would_decide_it(new: TestStatus, said: str) -> None:
     found = judge_relative(THROUGHPUT, new, rate(100))
