@@ -39,15 +39,21 @@ def long_test(folder: Path) -> tuple[Path, str]:
         pytest.param(signal.SIGHUP, marks=pytest.mark.full, id="SIGHUP"),
     ],
 )
-def test_a_signal_aborts_the_run_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_aborts_the_run_fails_nothing_that_it_cuts_off_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     path, nap = long_test(tmp_path)
     started = start("run", path, "--output", "json")
     wait_until(lambda: running(nap), "a session")
+    wait_until(lambda: "Running measuring" in started.said(), "the measured window")
     folder = started.folder()
     assert folder.stat().st_mode & 0o077 == 0
     interrupt(started, number)
     ended = started.wait()
     assert (ended.code, ended.status["verdict"]) == (5, "Aborted"), ended.err
+    results = ended.status.get("results", {})
+    assert results.get("failures", 0) == 0
+    assert "errors" not in results
     assert started.left_behind() == []
     assert running(nap) == []
     assert not folder.exists()
@@ -91,19 +97,6 @@ def test_an_aborted_run_tells_what_was_measured_until_then(tmp_path: Path) -> No
     assert "thresholds" not in ended.status
     assert "spec.abort" not in ended.status["message"]
     assert started.left_behind() == []
-
-
-def test_what_an_abort_cuts_off_has_not_failed(tmp_path: Path) -> None:
-    path, nap = long_test(tmp_path)
-    started = start("run", path, "--output", "json")
-    wait_until(lambda: running(nap), "a session")
-    wait_until(lambda: "Running measuring" in started.said(), "the measured window")
-    interrupt(started, signal.SIGINT)
-    ended = started.wait()
-    assert (ended.code, ended.status["verdict"]) == (5, "Aborted"), ended.err
-    results = ended.status.get("results", {})
-    assert results.get("failures", 0) == 0
-    assert "errors" not in results
 
 
 def test_an_aborted_search_tells_its_trials(tmp_path: Path) -> None:
