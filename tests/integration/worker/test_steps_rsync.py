@@ -8,7 +8,7 @@ from pathlib import Path
 import gevent
 import pytest
 from gevent import Timeout
-from one_pass import PATIENCE_S, one_pass
+from one_pass import one_pass
 from run_configs import client
 from ssh_server import SshServer
 from sshload_contract.client import Client, Library
@@ -23,7 +23,7 @@ LIBRARIES = [pytest.param(library, id=library.value) for library in Library if l
 
 
 def by(library: Library) -> Client:
-    return replace(client(step_s=PATIENCE_S), library=library)
+    return replace(client(), library=library)
 
 
 def download(path: str, files: int | None = None, size: int | None = None, *, compress: bool = False) -> RsyncStep:

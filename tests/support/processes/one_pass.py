@@ -14,8 +14,6 @@ from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
 
-PATIENCE_S = 300.0
-"""A step may have several programs to start one after the other, and a busy machine tens of seconds for each."""
 LOGIN_AND_TOTAL = {"startDelay", "connect", "banner", "kex", "auth", "login", "total"}
 
 
@@ -48,11 +46,7 @@ def one_pass(
 ) -> Pass:
     """Log in, do these steps, and return what was counted."""
     done = replace(scenario(*steps), session_reuse=reuse, pool_sessions=1)
-    config = replace(
-        run_config(endpoint(server), arrivals(1, 1)),
-        scenario=done,
-        client=by or client(channel_s=PATIENCE_S, step_s=PATIENCE_S),
-    )
+    config = replace(run_config(endpoint(server), arrivals(1, 1)), scenario=done, client=by or client())
     recorder = Recorder(config.run_id, 0)
     now_ns = monotonic_ns()
     iteration = prepare(config, recorder)

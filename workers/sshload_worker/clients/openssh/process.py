@@ -11,11 +11,15 @@ from contextlib import suppress
 from functools import cache
 
 import gevent
-from gevent import get_hub
+from gevent import get_hub, monkey
 from gevent.event import Event
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
+
+_close = monkey.get_original("os", "close")
+"""The system's own. gevent's closes a pipe only after the event loop has waited for something else (since 25.8): until
+then whoever reads the pipe would wait for its end. No watcher of a descriptor is left when it is closed here."""
 
 _READ, _WRITE = 1, 2
 _READ_BYTES = 65_536
@@ -102,7 +106,7 @@ class PipeEnd:
         """Close our copy of the other end, once the program has its own."""
         if self._given:
             self._given = False
-            os.close(self.given)
+            _close(self.given)
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
@@ -136,7 +140,7 @@ class PipeEnd:
         if self._open:
             self._open = False
             self._watcher.close()
-            os.close(self._own)
+            _close(self._own)
 
 
 class Pipes:
