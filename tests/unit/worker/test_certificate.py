@@ -1,9 +1,10 @@
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from generated_keys import write_key
-from sshload_worker.login.certificate import check_user_certificate
+from sshload_worker.login.certificate import check_user_certificate, is_certificate
 from sshload_worker.login.private_key import read_private_key
 from sshload_worker.outcomes import GeneratorFaultError
 
@@ -51,6 +52,44 @@ def test_a_certificate_out_of_its_time_is_told_with_the_instant(tmp_path: Path) 
     blob = public_blob(key)
     assert "expired at 2027-01-01T00:00:00Z" in refusal(data, blob, AFTER_UNIX_S)
     assert "valid only from 2026-01-01T00:00:00Z" in refusal(data, blob, BEFORE_UNIX_S)
+
+
+def test_a_certificate_is_valid_from_its_first_second_to_before_its_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Instants are those of UTC, wherever the worker runs."""
+    key = write_key(tmp_path / "id")
+    first_unix_s, last_unix_s = 1_767_225_600, 1_798_761_600
+    line, blob = sign(write_key(tmp_path / "ca"), key, *VALID), public_blob(key)
+    check_user_certificate(b" ".join(line.split()[:2]), blob, first_unix_s, ROLE)
+    check_user_certificate(line, blob, last_unix_s - 0.5, ROLE)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "America/New_York")
+        time.tzset()
+        assert "expired at 2027-01-01T00:00:00Z" in refusal(line, blob, last_unix_s)
+        assert "valid only from 2026-01-01T00:00:00Z" in refusal(line, blob, first_unix_s - 0.5)
+    time.tzset()
+
+
+def test_a_certificate_with_a_letter_that_base64_has_not_is_none(tmp_path: Path) -> None:
+    key = write_key(tmp_path / "id")
+    kind, packed, *_ = sign(write_key(tmp_path / "ca"), key, *VALID).split()
+    assert "is not a certificate" in refusal(kind + b" " + packed[:40] + b"!" + packed[40:], public_blob(key))
+
+
+@pytest.mark.parametrize(
+    ("blob", "claims"),
+    [
+        pytest.param(b"\x00\x00\x00\x20ssh-ed25519-cert-v01@openssh.com", True, id="a certificate"),
+        pytest.param(b"\x00\x00\x00\x0bssh-ed25519", False, id="a key"),
+        pytest.param(b"\x00\x00\x00\x20ssh", False, id="cut off"),
+        pytest.param(b"\x00", False, id="nothing"),
+        pytest.param(b"\x00\x00\x00\x40" + b"-cert-v01@openssh.com".rjust(64, b"x"), True, id="the longest type"),
+        pytest.param(b"\x00\x00\x00\x41" + b"-cert-v01@openssh.com".rjust(65, b"x"), False, id="a longer one"),
+    ],
+)
+def test_what_a_server_shows_claims_to_be_a_certificate_by_its_type(blob: bytes, *, claims: bool) -> None:
+    assert is_certificate(blob) is claims
 
 
 def test_a_hosts_certificate_is_told(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from generated_keys import write_key
+from sshload_worker.login.certificate import certificate_refusal
 from sshload_worker.login.known_hosts import HostKeys, read_known_hosts
 
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
@@ -84,6 +85,17 @@ def test_a_certificate_that_is_not_good_is_refused(
 ) -> None:
     shown = certificate(*options)
     assert said in known(tmp_path).refusal(shown)
+
+
+def test_a_hosts_certificate_is_valid_from_its_first_second_to_before_its_last(
+    tmp_path: Path, certificate: CERTIFICATE
+) -> None:
+    shown = certificate("-h", "-n", HOST, "-V", "20260101000000Z:20270101000000Z")
+    authorities = frozenset((blob(public(tmp_path / "ca")),))
+    first_unix_s, last_unix_s = 1_767_225_600, 1_798_761_600
+    instants = (first_unix_s - 1, first_unix_s, last_unix_s - 1, last_unix_s)
+    refusals = [certificate_refusal(shown, HOST, authorities, frozenset(), unix_s) for unix_s in instants]
+    assert [refusal == "" for refusal in refusals] == [False, True, True, False]
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path: Path, certificate: CERTIFICATE) -> None:

@@ -41,7 +41,7 @@ class CertificateKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CertificateFields:
-    """The fields of a certificate. `public_blob` is the certified key, `signed` the data that its signature covers."""
+    """The fields of a certificate. `public_blob` is the certified key."""
 
     key_type: str
     public_blob: bytes
@@ -52,7 +52,6 @@ class CertificateFields:
     critical_options: tuple[str, ...]
     authority: bytes
     signature: bytes
-    signed: bytes
 
 
 def read_certificate_fields(blob: bytes) -> CertificateFields:
@@ -74,8 +73,6 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
     critical_options = _strings(reader.string())[::2]
     reader.string()  # extensions, which may be ignored
     reader.string()  # reserved
-    authority = reader.string()
-    signed = blob[: reader.position]
     return CertificateFields(
         key_type=key_type,
         public_blob=wire_string(key_type.encode()) + key,
@@ -84,9 +81,8 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
         valid_after_unix_s=valid_after,
         valid_before_unix_s=valid_before,
         critical_options=critical_options,
-        authority=authority,
+        authority=reader.string(),
         signature=reader.string(),
-        signed=signed,
     )
 
 

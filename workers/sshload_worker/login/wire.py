@@ -13,11 +13,6 @@ class WireReader:
         self._at = 0
 
     @property
-    def position(self) -> int:
-        """How many bytes have been read."""
-        return self._at
-
-    @property
     def rest(self) -> bytes:
         """The data that has not been read yet."""
         return self._data[self._at :]
