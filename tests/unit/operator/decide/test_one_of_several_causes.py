@@ -207,3 +207,41 @@ def test_a_load_goes_on_though_somebody_took_the_conditions_out_of_its_status() 
     passes.run(*ALL, after_s=1, snapshot=snapshot())
     assert passes.said() == (None, "LoadRunning")
     assert passes.condition("TargetReady")["status"] == "True"
+
+
+def test_at_the_start_timeout_it_is_said_how_many_workers_came_and_how_their_pods_are() -> None:
+    nobody = a_pass()
+    nobody.run(TARGET, MASTER, *WORKERS, after_s=61)
+    assert nobody.said() == ("Error", "WorkersMissing")
+    assert "0 of 2 workers had connected 60 s after the start" in nobody.status["message"]
+    assert "pod worker-0 is Running and ready" in nobody.status["message"]
+    silent = a_pass()
+    silent.run(TARGET, MASTER, *WORKERS, after_s=61, snapshot=snapshot(Stage.WAITING_FOR_WORKERS, problem=""))
+    assert silent.said() == ("Error", "TargetUnreachable")
+    assert silent.status["message"].endswith(
+        "could not begin the load 60 s after the start (spec.startTimeout): none of them says why"
+    )
+
+
+def test_at_the_deadline_at_most_three_pods_that_are_not_ready_are_named_and_one_without_a_phase_is_unknown() -> None:
+    passes = a_pass(*ALL)
+    lost = [pod(Role.WORKER, name=f"worker-{number}", ready=False, phase="") for number in range(5)]
+    passes.run(TARGET, MASTER, *lost, after_s=600, snapshot=snapshot())
+    message = passes.status["message"]
+    assert [f"worker-{number} is Unknown and not ready" in message for number in range(5)] == [True] * 3 + [False] * 2
+
+
+def test_a_pod_that_still_waits_to_be_made_is_said_to_lack_something_and_one_that_runs_is_not() -> None:
+    passes = a_pass()
+    made = pod(Role.WORKER, name="worker-0", ready=False, phase="Pending", waiting_reason="ContainerCreating")
+    passes.run(TARGET, MASTER, made, pod(Role.WORKER, name="worker-1", ready=False), after_s=61)
+    message = passes.status["message"]
+    missing = "its image, or a Secret or ConfigMap that it mounts, is missing (kubectl describe pod worker-0)"
+    assert f"pod worker-0 is Pending (ContainerCreating) and not ready: {missing}" in message
+    assert message.endswith("pod worker-1 is Running and not ready")
+
+
+def test_a_target_beside_which_another_pod_comes_is_not_replaced_while_it_is_there() -> None:
+    passes = a_pass(*ALL)
+    passes.run(*ALL, pod(Role.TARGET, name="another", phase="Pending", ready=False), after_s=1, snapshot=snapshot())
+    assert passes.said()[0] is None

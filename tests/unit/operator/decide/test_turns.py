@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from sshload_operator.decision.turns import Waiting
+from sshload_operator.decision.turns import Waiting, next_look_at_queue_s
 from sshload_operator.decision.turns import positions as all_positions
 from sshload_operator.planning.plan import Limits
 
@@ -44,3 +44,17 @@ def test_a_namespace_whose_statuses_claim_more_than_may_run_there_takes_no_room_
     limits = Limits(tests_per_namespace=2, tests=5)
     found = positions([a_test("a", 9), a_test("b", 1), a_test("c", 2), a_test("d", 3)], {"a": 1_000, "b": 1}, limits)
     assert found == {"a-9": 2, "b-1": 1, "c-2": 0, "d-3": 0}
+
+
+def test_those_that_begin_together_count_in_their_namespace() -> None:
+    found = positions([a_test("a", 3), a_test("a", 2), a_test("a", 1)], {}, Limits(tests_per_namespace=2))
+    assert found == {"a-3": 0, "a-2": 0, "a-1": 1}
+
+
+def test_the_second_of_a_namespace_is_as_far_as_the_first_of_one_where_a_test_runs_and_goes_by_age() -> None:
+    waiting = [a_test("a", 9), a_test("a", 8), a_test("b", 1)]
+    assert positions(waiting, {"b": 1}, Limits(tests=1)) == {"a-9": 1, "a-8": 2, "b-1": 3}
+
+
+def test_the_queue_is_looked_at_later_from_further_back_and_at_least_each_minute() -> None:
+    assert [next_look_at_queue_s(position) for position in (1, 20, 10_000)] == [1.05, 2.0, 60.0]

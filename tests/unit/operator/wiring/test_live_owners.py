@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from aiohttp import web
 from played_api import played_api
@@ -21,7 +22,7 @@ _WITHIN_S = 300.0
 OWNER = {"kind": "SSHLoadTestSchedule", "name": "nightly", "uid": "u", "controller": True}
 
 
-def owned(name: str, version: int) -> Object:
+def owned(name: str, version: int) -> dict[str, Any]:
     """Return a test of the schedule as the API server shows it."""
     metadata = {"namespace": "ns", "name": name, "resourceVersion": str(version)}
     labels = {"labels": {"sshload.dev/schedule": "nightly"}}
@@ -245,5 +246,26 @@ def test_a_parked_owner_is_looked_at_every_minute_and_needs_a_pass_once_it_is_du
             assert passes.stay_parked_s(("ns", "nightly"), tests) is None
             tests.due_at, tests.listed_at_s = None, time.monotonic() - 300.0
             assert passes.stay_parked_s(("ns", "nightly"), tests) is None
+
+    asyncio.run(play())
+
+
+def test_a_test_of_nobody_of_an_unknown_owner_of_one_not_read_yet_or_of_a_former_one_asks_for_nothing() -> None:
+    async def play() -> None:
+        former = owned("former", 12)
+        former["metadata"]["ownerReferences"] = [{**OWNER, "uid": "former"}]
+        async with parked_owner(Reads()) as (owners, kind):
+            owners.test_changed("ADDED", former)
+            assert owners.find(("ns", "nightly")) is None
+            elsewhere = owned("elsewhere", 13)
+            elsewhere["metadata"]["namespace"] = "other"
+            owners.test_changed("ADDED", elsewhere)
+            nobodys = owned("nobodys", 14)
+            nobodys["metadata"]["ownerReferences"] = []
+            owners.test_changed("ADDED", nobodys)
+            owners.wake(("other", "nightly"))
+            owners.test_changed("ADDED", elsewhere)
+            assert owners.find(("ns", "nightly")) is None
+            assert len(kind.seen) == 1
 
     asyncio.run(play())

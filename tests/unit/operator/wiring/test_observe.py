@@ -15,11 +15,17 @@ from plans import TOKEN, plan, quickstart
 from played_api import played_api
 from runs import snapshot, summary
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_contract.wire.master_log import SUMMARY_LINES_LIMIT, proof_sha256, snapshot_line, summary_lines
+from sshload_contract.wire.master_log import (
+    SUMMARY_LINES_LIMIT,
+    proof_sha256,
+    read_master_log,
+    snapshot_line,
+    summary_lines,
+)
 from sshload_contract.wire.report import EncodedHistogram
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.run import observe as observe_module
-from sshload_operator.control.run.judging import Judging
+from sshload_operator.control.run.judging import Judging, LogReading
 from sshload_operator.control.run.observe import Observations, Rejection, RunUnderWay, observe
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import TEST_UID_ANNOTATION, role_labels
@@ -175,8 +181,12 @@ def test_nothing_that_was_or_is_being_read_of_an_earlier_run_is_taken_for_the_ne
     async def play() -> None:
         earlier = asyncio.create_task(asyncio.sleep(3_600, ""))
         found = ObservedBaseline((), "of an earlier run")
-        observations = Observations(log_of_run_id="earlier", reads=earlier, unread="no answer", baseline=found)
+        read = LogReading("of an earlier run", read_master_log(""))
+        observations = Observations(
+            log_of_run_id="earlier", reads=earlier, unread="no answer", baseline=found, reading=read, log_read_at_s=7.0
+        )
         observe_module._forget_other_runs(observations, plan(quickstart()))
+        assert (observations.reading, observations.log_read_at_s) == (None, None)
         assert (observations.reads, observations.unread, observations.baseline) == (None, "", None)
         await asyncio.wait({earlier}, timeout=0.1)
         assert earlier.cancelled()
@@ -350,3 +360,24 @@ def test_runs_that_an_earlier_test_of_the_name_left_behind_are_seen_though_no_ru
             return found
 
     assert asyncio.run(play()).orphans == (asked.run_id,)
+
+
+def test_what_was_refused_left_behind_and_found_as_a_baseline_is_seen_of_the_run_under_way() -> None:
+    asked = plan(quickstart())
+    observations = of_watch(asked, "Running")
+    found = ObservedBaseline((), "found")
+    observations.baseline, observations.log_of_run_id = found, asked.run_id
+    observations.orphans, observations.refused = ("left",), Rejection("Service", "no more services")
+    gone = pod(asked, Role.MASTER, "Running", 9)
+    gone["metadata"]["name"] = "evicted"
+    gone["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]
+    observations.pod_changed("DELETED", gone)
+    observed, _ = seen(asked, observations, phase="Running")
+    assert (observed.rejected_kind, observed.rejected_message) == ("Service", "no more services")
+    assert (observed.baseline, observed.orphans) == (found, ("left",))
+    assert [one.name for one in observed.disrupted] == ["evicted"]
+
+
+def test_what_cannot_be_read_is_logged_once_while_it_lasts(caplog: pytest.LogCaptureFixture) -> None:
+    of_printed(SUMMARY[:1], None, None, SUMMARY[:1], None)
+    assert len([said for said in caplog.messages if "not all could be read" in said]) == 2
