@@ -88,8 +88,7 @@ class Applied:
     def found(self) -> dict[str, dict[str, Any]]:
         """Return the objects as the server has them, by their names."""
         kinds = ",".join(kind.plural for kind in KINDS.values())
-        listed = json.loads(self.cluster.kubectl("get", kinds, "-o", "json"))["items"]
-        return {one["metadata"]["name"]: one for one in listed}
+        return {one["metadata"]["name"]: one for one in self.cluster.labelled(kinds)}
 
 
 @pytest.fixture
