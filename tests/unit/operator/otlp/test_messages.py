@@ -29,11 +29,10 @@ def operator(tests: int) -> OperatorMetrics:
             "completionTime": "2026-11-21T06:00:00Z",
             "results": {**statuses.RESULTS, "errorPercent": 1.5, "steps": STEPS},
         }
-        body = {"metadata": {"namespace": "ns", "name": f"t{number}"}, "status": status}
+        body = {"metadata": {"namespace": "ns", "name": f"t{number}", "uid": f"u{number}"}, "status": status}
         metrics.tests.object_changed("MODIFIED", body)
-    metrics.schedules.object_changed(
-        "ADDED", {"metadata": {"namespace": "ns", "name": "s", "creationTimestamp": "2026-11-21T05:00:00Z"}, "spec": {}}
-    )
+    metadata = {"namespace": "ns", "name": "s", "uid": "of s", "creationTimestamp": "2026-11-21T05:00:00Z"}
+    metrics.schedules.object_changed("ADDED", {"metadata": metadata, "spec": {}})
     metrics.count_api_request("patch", "sshloadtests")
     metrics.count_push("delivered", 3)
     return metrics
