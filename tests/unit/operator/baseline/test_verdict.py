@@ -179,6 +179,13 @@ def test_without_a_baseline_nothing_passes() -> None:
     assert passes.condition("Passed")["status"] == "Unknown"
 
 
+def test_a_run_that_is_compared_with_nothing_needs_no_baseline() -> None:
+    for observed in (None, seen(), seen(finished(slower(1.0)))):
+        passes = run_to_end(quickstart(), slower(2.0), observed)
+        assert passes.said()[0] == "Passed"
+        assert "baseline" not in passes.status
+
+
 def test_a_run_that_nobody_looked_for_a_baseline_of_does_not_pass() -> None:
     passes = run_to_end(asked(), slower(1.0), None)
     assert passes.said() == ("Inconclusive", "NoBaseline")

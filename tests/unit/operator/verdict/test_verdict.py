@@ -107,6 +107,13 @@ def test_a_fault_that_keeps_the_load_from_beginning_is_an_error_and_not_an_inval
     assert "no such key" in judgement.message
 
 
+def test_a_worker_that_was_lost_before_the_load_began_was_lost_all_the_same() -> None:
+    never_begun = summary(0, steps=(), load=load(0, duration_s=0.0), end=RunEnd.WORKER_LOST, message="worker 1 left")
+    judgement = judged(never_begun)
+    assert outcome(judgement) == (Verdict.INVALID, Reason.WORKER_LOST)
+    assert judgement.message.startswith("a worker was lost while the load ran")
+
+
 HOLD = {"hold": {"sessions": 50, "rampUp": "5s", "duration": "30s", "probeRate": 20}}
 
 
