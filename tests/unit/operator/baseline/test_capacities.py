@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from baselines import NAMED, finished, run_to_end, seen, slower
 from crd_schema import problems, status_schema
+from lags import delayed
 from passes import Passes
 from plans import quickstart
 from searches import failed, passed, searched
@@ -119,6 +120,12 @@ def test_how_the_capacity_was_searched_may_differ(theirs: dict[str, Any]) -> Non
     other = {"capacity": {"arrivals": theirs, "precision": "2%", "confirm": 1}}
     before = finished(found(118, 121), spec(relative=False, load=other))
     assert against(found(118, 121), before).said() == ("Passed", "CapacityFound")
+
+
+def test_capacities_are_compared_though_a_generator_lagged_because_their_trials_were_judged() -> None:
+    assert against(delayed(found(118, 121), 300_000), BEFORE).said() == ("Passed", "CapacityFound")
+    lagged = finished(delayed(found(118, 121), 300_000), spec(relative=False))
+    assert against(found(118, 121), lagged).said() == ("Passed", "CapacityFound")
 
 
 def test_a_fixed_load_is_no_baseline_of_a_search() -> None:

@@ -93,3 +93,7 @@ def test_a_load_without_a_long_run_has_no_prediction_and_neither_have_others_wit
     hopeless = coming(Memoryless(10_000.0), time_s=10.0, alone_s=10.0)
     assert predicted((hopeless,), boundless) is None
     assert predicted((WIDE, hopeless), boundless) is None
+
+
+def test_the_count_of_connections_varies_no_more_in_a_run_that_is_shorter_than_logins_are() -> None:
+    assert of(replace(WIDE, lasted_s=0.2)) == of(replace(WIDE, lasted_s=0.1))
