@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from reports import REPORT
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.codec import to_json, to_plain
 from sshload_contract.wire.report import EncodedHistogram, LoginFailure, Report
 from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.summary.totals import Totals
@@ -24,6 +24,10 @@ READERS = (
     "_on_not_allowed",
     "_on_leave",
 )
+
+
+REASON = {"worker": 0, "message": "why"}
+FAILURE = LoginFailure(0, 0, "192.0.2.7", 22, Outcome.REFUSED, "Connection refused")
 
 
 @dataclass
@@ -45,7 +49,8 @@ class Heard:
 
     def note_change(self) -> None: ...
 
-    def note_login_failure(self, failure: LoginFailure) -> None: ...
+    def note_login_failure(self, failure: LoginFailure) -> None:
+        self.end_early(RunEnd.LOGIN_FAILED, failure.message)
 
     def end_early(self, end: RunEnd, message: str) -> None:
         self.ends.append((end, message))
@@ -72,6 +77,19 @@ def test_neither_a_report_nor_an_end_of_one_that_was_replaced_is_counted() -> No
     finished = {"worker": 0, "after_s": 1.5}
     assert hear("_on_finished", finished).lasted_s == [1.5]
     assert hear("_on_finished", finished, worker="another").lasted_s == []
+
+
+@pytest.mark.parametrize(
+    ("reader", "fields", "end"),
+    [
+        ("_on_fault", REASON, RunEnd.GENERATOR_FAULT),
+        ("_on_not_allowed", REASON, RunEnd.TARGET_NOT_ALLOWED),
+        ("_on_login_failed", to_plain(FAILURE), RunEnd.LOGIN_FAILED),
+    ],
+)
+def test_what_hinders_a_worker_ends_the_run_unless_it_was_replaced(reader: str, fields: Any, end: RunEnd) -> None:
+    assert [ended for ended, _ in hear(reader, fields).ends] == [end]
+    assert hear(reader, fields, worker="another").ends == []
 
 
 @pytest.mark.parametrize("fields", [None, 7, "x", [], {}, {"worker": "0"}, {"worker": 0, "message": []}, {"report": 1}])

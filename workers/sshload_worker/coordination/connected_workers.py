@@ -260,7 +260,7 @@ class WorkerLine:
 
     def _on_login_failed(self, msg: Any, **_: object) -> None:
         failure = self._read(LoginFailure, msg.data)
-        if failure is not None:
+        if failure is not None and self._worker_registry.has(failure.worker, msg.node_id):
             self._handler.note_login_failure(failure)
 
     def _on_report(self, msg: Any, **_: object) -> None:
@@ -287,10 +287,10 @@ class WorkerLine:
             self._handler.note_load_end(said.worker, said.after_s)
 
     def _on_fault(self, msg: Any, **_: object) -> None:
-        self._end_by(RunEnd.GENERATOR_FAULT, msg.data)
+        self._end_by(RunEnd.GENERATOR_FAULT, msg)
 
     def _on_not_allowed(self, msg: Any, **_: object) -> None:
-        self._end_by(RunEnd.TARGET_NOT_ALLOWED, msg.data)
+        self._end_by(RunEnd.TARGET_NOT_ALLOWED, msg)
 
     def _on_leave(self, msg: Any, **_: object) -> None:
         said = self._read(messages.WorkerReason, msg.data)
@@ -301,9 +301,9 @@ class WorkerLine:
     def _on_heartbeat(self, client_id: str, **_: object) -> None:
         self._worker_registry.note_message(client_id, monotonic())
 
-    def _end_by(self, end: RunEnd, data: object) -> None:
-        said = self._read(messages.WorkerReason, data)
-        if said is not None:
+    def _end_by(self, end: RunEnd, msg: Any) -> None:
+        said = self._read(messages.WorkerReason, msg.data)
+        if said is not None and self._worker_registry.has(said.worker, msg.node_id):
             self._handler.end_early(end, f"worker {said.worker}: {said.message}")
 
     def _read(self, kind: type[M], data: object) -> M | None:
