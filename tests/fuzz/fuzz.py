@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from fuzz_corpus import FUZZ, targets
+from gevent import monkey
 
 _CACHE = FUZZ.parents[1] / ".cache/fuzz"
 _ROOMS = ("contract", "gateway", "operator", "target", "worker")
@@ -31,6 +32,7 @@ _LIMITS = ("-timeout=20", "-rss_limit_mb=2000", f"-max_len={_LONGEST_INPUT_BYTES
 
 def main() -> int:
     """Fuzz, and return the exit code."""
+    monkey.patch_all()  # before any target imports ssl: Locust, which some import, patches it too late for others
     arguments = command_line(sys.argv[1:])
     found = [target for target in arguments.targets if _fuzz(target, arguments.seconds)]
     if arguments.keep:
