@@ -222,7 +222,6 @@ def _forget_other_runs(observations: Observations, plan: Plan) -> None:
     observations.reads, observations.unread, observations.baseline = None, "", None
     observations.reading, observations.log_of_run_id, observations.log_read_at_s = None, plan.run_id, None
     observations.rejected, observations.rejection_read_at_s = None, None
-    observations.mount_failures, observations.mounts_read_at_s = {}, None
 
 
 def _retrieve(reads: "asyncio.Task[str]") -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from aiohttp import web
 from played_api import played_api
 from sshload_operator.api.kinds import SCHEDULE, Kind
@@ -87,7 +88,7 @@ class Reads:
             return web.json_response({"items": [], "metadata": {}})
         self.asked.set()
         await asyncio.wait_for(self.may_answer.wait(), _WITHIN_S)
-        return web.json_response(self.owner)
+        return web.json_response(self.owner, status=200 if self.owner else 404)
 
 
 @asynccontextmanager
@@ -269,3 +270,17 @@ def test_a_test_of_nobody_of_an_unknown_owner_of_one_not_read_yet_or_of_a_former
             assert len(kind.seen) == 1
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("marks", [None, {"deletionTimestamp": "2026-11-28T12:00:00Z", "finalizers": ["orphan"]}])
+def test_an_owner_that_is_gone_when_it_is_read_or_keeps_its_tests_has_no_pass(marks: dict[str, Any] | None) -> None:
+    async def play() -> int:
+        reads = Reads()
+        async with parked_owner(reads) as (owners, kind):
+            there = owner(version=11, generation=1)
+            reads.owner = {} if marks is None else {**there, "metadata": {**there["metadata"], **marks}}
+            owners.wake(("ns", "nightly"))
+            await until(lambda: owners.known(("ns", "nightly")) is None)
+            return len(kind.seen)
+
+    assert asyncio.run(play()) == 1

@@ -60,11 +60,13 @@ def seen(  # noqa: PLR0913 - each is something else that is served
     phase: str = "StartingWorkers",
     elapsed_s: float = 1.0,
     log: str | None = None,
-    deployed: Sequence[Mapping[str, str]] = (),
+    deployed: Sequence[Mapping[str, str]] | None = (),
+    events: Sequence[tuple[str, str]] = (),
 ) -> tuple[Observed, list[str]]:
     """Observe a run, of which the master says that the load goes on; return what is seen and what was listed.
 
-    `lists` are the pods that the API server lists, the first time and later, `deployed` the conditions of Deployments.
+    `lists` are the pods that the API server lists, the first time and later, `deployed` the conditions of Deployments,
+    None where they cannot be read, `events` the names and messages of what Events are about.
     """
     pods = iter(lists)
     asked: list[str] = []
@@ -73,8 +75,13 @@ def seen(  # noqa: PLR0913 - each is something else that is served
     async def answer(request: web.Request) -> web.Response:
         if request.path.endswith("/log"):
             return web.Response(text=f"{said}\n")
+        if request.path.endswith("/events"):
+            told = [{"involvedObject": {"name": name}, "message": message} for name, message in events]
+            return web.json_response({"items": told, "metadata": {}})
+        if "/deployments/" in request.path and deployed is None:
+            return web.Response(status=500)
         if "/deployments/" in request.path:
-            return web.json_response({"metadata": {}, "status": {"conditions": list(deployed)}})
+            return web.json_response({"metadata": {}, "status": {"conditions": list(deployed or ())}})
         asked.append(request.path.rpartition("/")[2])
         items = next(pods) if request.path.endswith("/pods") else [master_job(plan)]
         return web.json_response({"items": items, "metadata": {}})
@@ -197,12 +204,38 @@ def test_nothing_that_was_or_is_being_read_of_an_earlier_run_is_taken_for_the_ne
     asyncio.run(play())
 
 
-def test_what_could_not_be_made_of_an_earlier_run_is_no_reason_against_the_next_one() -> None:
-    asked, just_now = plan(quickstart()), time.monotonic()
-    observations = Observations(log_of_run_id="earlier", rejected=Rejection("Pod", SAID), rejection_read_at_s=just_now)
-    listed = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Pending", 6)]
-    observed, _ = seen(asked, observations, listed, listed, elapsed_s=60.0)
-    assert observed.rejected_message == ""
+@pytest.mark.parametrize("is_read", [True, False])
+def test_what_could_not_be_made_of_an_earlier_run_is_no_reason_against_the_next_one(*, is_read: bool) -> None:
+    asked, old = plan(quickstart()), Rejection("Pod", "of an earlier run")
+    observations = Observations(log_of_run_id="earlier", rejected=old, rejection_read_at_s=time.monotonic())
+    condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": SAID}
+    listed = [pod(asked, Role.MASTER, "Running", 5)]
+    deployed = [condition] if is_read else None
+    observed, _ = seen(asked, observations, listed, listed, elapsed_s=60.0, deployed=deployed)
+    assert observed.rejected_message == (SAID if is_read else "")
+
+
+@pytest.mark.parametrize(
+    ("message", "elapsed_s", "reason"),
+    [
+        ('MountVolume.SetUp failed for volume "x" : secret "x" not found', 60.0, "FailedMount"),
+        ('MountVolume.SetUp failed for volume "x" : references non-existent secret key: y', 60.0, "FailedMount"),
+        ("MountVolume.SetUp failed: timed out waiting for the condition", 60.0, "ContainerCreating"),
+        ('MountVolume.SetUp failed for volume "x" : secret "x" not found', 1.0, "ContainerCreating"),
+    ],
+)
+def test_a_pod_that_waits_for_a_secret_that_is_not_there_says_so_once_it_has_waited(
+    message: str, elapsed_s: float, reason: str
+) -> None:
+    asked = plan(quickstart())
+    observations, waiting = of_watch(asked, "Pending"), pod(asked, Role.TARGET, "Pending", 7)
+    state = {"name": Role.TARGET, "state": {"waiting": {"reason": "ContainerCreating"}}}
+    waiting["status"]["containerStatuses"] = [state]
+    observations.pod_changed("MODIFIED", waiting)
+    events = ((waiting["metadata"]["name"], message), ("another", "secret not found"))
+    observed, _ = seen(asked, observations, elapsed_s=elapsed_s, log="", events=events)
+    (target,) = (one for one in observed.pods if one.role is Role.TARGET)
+    assert (target.waiting_reason, target.waiting_message) == (reason, message if reason == "FailedMount" else "")
 
 
 def test_a_proxy_that_is_not_seen_to_run_while_the_load_goes_on_is_looked_for_again() -> None:
