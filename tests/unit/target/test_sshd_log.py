@@ -34,6 +34,7 @@ def test_counts_are_of_all_that_sshd_has_written_though_the_thread_has_read_noth
     assert log.tail.splitlines()[-1] == ACCEPTED.decode().rstrip()
 
 
+@pytest.mark.slow
 def test_sessions_are_of_all_that_sshd_has_written_though_the_thread_has_read_nothing_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -180,6 +180,7 @@ def refused_after(*answers: int) -> list[bool]:
     return found
 
 
+@pytest.mark.slow
 def test_faults_of_the_api_server_are_outlived_seven_times_in_a_row_and_each_end_of_an_attempt_begins_anew() -> None:
     assert refused_after(*[500] * 8) == [False] * 7 + [True]
     assert refused_after(*[500] * 7, 0, *[500] * 7) == [False] * 15
