@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
 from math import exp, sqrt
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.percentiles import MOST_SLICES
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.totals import Slices
+from sshload_worker.summary.totals import Slices, _bucket_at
 
 additions = st.lists(
     st.tuples(
@@ -101,3 +102,51 @@ def test_all_orders_of_joining_agree() -> None:
     many = [(sequence, "total", [sequence]) for sequence in (1, 40, 41, 80, 300)]
     many += [(sequence, "total", [7]) for sequence in range(100, 100 + MOST_SLICES)]
     assert all(sliced([*order, *many[5:]]) == sliced(many) for order in permutations(many[:5]))
+
+
+def test_joined_slices_hold_what_both_their_parts_held() -> None:
+    """A slice has the latencies of one report; after joining once, those of two that follow each other."""
+    sequences = range(MOST_SLICES + 1)
+    slices = sliced([(sequence, step, [sequence % 60 + 1]) for sequence in sequences for step in ("login", "total")])
+    expected = {
+        index: Counter(sequence % 60 + 1 for sequence in (2 * index, 2 * index + 1) if sequence in sequences)
+        for index in range(MOST_SLICES // 2 + 1)
+    }
+    for step in ("login", "total"):
+        assert {index: found[step] for index, found in slices._slices.items()} == expected
+
+
+def test_slices_are_joined_only_once_there_are_too_many() -> None:
+    assert len(sliced([(sequence, "total", [1]) for sequence in range(MOST_SLICES)])._slices) == MOST_SLICES
+
+
+def test_reports_that_come_after_joining_belong_to_the_joined_slices() -> None:
+    slices = sliced([(sequence, "total", [1]) for sequence in range(MOST_SLICES + 1)])
+    slices.add(3, "total", LatencyHistogram([2]))
+    assert slices._slices[1]["total"] == Counter({1: 2, 2: 1})
+
+
+@pytest.mark.parametrize(
+    ("latencies", "share", "bucket"),
+    [
+        pytest.param({}, 0.5, 0, id="none"),
+        pytest.param({10: 1, 20: 1, 30: 2}, 0.5, 20, id="just there"),
+        pytest.param({10: 1, 20: 1, 30: 2}, 0.3, 10, id="the nearest below"),
+        pytest.param({10: 1, 20: 1, 30: 2}, 0.45, 20, id="the nearest above"),
+        pytest.param({30: 1, 10: 3}, 1.0, 30, id="the last"),
+        pytest.param({10: 1, 20: 2, 30: 1}, 0.5, 10, id="of two as near, the lower"),
+    ],
+)
+def test_the_bucket_of_a_share_is_the_one_at_whose_end_the_share_is_nearest(
+    latencies: dict[int, int], share: float, bucket: int
+) -> None:
+    assert _bucket_at(Counter(latencies), share) == bucket
+
+
+def test_a_step_without_latencies_is_not_widened() -> None:
+    assert Slices().spread("total", 50.0) == 1.0
+
+
+def test_a_slice_tells_latencies_apart_to_a_thirty_second_of_them() -> None:
+    slices = sliced([(1, "total", [31, 63, 64, 65, 127, 128, 131])])
+    assert slices._slices[1]["total"] == Counter({31: 1, 63: 1, 64: 2, 126: 1, 128: 2})
