@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import QUICKSTART, plan, quickstart
 from runs import MEASURED_S, load, summary
+from sshload_contract.percentiles import failures_width, spread
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_operator.decision.load_test.noise import RateBounds, completed_rate_interval
 from sshload_operator.planning.plan import Plan
@@ -226,6 +227,58 @@ def test_arrivals_that_end_when_they_are_due_to_leave_their_number_in_flight_alo
     found = replace(even(), series=points)
     timed = tuple(replace(step, mean_us=500_000.0) for step in found.steps)
     assert rate_bounds(OPEN, replace(found, steps=timed)) == rate_bounds(OPEN, even())
+
+
+def in_halves(begun: Sequence[int]) -> list[int]:
+    """Return how many end in each second if iterations take half a second."""
+    return [(before + now) // 2 for before, now in zip([0, *begun], begun, strict=False)]
+
+
+def in_turn(begun: Sequence[int], ended: Sequence[int]) -> tuple[SeriesPoint, ...]:
+    rows = zip(even().series, begun, ended, strict=False)
+    return tuple(replace(one, started=started, succeeded=end) for one, started, end in rows)
+
+
+def test_where_it_is_not_known_how_long_iterations_take_they_are_taken_to_end_at_once() -> None:
+    begun = [10, 30] * 17 + [10]
+    found = replace(even(), series=in_turn(begun, begun))
+    untold = tuple(replace(step, mean_us=None) for step in found.steps)
+    for steps in ((), untold):
+        assert rate_bounds(OPEN, replace(found, steps=steps)) == rate_bounds(OPEN, even())
+
+
+def test_a_window_without_a_warm_up_begins_with_nothing_in_flight() -> None:
+    begun, asked = [10, 30] * 15, plan(quickstart(warmUp="0s"))
+    timed = tuple(replace(step, mean_us=500_000.0) for step in even().steps)
+    uneven = replace(even(), series=in_turn(begun, in_halves(begun)), steps=timed)
+    smooth = replace(even(), series=in_turn([20] * 30, in_halves([20] * 30)), steps=timed)
+    assert rate_bounds(asked, uneven) == rate_bounds(asked, smooth)
+
+
+def test_one_iteration_that_ended_well_has_bounds() -> None:
+    assert rate_bounds(CLOSED, summary(1)).low < 1 / 30 < rate_bounds(CLOSED, summary(1)).high
+
+
+def test_eight_intervals_tell_how_even_the_arrivals_were() -> None:
+    bounds = rate_bounds(OPEN, replace(even(), series=even().series[:13]))
+    assert bounds.high < 20 * exp(1.96 / sqrt(600)) - 1
+
+
+def test_random_arrivals_that_pile_up_and_drain_have_both_noises() -> None:
+    held_up = in_turn([20] * 35, [20] * 5 + [10] * 15 + [30] * 15)
+    bounds = rate_bounds(plan(quickstart(**POISSON, warmUp="5s")), replace(even(), series=held_up))
+    assert bounds.high > 20 * exp(1.96 / sqrt(600)) + 0.5
+
+
+def test_failures_in_bursts_vary_as_the_square_of_their_spread() -> None:
+    failures = [0] * 27 + [20] * 3
+    times = failures_width(60, spread([1.0] * 30, failures, 60))
+    width = exp(1.96 * sqrt(540 + (times**2 - 1) * 60) / 540)
+    assert of_chance(failures).high == pytest.approx(18 * width, abs=0.001)
+
+
+def test_where_nearly_all_fail_the_rate_may_be_nothing() -> None:
+    assert rate_bounds(OPEN, even(failed=598)).low == 0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
+from specs.gateway import GATEWAY
 from sshload_contract.judgement.error_rate import Attempts
 from sshload_contract.thresholds import Terms
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Verdict, Window
@@ -294,6 +295,47 @@ def test_credentials_that_are_always_rejected_are_an_error_of_the_setup() -> Non
     judgement = judged(all_failed((Outcome.AUTH_REJECTED, 600)), external=True)
     assert outcome(judgement) == (Verdict.ERROR, Reason.CREDENTIALS_REJECTED)
     assert "credentialsSecretRef" in judgement.message
+
+
+@pytest.mark.parametrize(
+    ("spec", "whose"),
+    [
+        ({"target": {"external": EXTERNAL}}, "spec.target.external.credentialsSecretRef"),
+        (
+            {"target": {"external": EXTERNAL}, "via": [EXTERNAL, EXTERNAL]},
+            (
+                "spec.target.external.credentialsSecretRef or spec.via[0].credentialsSecretRef or"
+                " spec.via[1].credentialsSecretRef"
+            ),
+        ),
+        ({}, "the run, which sshload made: somebody has changed it"),
+    ],
+    ids=["external", "behind jump hosts", "managed"],
+)
+def test_whoever_may_have_refused_the_credentials_is_named(spec: dict[str, Any], whose: str) -> None:
+    judgement = judge(plan(quickstart(**spec)), all_failed((Outcome.AUTH_REJECTED, 600)))
+    assert outcome(judgement) == (Verdict.ERROR, Reason.CREDENTIALS_REJECTED)
+    assert judgement.message == (
+        "every one of the 600 logins was refused for its credentials (said so). Check the user and the Secret of"
+        f" {whose}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "whose"),
+    [
+        (GATEWAY["target"], "the Secret of spec.target.gateway.tokenSecretRef"),
+        ({"managed": {"gateway": {"policy": "pool"}}}, "the run, which sshload made: somebody has changed it"),
+    ],
+    ids=["external", "managed"],
+)
+def test_a_token_that_the_gateway_always_refuses_is_an_error_of_the_setup(target: Any, whose: str) -> None:
+    judgement = judge(plan(quickstart(target=target)), all_failed((Outcome.AUTH_REJECTED, 600)))
+    assert outcome(judgement) == (Verdict.ERROR, Reason.CREDENTIALS_REJECTED)
+    assert judgement.message == (
+        f"the gateway refused the token of every one of the 600 requests (said so). Check {whose}: the token may have"
+        " expired"
+    )
 
 
 def test_a_host_key_that_is_never_the_known_one_is_an_error_of_the_setup() -> None:
