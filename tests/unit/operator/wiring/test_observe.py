@@ -17,6 +17,7 @@ from runs import snapshot, summary
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.master_log import (
     SUMMARY_LINES_LIMIT,
+    Stage,
     proof_sha256,
     read_master_log,
     snapshot_line,
@@ -146,7 +147,14 @@ def test_a_load_that_goes_on_with_all_its_pods_costs_no_list() -> None:
     observations = of_watch(asked, "Running")
     observed, lists = seen(asked, observations, phase="Running")
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
-    assert lists == []
+    assert (lists, observed.unread) == ([], "")
+
+
+def test_a_master_that_still_waits_for_workers_says_nothing_of_a_target_that_is_not_seen_to_run() -> None:
+    asked = plan(quickstart())
+    waits = snapshot_line(replace(snapshot(Stage.WAITING_FOR_WORKERS), run_id=asked.run_id))
+    observed, lists = seen(asked, of_watch(asked, "Pending"), log=waits)
+    assert (phases(observed)[Role.TARGET], lists) == ("Pending", [])
 
 
 def test_a_list_that_is_older_than_the_masters_log_loses_no_target() -> None:

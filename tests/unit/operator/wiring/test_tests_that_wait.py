@@ -266,6 +266,43 @@ def test_a_pod_or_job_wakes_its_test_at_rest_unless_it_is_going_or_no_run_has_ma
     asyncio.run(play())
 
 
+def test_the_children_of_a_test_ask_for_a_pass_unless_it_was_just_swept_and_are_noted_in_any_case() -> None:
+    async def play() -> None:
+        served = Served()
+        async with operator(served) as live:
+            live.object_changed("ADDED", served.put("t", SMALL))
+            found = live.find(KEY)
+            assert found is not None
+            job, pod = master_of(served.told("t"))
+            for is_ending in (False, True):
+                for tell, child in ((live.pod_changed, pod), (live.job_changed, job)):
+                    found.state.is_ending, found.state.has_children = is_ending, False
+                    found.dirty.clear()
+                    tell("ADDED", child)
+                    assert (found.dirty.is_set(), found.state.has_children) == (not is_ending, not is_ending)
+                    found.dirty.clear()
+                noted = found.state.children
+                assert (list(noted.pods), noted.owner_of_job) == ([pod["metadata"]["name"]], {"job": "uid-t"})
+                noted.pods.clear()
+                noted.versions.clear()
+                noted.owner_of_job.clear()
+
+    asyncio.run(play())
+
+
+def test_a_test_that_a_list_lacks_leaves_its_room_to_the_next() -> None:
+    async def play() -> None:
+        served = Served()
+        async with operator(served, ONE_AT_ONCE) as live:
+            live.object_changed("ADDED", RUNS)
+            live.object_changed("ADDED", served.put("t", SMALL))
+            await waits(live, served)
+            live.forget(lambda key: key == ("ns", "runs"))
+            await until(lambda: served.told("t")["status"]["phase"] != "Pending")
+
+    asyncio.run(play())
+
+
 def test_a_run_is_counted_when_it_begins_and_one_that_is_refused_is_not() -> None:
     async def play(status: int) -> int:
         served, begun = Served(), list[None]()
