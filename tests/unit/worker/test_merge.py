@@ -276,3 +276,15 @@ def test_where_nothing_has_happened_there_is_nothing() -> None:
     assert dict(found.counts) == {Window.WARM_UP: NO_COUNTS, Window.MEASURED: NO_COUNTS}
     assert (found.stages, found.histograms, found.ended, found.moved) == ((), (), (), ())
     assert (found.errors, found.negotiated, found.final, recorder.overflows) == ((), (), False, 0)
+
+
+def test_only_successes_of_the_measured_window_are_kept_by_time() -> None:
+    every = [(window, outcome, 5, "") for window in Window for outcome in (Outcome.OK, Outcome.THROTTLED)]
+    slices = merged(reports_of(0, [every, every])).slices._slices
+    assert {index: dict(found) for index, found in slices.items()} == {1: {"total": {5: 1}}, 2: {"total": {5: 1}}}
+
+
+def test_what_logins_agreed_on_is_added_over_reports_and_workers() -> None:
+    logged_in = [(Window.MEASURED, Outcome.OK, 5, "")] * 2
+    totals = merged([*reports_of(0, [logged_in, logged_in]), *reports_of(1, [logged_in])])
+    assert totals.negotiated == {AGREED: 6}
