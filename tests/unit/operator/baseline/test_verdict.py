@@ -186,6 +186,17 @@ def test_a_run_that_is_compared_with_nothing_needs_no_baseline() -> None:
         assert "baseline" not in passes.status
 
 
+def test_a_baseline_that_cannot_be_one_is_named_beside_the_runs_own_thresholds() -> None:
+    own = [{"errorRate": {"below": "1%"}}, *WITHIN]
+    for run, before in ((slower(1.0), finished(slower(1.0), verdict="Invalid")), (slower(1.0), None)):
+        passes = against(run, *([before] if before else []), thresholds=own)
+        assert passes.said() == ("Inconclusive", "NoBaseline")
+        assert [one["kind"] for one in passes.status["thresholds"]] == ["errorRate", "latency"]
+        assert passes.status.get("baseline", {}).get("test") == ("before" if before else None)
+    lagged = against(delayed(slower(1.0), 300_000), finished(slower(1.0)), thresholds=own)
+    assert [one["kind"] for one in lagged.status["thresholds"]] == ["errorRate", "latency"]
+
+
 def test_a_run_that_nobody_looked_for_a_baseline_of_does_not_pass() -> None:
     passes = run_to_end(asked(), slower(1.0), None)
     assert passes.said() == ("Inconclusive", "NoBaseline")

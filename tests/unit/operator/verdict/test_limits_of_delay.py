@@ -299,7 +299,9 @@ def test_only_what_has_too_few_samples_is_told_to_have_too_few() -> None:
 def test_what_was_seen_is_told_in_the_unit_of_its_limit() -> None:
     thresholds = (LatencyThreshold("total", 99, 2.0), ErrorRateThreshold(0.5), ThroughputThreshold(1))
     found = summary(588, 12)
-    assert [judge_threshold(one, ARRIVALS, found).result.value for one in thresholds] == [90, 2, 19.6]
+    results = [judge_threshold(one, ARRIVALS, found).result for one in thresholds]
+    assert [result.value for result in results] == [90, 2, 19.6]
+    assert [(result.low, result.high) for result in results] == [(85.5, 95.4), (None, None), (None, None)]
 
 
 def users(think_time: ThinkTime) -> Load:
