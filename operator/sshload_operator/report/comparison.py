@@ -1,8 +1,10 @@
 """The report of a comparison as a JSON document, `comparisonReport.v1`: the source of its page and of its Markdown."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
+
+from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import (
@@ -15,7 +17,7 @@ from sshload_operator.api.status.comparison import (
     VariantResult,
 )
 from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE
-from sshload_operator.decision.comparison.figures import place
+from sshload_operator.decision.comparison.figures import place, split
 from sshload_operator.report.document import spec_text, verdict_of, within_limit
 from sshload_operator.report.saved_run import KeptObject
 
@@ -24,14 +26,7 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(e[-+]?[0-9]{1,2})?")
 """A value that the page also takes for a number."""
 _MORE_IS_BETTER: Final = (COMPLETED_RATE, CAPACITY)
 _EFFECTS: Final = {Difference.NONE: "none", Difference.FASTER: "better", Difference.SLOWER: "worse"}
-_OF_ROUNDS: Final = frozenset(
-    {CAPACITY, COMPLETED_RATE, "errorPercent", "cpuPerLoginMs", "cpuPerIterationMs"}
-    | {"memoryPeakBytes", "memoryPerSessionBytes"}
-    | {"generatorCpuPerIterationMs", "generatorMemoryPeakBytes"}
-    | {"proxyCpuPerLoginMs", "proxyCpuPerIterationMs", "proxyMemoryPeakBytes"}
-    | {"gatewayCpuPerIterationMs", "gatewayMemoryPeakBytes"}
-    | {f"{step}.{name}" for step in ("login", "total") for name in ("p50Ms", "p90Ms", "p99Ms")}
-)
+_STEPS_OF_ROUNDS: Final = ("", Timing.LOGIN, Timing.TOTAL)
 _TOO_LARGE: Final = {
     "spec": "the spec is left out: the report would be too large",
     "tests": "the tests of the rounds are left out: the report would be too large",
@@ -124,7 +119,7 @@ def effect(one: ComparedFigure) -> str:
 
 
 def _test(run: TestRun) -> dict[str, Any]:
-    figures: Mapping[str, float] = {key: value for key, value in run.figures.items() if key in _OF_ROUNDS}
+    keys = sorted((key for key in run.figures if split(key)[0] in _STEPS_OF_ROUNDS), key=place)
     return {
         "test": run.test,
         "round": run.round,
@@ -132,7 +127,7 @@ def _test(run: TestRun) -> dict[str, Any]:
         "verdict": run.verdict,
         "reason": run.reason,
         "problem": run.problem,
-        "figures": dict(sorted(figures.items(), key=lambda item: place(item[0]))),
+        "figures": {key: run.figures[key] for key in keys},
     }
 
 

@@ -33,7 +33,7 @@ def test_the_largest_burst_is_found_that_max_startups_lets_in(tmp_path: Path) ->
     assert (ended.code, ended.status["reason"]) == (0, "CapacityFound"), ended.err
     capacity = ended.status["capacity"]
     assert (capacity["inWords"], capacity["lowerBound"], capacity["upperBound"]) == ("4 connections", 4, 5)
-    assert capacity["limitedBy"]["threshold"] == "error rate below 1 %"
+    assert capacity["limitedBy"]["threshold"]["kind"] == "errorRate"
     (shortage,) = capacity["limitedBy"]["shortOf"]
     assert shortage["resource"] == "maxStartups"
     reported = capacity["trials"][capacity["reportedTrial"] - 1]

@@ -7,6 +7,7 @@ from sshload_contract.declared import Items, Text, Words
 from sshload_contract.vocabulary import SearchEnd, TrialState
 
 from sshload_operator.api.status.figures import Amount, Count, Ordinal, Percent
+from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.state import Resource
 
 MOST_TRIALS: Final = 100
@@ -40,11 +41,13 @@ class Limitation:
 
     amount: Annotated[Amount, "The upper bound, at which it was seen."]
     threshold: Annotated[
-        str | None,
-        Text(200),
-        "The threshold that breaks first, which is the one that broke in most of the trials there.",
+        ThresholdStatus | None,
+        "The threshold that breaks first, which is the one that broke in most of the trials there, with what was seen"
+        " of it in the last of these.",
     ] = None
-    observed: Annotated[str | None, _TRIAL_MESSAGE, "What was seen of it in the last of these trials."] = None
+    observed: Annotated[
+        str | None, _TRIAL_MESSAGE, "What the last of these trials says, where none of them broke a threshold."
+    ] = None
     short_of: Annotated[
         tuple[ShortageStatus, ...],
         Items(most=7, key=("resource",)),

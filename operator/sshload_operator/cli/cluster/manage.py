@@ -24,11 +24,13 @@ from sshload_operator.cli.view.text import ABSENT, milliseconds
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.state import Phase
 
-_HEAD: Final = ("kind", "name", "phase", "verdict", "rate/s", "p99 ms", "capacity", "tests", "age")
+_P99: Final = "p99 ms"
+_HEAD: Final = ("kind", "name", "phase", "verdict", "rate/s", _P99, "capacity", "tests", "age")
 _FIGURES: Final = 5
 """How many of the last columns are figures."""
 
-_NO_FIGURES: Final = (ABSENT,) * 4
+_NO_FIGURES: Final = (None,) * 4
+_Values = tuple[str | float | None, ...]
 _RERUN_TRIGGER: Final = "run-again"
 """The trigger that Argo CD's action also sets."""
 
@@ -61,15 +63,20 @@ def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:
         hint = "" if all_namespaces else " in this namespace; -A lists those of all namespaces"
         complain(f"there are no objects{hint}")
         return ExitCode.PASSED
-    grid = Grid(head, rows, left=len(head) - _FIGURES)
+    named: list[Mapping[str, object]] = [dict(zip(head, row, strict=True)) for row in rows]
+    grid = Grid(head, tuple(tuple(map(_cell, head, row)) for row in rows), left=len(head) - _FIGURES)
     whole = {"apiVersion": "v1", "kind": "List", "items": [one for _, one in found]}
-    print_result(output, whole, Page("list", "", "", None, parts=(grid,)), _named(head, rows))
+    print_result(output, whole, Page("list", "", "", None, parts=(grid,)), named)
     return ExitCode.PASSED
 
 
-def _named(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[Mapping[str, str]]:
-    """Return rows by the names of their columns, for a spreadsheet: an absent value is an empty cell."""
-    return [{name: "" if cell == ABSENT else cell for name, cell in zip(head, row, strict=True)} for row in rows]
+def _cell(head: str, value: str | float | None) -> str:
+    """Return a value as the table shows it."""
+    if isinstance(value, str):
+        return value
+    if value is None or head == _P99:
+        return milliseconds(value)
+    return f"{value:,.1f}"
 
 
 @click.command()
@@ -168,17 +175,17 @@ def _ask(asked: Callable[[], Awaitable[Any]]) -> Any:
         raise ClusterError(str(error)) from error
 
 
-def _row(kind: Kind, one: Mapping[str, Any], *, with_namespace: bool) -> tuple[str, ...]:
+def _row(kind: Kind, one: Mapping[str, Any], *, with_namespace: bool) -> _Values:
     metadata, status = one["metadata"], one.get("status")
     namespace = (metadata["namespace"],) if with_namespace else ()
     told = _schedule(status) if kind is SCHEDULE else _run(kind, one)
     return (*namespace, kind.word, metadata["name"], *told, _age(metadata.get("creationTimestamp")))
 
 
-def _run(kind: Kind, one: Mapping[str, Any]) -> tuple[str, ...]:
+def _run(kind: Kind, one: Mapping[str, Any]) -> _Values:
     status = _status(kind, one)
     stale = _is_stale(one, status)
-    verdict = ABSENT if status.verdict is None else f"{status.verdict}{' (stale)' if stale else ''}"
+    verdict = None if status.verdict is None else f"{status.verdict}{' (stale)' if stale else ''}"
     figures = _NO_FIGURES if stale else _figures(status)
     return (status.phase or Phase.PENDING, verdict, *figures)
 
@@ -195,35 +202,36 @@ def _is_stale(one: Mapping[str, Any], status: RunStatus) -> bool:
     return (status.observed_generation or 0) < generation
 
 
-def _figures(status: TestStatus | ComparisonStatus) -> tuple[str, ...]:
-    """Return rate, p99, capacity and tests, `-` for what does not apply or was not measured."""
+def _figures(status: TestStatus | ComparisonStatus) -> _Values:
+    """Return rate, p99, capacity and tests, None for what does not apply or was not measured."""
     if isinstance(status, ComparisonStatus):
-        return (ABSENT, ABSENT, ABSENT, status.progress or ABSENT)
+        return (None, None, None, status.progress or None)
     if status.is_finished and status.verdict not in MEASURED_VERDICTS:
         return _NO_FIGURES
     figures = status.results if status.is_finished else status.progress
-    rate = ABSENT if figures is None else f"{figures.completed_rate:,.1f}"
     capacity = status.capacity.in_words if status.capacity is not None else None
-    return (rate, milliseconds(None if figures is None else figures.p99_ms), capacity or ABSENT, ABSENT)
+    return (*((None, None) if figures is None else (figures.completed_rate, figures.p99_ms)), capacity, None)
 
 
-def _schedule(status: Any) -> tuple[str, ...]:
+def _schedule(status: Any) -> _Values:
     schedule = read_fitting(ScheduleStatus, status)
     measured = next((one for one in schedule.trend[-1:] if one.verdict in MEASURED_VERDICTS), None)
-    rate = ABSENT if measured is None or measured.completed_rate is None else f"{measured.completed_rate:,.1f}"
+    phase = f"{schedule.active_count} active" if schedule.active_count else "waiting"
+    if measured is None:
+        return (phase, schedule.last_verdict, *_NO_FIGURES)
     return (
-        f"{schedule.active_count} active" if schedule.active_count else "waiting",
-        schedule.last_verdict or ABSENT,
-        rate,
-        milliseconds(measured.p99_ms if measured is not None else None),
-        (measured.capacity_in_words if measured is not None else None) or ABSENT,
-        ABSENT,
+        phase,
+        schedule.last_verdict,
+        measured.completed_rate,
+        measured.p99_ms,
+        measured.capacity_in_words or None,
+        None,
     )
 
 
-def _age(created: Any) -> str:
+def _age(created: Any) -> str | None:
     try:
         seconds = (datetime.now(UTC) - datetime.fromisoformat(created)).total_seconds()
     except (TypeError, ValueError):
-        return ABSENT
+        return None
     return next((f"{seconds // size:.0f}{unit}" for unit, size in _AGES if seconds >= size), f"{max(seconds, 0):.0f}s")

@@ -67,9 +67,8 @@ def _limited_by(capacity: CapacityStatus) -> Iterator[tuple[str, str]]:
     limit = capacity.limited_by
     if limit is None:
         return
-    seen = f", which was {limit.observed}" if limit.threshold and limit.observed else ""
-    broken = limit.threshold or limit.observed or "what its trials say"
-    yield "limited by", f"{broken}{seen} at {amount_text(limit.amount)} {capacity.unit}"
+    broken = limit.threshold.message if limit.threshold is not None else limit.observed or "what its trials say"
+    yield "limited by", f"at {amount_text(limit.amount)} {capacity.unit}, {broken}"
     for shortage in limit.short_of:
         yield "short of", f"{shortage.resource}: {shortage.message}"
     if limit.message:

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -19,7 +18,6 @@ from sshload_operator.cli.view.text import in_encoding, mark
 Row = Mapping[str, object]
 # Spreadsheets also take the full-width forms of these for the beginning of a formula.
 _CAN_BEGIN_A_FORMULA: Final = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-_GROUPED: Final = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
 def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterable[Row]) -> None:
@@ -59,8 +57,8 @@ def as_yaml(whole: Mapping[str, Any]) -> str:
 def as_csv(rows: Iterable[Row]) -> str:
     """Return rows under the names of their fields, which are those of the first row and then of the others.
 
-    What is absent is an empty cell. A text that a spreadsheet would take for a formula begins with a quote, and figures
-    have no grouping commas. No cell has control characters.
+    What is absent is an empty cell. A text that a spreadsheet would take for a formula begins with a quote. No cell has
+    control characters.
     """
     all_rows = list(rows)
     names = list(dict.fromkeys(name for row in all_rows for name in row))
@@ -75,8 +73,6 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = printable(value)
-    if _GROUPED.fullmatch(text):
-        return text.replace(",", "")
     return f"'{text}" if text.lstrip().startswith(_CAN_BEGIN_A_FORMULA) else text
 
 

@@ -192,16 +192,17 @@ _RULES: dict[Resource, tuple[Callable[[Strain], str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LimitedBy:
-    """The threshold that broke in most of `failed` trials at `amount`, last at `observed`; both may be unknown.
+    """The threshold that broke in most of `failed` trials at `amount`, as it broke last; None where none broke.
 
-    `short_of` are the shortages that most of these trials show. If there are none, `message` is about the server.
+    `seen` is what was seen of it, or what the last of these trials says where none broke; it may be empty. `short_of`
+    are the shortages that most of these trials show. If there are none, `message` is about the server.
     """
 
     amount: float
     failed: int
     broken: int
-    threshold: str | None
-    observed: str | None
+    threshold: ThresholdResult | None
+    seen: str
     short_of: tuple[Shortage, ...]
     message: str
 
@@ -222,8 +223,8 @@ def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
         amount=found.upper,
         failed=len(failed),
         broken=len(breaking),
-        threshold=last.terms.words if last is not None else None,
-        observed=last.observed if last is not None else failed[-1].message or None,
+        threshold=last,
+        seen=failed[-1].message if last is None else last.observed or "",
         short_of=short_of,
         message=message,
     )
@@ -233,9 +234,9 @@ def sentence(limit: LimitedBy, plan: Plan) -> str:
     """Return in words what broke first, and what the server lacked or may have lacked."""
     at = amount_in_words(limit.amount, plan.spec.load)
     trials = f"in {limit.broken} of {limit.failed} trials that failed there" if limit.failed > 1 else ""
-    seen = f"it was {limit.observed}" if limit.threshold and limit.observed else limit.observed
+    seen = f"it was {limit.seen}" if limit.threshold is not None and limit.seen else limit.seen
     details = " ".join(words for words in (seen, trials) if words)
-    what = f"At {at}, {'no trial held' if limit.threshold is None else f'{limit.threshold} broke first'}"
+    what = f"At {at}, {'no trial held' if limit.threshold is None else f'{limit.threshold.terms.words} broke first'}"
     broke = f"{what}: {details}" if details else what
     if not limit.short_of:
         return f"{broke}. {_capitalised(limit.message)}"

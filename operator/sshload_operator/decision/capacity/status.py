@@ -19,6 +19,7 @@ from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
 from sshload_operator.decision.capacity.trials import digits, reported_trial
 from sshload_operator.decision.capacity.verdict import known
+from sshload_operator.decision.load_test.thresholds import threshold_status
 from sshload_operator.planning.plan import Plan
 
 
@@ -55,8 +56,8 @@ def search_status(plan: Plan, search: SearchProgress) -> SearchStatus:
 def _limitation(limit: LimitedBy) -> Limitation:
     return Limitation(
         amount=_amount(limit.amount),
-        threshold=limit.threshold,
-        observed=_short(limit.observed),
+        threshold=None if limit.threshold is None else threshold_status(limit.threshold),
+        observed=_short(limit.seen) if limit.threshold is None else None,
         short_of=tuple(
             ShortageStatus(shortage.resource, f"{shortage.figure}. {shortage.remedy}") for shortage in limit.short_of
         ),

@@ -30,8 +30,11 @@ def threshold_status(result: ThresholdResult) -> ThresholdStatus:
         met=result.met,
         message="",
     )
-    said = filter(None, (result.observed or _why_unseen(result), _distance(stated, terms)))
-    return replace(stated, message=shortened(f"{terms.words}: {', '.join(said)}", THRESHOLD_MESSAGE_CHARACTERS))
+    seen = result.observed or (_why_unseen(terms) if result.met is None else "")
+    said = ", ".join(filter(None, (seen, _distance(stated, terms))))
+    return replace(
+        stated, message=shortened(": ".join(filter(None, (terms.words, said))), THRESHOLD_MESSAGE_CHARACTERS)
+    )
 
 
 def _stated(figure: float, terms: Terms) -> float:
@@ -55,11 +58,11 @@ def _distance(one: ThresholdStatus, terms: Terms) -> str:
     return f"{abs(apart) / one.limit * _HUNDRED:.3g} % {side}" if one.limit > 0 else ""
 
 
-def _why_unseen(result: ThresholdResult) -> str:
+def _why_unseen(terms: Terms) -> str:
     """Return why nothing was observed."""
-    if result.terms.unit == BASELINE_UNIT:
+    if terms.unit == BASELINE_UNIT:
         return "not compared with a baseline"
-    return "no capacity is known" if result.terms.kind == _CAPACITY else "too few samples"
+    return "no capacity is known" if terms.kind == _CAPACITY else "too few samples"
 
 
 def _points(apart: float) -> str:

@@ -137,8 +137,15 @@ def test_held_sessions_are_counted_and_their_share_is_not_guessed_from_the_probe
 def test_what_limits_stands_there_with_its_figure() -> None:
     assert written(searched(passed(118), SHORT_OF_CPU, lower=118, upper=121))["limitedBy"] == {
         "amount": 121,
-        "threshold": "p99 of total below 2 s",
-        "observed": "2.41 s",
+        "threshold": {
+            "kind": "latency",
+            "step": "total",
+            "percentile": 99,
+            "limit": 2000.0,
+            "unit": "ms",
+            "met": False,
+            "message": "p99 of total below 2 s: 2.41 s",
+        },
         "shortOf": [
             {
                 "resource": "cpu",

@@ -10,7 +10,7 @@ from plans import EXTERNAL
 from runs import NEGOTIATED, load, target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.steal import MachineCpu
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import RunSummary, Trial
@@ -98,25 +98,30 @@ def limit_of(found: RunSummary, **changes: Any) -> LimitedBy:
     return limit
 
 
+def broken_first(found: RunSummary) -> Terms | None:
+    threshold = limit_of(found).threshold
+    return None if threshold is None else threshold.terms
+
+
 def short_of(found: RunSummary, **changes: Any) -> list[Resource]:
     return [shortage.resource for shortage in limit_of(found, **changes).short_of]
 
 
 def test_the_threshold_that_broke_in_most_trials_at_the_upper_bound_broke_first() -> None:
-    limit = limit_of(at_upper(failed(121, errors=True), failed(121, p99=False, errors=True), failed(121)))
-    assert (limit.threshold, limit.broken, limit.failed) == (P99.words, 2, 3)
-    limit = limit_of(at_upper(failed(121, errors=True), failed(121, p99=False, errors=True)))
-    assert (limit.threshold, limit.observed) == (ERRORS.words, "3.5 % (21 of 600)")
+    found = at_upper(failed(121, errors=True), failed(121, p99=False, errors=True), failed(121))
+    assert (broken_first(found), limit_of(found).broken, limit_of(found).failed) == (P99, 2, 3)
+    found = at_upper(failed(121, errors=True), failed(121, p99=False, errors=True))
+    assert (broken_first(found), limit_of(found).seen) == (ERRORS, "3.5 % (21 of 600)")
 
 
 def test_of_thresholds_that_broke_equally_often_the_first_of_the_spec_is_named() -> None:
-    assert limit_of(at_upper(failed(121, errors=True))).threshold == P99.words
-    assert limit_of(at_upper(failed(121, p99=False, errors=True), failed(121))).threshold == P99.words
+    assert broken_first(at_upper(failed(121, errors=True))) == P99
+    assert broken_first(at_upper(failed(121, p99=False, errors=True), failed(121))) == P99
 
 
 def test_what_broke_far_above_the_limit_does_not_count() -> None:
-    limit = limit_of(at_upper(failed(500, p99=False, errors=True), failed(121)))
-    assert (limit.threshold, limit.amount, limit.failed) == (P99.words, 121, 1)
+    found = at_upper(failed(500, p99=False, errors=True), failed(121))
+    assert (broken_first(found), limit_of(found).amount, limit_of(found).failed) == (P99, 121, 1)
 
 
 def test_passes_at_the_upper_bound_do_not_count() -> None:
@@ -126,7 +131,7 @@ def test_passes_at_the_upper_bound_do_not_count() -> None:
 def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke() -> None:
     nothing = replace(failed(121), thresholds=(), message="not one of 600 iterations succeeded")
     limit = limit_of(at_upper(nothing))
-    assert (limit.threshold, limit.observed) == (None, "not one of 600 iterations succeeded")
+    assert (limit.threshold, limit.seen) == (None, "not one of 600 iterations succeeded")
     assert "At 121 arrivals/s, no trial held: not one of 600" in sentence(limit, search_plan())
 
 
@@ -330,13 +335,13 @@ def test_one_trial_that_failed_is_not_counted() -> None:
 
 
 def test_a_threshold_of_which_nothing_was_seen_broke_all_the_same() -> None:
-    limit = replace(limit_of(at_upper(strained(121, oom_kills=1))), observed=None)
+    limit = replace(limit_of(at_upper(strained(121, oom_kills=1))), seen="")
     assert sentence(limit, search_plan()).startswith("At 121 arrivals/s, p99 of total below 2 s broke first. The")
 
 
 def test_a_trial_that_says_nothing_says_nothing() -> None:
     limit = limit_of(at_upper(replace(strained(121, oom_kills=1), thresholds=(), message="")))
-    assert (limit.threshold, limit.observed) == (None, None)
+    assert (limit.threshold, limit.seen) == (None, "")
     assert sentence(limit, search_plan()).startswith("At 121 arrivals/s, no trial held. The server was short of")
 
 

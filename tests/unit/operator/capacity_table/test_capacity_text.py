@@ -54,7 +54,7 @@ def test_a_trial_that_was_not_counted_says_why() -> None:
 def test_the_capacity_stands_with_its_bounds_and_what_limits_it() -> None:
     text = lines(searched(passed(118), SHORT_OF_CPU, lower=118, upper=121))
     at = text.index("capacity    118 arrivals/s (118 passed, 121 failed)")
-    assert text[at + 1] == "limited by  p99 of total below 2 s, which was 2.41 s at 121 arrivals/s"
+    assert text[at + 1] == "limited by  at 121 arrivals/s, p99 of total below 2 s: 2.41 s"
     assert text[at + 2].startswith("short of    cpu: it used 1.90 of its limit of 2 cores (95%)")
 
 

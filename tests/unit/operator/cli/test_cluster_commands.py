@@ -170,6 +170,17 @@ MEASURED = {**RESULTS, "p99Ms": 40.0}
 NOTHING = {"rate/s": "", "p99 ms": "", "capacity": ""}
 
 
+def test_the_list_for_a_spreadsheet_has_numbers_without_the_commas_of_the_table(
+    stored: StoredObjects, ask: Any
+) -> None:
+    results = {**RESULTS, "completedRate": 12_345.678, "p99Ms": 4_321.0}
+    status = {"observedGeneration": 1, "phase": "Finished", "verdict": "Passed", "results": results}
+    stored.put(TESTS, "fast", status)
+    found = row(ask, "fast")
+    assert (found["rate/s"], found["p99 ms"]) == ("12345.678", "4321.0")
+    assert next(line.split()[4:6] for line in ask("list").out.splitlines() if " fast " in line) == ["12,345.7", "4,321"]
+
+
 def test_the_progress_of_a_comparison_is_no_capacity(stored: StoredObjects, ask: Any) -> None:
     stored.put(COMPARISONS, "sides", {"observedGeneration": 1, "phase": "Running", "progress": "3/6"})
     found = row(ask, "sides")

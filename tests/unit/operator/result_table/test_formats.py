@@ -114,9 +114,7 @@ def test_a_text_that_a_spreadsheet_would_run_is_quoted_and_a_number_is_not() -> 
         pytest.param("a \x1b[31mb\nc", "a  [31mb c", id="control-characters"),
         pytest.param("\t=1+1", "' =1+1", id="a-tab-before-a-formula"),
         pytest.param("\r@x", "' @x", id="a-return-before-a-formula"),
-        pytest.param("12,345.6", "12345.6", id="a-grouped-figure"),
-        pytest.param("-1,234", "-1234", id="a-negative-figure"),
-        pytest.param("1,2", "1,2", id="no-grouped-figure"),
+        pytest.param("1,2", "1,2", id="a-comma"),
     ],
 )
 def test_a_text_in_csv_is_one_line_that_no_program_acts_on(text: str, cell: str) -> None:

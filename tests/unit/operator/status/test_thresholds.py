@@ -56,6 +56,10 @@ def test_each_threshold_says_how_far_from_its_limit_it_was(terms: Terms, value: 
     assert threshold_status(ThresholdResult(terms, None if value is None else "seen", None, value)).message == message
 
 
+def test_a_threshold_that_broke_unseen_is_not_said_to_lack_samples() -> None:
+    assert threshold_status(ThresholdResult(P99, None, met=False)).message == "p99 of total below 2 s"
+
+
 def test_the_smallest_limit_of_errors_is_stated_as_it_is() -> None:
     least = terms_of(ErrorRateThreshold(0.000001))
     assert threshold_status(ThresholdResult(least, "0 % (0 of 9)", None, 0.0)).limit == 0.0001
