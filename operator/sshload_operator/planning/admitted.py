@@ -5,18 +5,15 @@ The kubelet tells it in the status of a pod's container, from Kubernetes 1.33 on
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from sshload_contract.quantities import resource_amount
 from sshload_contract.shortened import shortened
 
-from sshload_operator.api.status.installed import AS_STATED, InstalledResources
+from sshload_operator.api.status.installed import RESOURCES_CHARACTERS, PodResources
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan, pods_asked, worker_resources
 from sshload_operator.state import Amount, PodFacts, Role
-
-_SETS: Final = "; the cluster sets "
-_CHARACTERS: Final = 1_000
 
 
 def as_admitted(plan: Plan, pods: Sequence[PodFacts]) -> Plan:
@@ -24,7 +21,7 @@ def as_admitted(plan: Plan, pods: Sequence[PodFacts]) -> Plan:
     if plan.installed is None:
         return plan
     told = {role: [pod for pod in pods if _tells(plan, role, pod)] for role in pods_asked(plan.spec)}
-    found = {str(role): _in_words(plan, role, telling) for role, telling in told.items() if telling}
+    found = {str(role): _admitted(plan, role, telling) for role, telling in told.items() if telling}
     return replace(plan, installed=replace(plan.installed, **found)) if found else plan
 
 
@@ -32,22 +29,18 @@ def _tells(plan: Plan, role: Role, pod: PodFacts) -> bool:
     return pod.role is role and pod.run_id == plan.run_id and bool(pod.resources)
 
 
-def _in_words(plan: Plan, role: Role, pods: Sequence[PodFacts]) -> str | None:
+def _admitted(plan: Plan, role: Role, pods: Sequence[PodFacts]) -> PodResources | None:
     asked = _asked(plan, role)
     limits = asked.get("limits") or {}
     # Kubernetes takes a limit for the request where none is stated.
     of_lists = {"limits": limits, "requests": {**limits, **(asked.get("requests") or {})}}
     besides = {amount for pod in pods for amount in pod.resources if _is_other(amount, of_lists[amount.of])}
-    given = _given(plan.installed, role)
+    known: PodResources | None = getattr(plan.installed, role)
+    given = None if known is None else known.given
     if not besides:
-        return None if given == AS_STATED else given
-    return shortened(f"{given}{_SETS}{', '.join(' '.join(amount) for amount in sorted(besides))}", _CHARACTERS)
-
-
-def _given(installed: InstalledResources | None, role: Role) -> str:
-    """Return what the installation gave, without what an earlier pass saw besides."""
-    known: str | None = getattr(installed, role)
-    return (known or AS_STATED).partition(_SETS)[0]
+        return None if given is None else PodResources(given=given)
+    set_by_cluster = shortened(", ".join(" ".join(amount) for amount in sorted(besides)), RESOURCES_CHARACTERS)
+    return PodResources(given=given, set_by_cluster=set_by_cluster)
 
 
 def _is_other(amount: Amount, asked: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from sshload_contract.quantities import resource_amount
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
-from sshload_operator.api.status.installed import InstalledResources
+from sshload_operator.api.status.installed import InstalledResources, PodResources
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.one_form import in_one_form
 from sshload_operator.state import Role
@@ -238,12 +238,13 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
     )
 
 
-def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> str | None:
+def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> PodResources | None:
     """Return resources in words, the same for the same resources; None if a pod gets none."""
     if found is None:
         return None
     given = ((kind, found.get(kind)) for kind in ("requests", "limits"))
-    return "; ".join(f"{kind} {_amounts(amounts)}" for kind, amounts in given if amounts is not None) or "none"
+    words = "; ".join(f"{kind} {_amounts(amounts)}" for kind, amounts in given if amounts is not None)
+    return PodResources(given=words or "none")
 
 
 def _amounts(given: Mapping[str, Any]) -> str:

@@ -1,25 +1,43 @@
 """What the installation gave the pods of a run, which a plan says too."""
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 from sshload_contract.declared import Text
 
-AS_STATED: Final = "as the spec says"
-"""What stands for the resources of a role that the spec states, where the cluster set others besides."""
+RESOURCES_CHARACTERS = 1_000
+_Resources = Text(RESOURCES_CHARACTERS)
 
-_Resources = Annotated[str | None, Text(1_000)]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodResources:
+    """The resources of a role's pods."""
+
+    given: Annotated[
+        str | None,
+        _Resources,
+        "What the installation gave: requests cpu 1, memory 1Gi; limits memory 1Gi. Absent where the spec states them.",
+    ] = None
+    set_by_cluster: Annotated[
+        str | None, _Resources, "What a LimitRange set besides. Known from Kubernetes 1.33 on."
+    ] = None
+
+    @property
+    def words(self) -> str:
+        """Both in words."""
+        given = self.given or "as the spec says"
+        return f"{given}; the cluster sets {self.set_by_cluster}" if self.set_by_cluster else given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledResources:
-    """Resources that the installation gave the pods of the run, by role, of the roles whose resources the spec omits.
+    """Resources of the pods of the run, by role, of the roles whose resources are not all stated by the spec.
 
-    What a LimitRange set besides follows, from Kubernetes 1.33 on. A test on pods with other ones is no baseline.
+    A test on pods with other ones is no baseline.
     """
 
-    worker: Annotated[_Resources, "Those of the worker pods: requests cpu 1, memory 1Gi; limits memory 1Gi."] = None
-    master: Annotated[_Resources, "Those of the master's pod."] = None
-    target: Annotated[_Resources, "Those of the target's pod."] = None
-    proxy: Annotated[_Resources, "Those of the proxy's pod."] = None
-    gateway: Annotated[_Resources, "Those of the gateway's pod."] = None
+    worker: PodResources | None = None
+    master: PodResources | None = None
+    target: PodResources | None = None
+    proxy: PodResources | None = None
+    gateway: PodResources | None = None

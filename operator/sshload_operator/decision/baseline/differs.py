@@ -12,7 +12,7 @@ from sshload_contract.load import ReplayLoad
 from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.status.installed import AS_STATED, InstalledResources
+from sshload_operator.api.status.installed import InstalledResources
 from sshload_operator.api.target import ExternalTarget, GatewayTarget
 
 
@@ -37,10 +37,10 @@ def installed_difference(ours: InstalledResources | None, theirs: InstalledResou
         return ""
     of_roles = (("master", ours.master, theirs.master), ("target", ours.target, theirs.target))
     for role, our, their in (*of_roles, ("worker", ours.worker, theirs.worker)):
-        if our is None or their is None or our.startswith(AS_STATED) != their.startswith(AS_STATED):
+        if our is None or their is None or (our.given is None) != (their.given is None):
             continue
         if our != their:
-            return f"the installation's resources of {role} pods are {our} here and {their} there"
+            return f"the installation's resources of {role} pods are {our.words} here and {their.words} there"
     return ""
 
 

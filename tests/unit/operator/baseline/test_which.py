@@ -212,8 +212,11 @@ def as_before(passes: Passes) -> ObservedBaseline:
 
 def test_what_a_limit_range_sets_besides_is_told_and_compared() -> None:
     free, limited = told(spec=quickstart()), told(Amount("limits", "cpu", "500m"), spec=quickstart())
-    assert free.status["installed"]["target"] == "requests cpu 80m, memory 64Mi"
-    assert limited.status["installed"]["target"] == "requests cpu 80m, memory 64Mi; the cluster sets limits cpu 500m"
+    assert free.status["installed"]["target"] == {"given": "requests cpu 80m, memory 64Mi"}
+    assert limited.status["installed"]["target"] == {
+        "given": "requests cpu 80m, memory 64Mi",
+        "setByCluster": "limits cpu 500m",
+    }
     assert told(Amount("limits", "cpu", "500m"), baseline=as_before(limited)).said() == ("Passed", "ThresholdsMet")
     passes = told(Amount("limits", "cpu", "500m"), baseline=as_before(free))
     assert passes.said() == ("Inconclusive", "BaselineDiffers")
@@ -223,7 +226,7 @@ def test_what_a_limit_range_sets_besides_is_told_and_compared() -> None:
 def test_what_a_limit_range_sets_besides_a_specs_own_resources_is_compared_with_the_same() -> None:
     own = {"target": {"managed": {"resources": OF_TARGET}}}
     narrow = told(Amount("limits", "cpu", "500m"), spec=quickstart(**own))
-    assert narrow.status["installed"]["target"] == "as the spec says; the cluster sets limits cpu 500m"
+    assert narrow.status["installed"]["target"] == {"setByCluster": "limits cpu 500m"}
     wide = told(Amount("limits", "cpu", "2"), spec=asked(**own), baseline=as_before(narrow))
     assert wide.said() == ("Inconclusive", "BaselineDiffers")
     left = told(Amount("limits", "cpu", "500m"), baseline=as_before(narrow))
