@@ -65,15 +65,6 @@ def test_a_latency_is_counted_by_the_lowest_of_its_bucket(latency_us: int, floor
     assert (histogram.counts, histogram.overflows) == ({floor_us: 1}, overflows)
 
 
-@given(st.lists(st.integers(0, 4) | st.integers(0, 4_000) | st.integers(0, 2**62), min_size=1, max_size=20))
-def test_latencies_that_are_counted_together_count_as_one_by_one(samples: list[int]) -> None:
-    together, one_by_one = LatencyHistogram(samples), LatencyHistogram()
-    for latency_us in samples:
-        one_by_one.record(latency_us)
-    assert together == one_by_one
-    assert together.overflows == one_by_one.overflows == sum(latency_us > HIGHEST_US for latency_us in samples)
-
-
 @pytest.mark.parametrize(
     "text",
     [

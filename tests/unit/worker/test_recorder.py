@@ -164,7 +164,7 @@ def test_a_report_takes_the_samples_away() -> None:
     assert recorder.take_report(HEALTHY, final=False).histograms == ()
 
 
-@pytest.mark.parametrize("operations", [1, 64, 1_000])
+@pytest.mark.parametrize("operations", [1, 64])
 def test_an_operation_counts_as_if_each_of_its_timings_was_counted_by_itself(operations: int) -> None:
     heard, heard_together = Notes(), Notes()
     one_by_one = Recorder("run", 0, heard, (Timing.COMMAND,))
@@ -178,7 +178,7 @@ def test_an_operation_counts_as_if_each_of_its_timings_was_counted_by_itself(ope
             COMMAND.names, (1_000, 1_001 + number, 1_000), (1_001 + number, end_ns, end_ns), strict=True
         ):
             one_by_one.sample(step, window, Outcome.OK, (ended_ns - begin_ns) // 1_000, stage)
-            one_by_one.succeeded(step, (ended_ns,))
+            one_by_one.succeeded(step, ended_ns)
     again = ("ls.exec", Window.MEASURED, Outcome.OK, 2**50)
     together.sample(*again)
     one_by_one.sample(*again)
@@ -311,28 +311,22 @@ def test_what_ends_in_the_warm_up_of_a_load_with_stages_counts_in_none_of_them()
     assert report.stages == ()
 
 
-def test_successes_counted_together_count_by_their_own_ends_in_whatever_order_they_come() -> None:
-    recorder = Recorder("run", 0)
-    recorder.rated = RatedTime(10, 20, 20, 40)
-    recorder.succeeded("read", (15, 25, 16))
-    assert ended(recorder) == {("read", Window.WARM_UP): 2, ("read", Window.MEASURED): 1}
-
-
 def test_a_single_burst_counts_whenever_it_ends() -> None:
     recorder = Recorder("run", 0)
     recorder.rated = RatedTime.of(BurstLoad(3, 1, 0.0), warm_up_s=0.0, start_ns=10)
-    recorder.succeeded("read", (10, 99 * 10**9))
+    for end_ns in (10, 99 * 10**9):
+        recorder.succeeded("read", end_ns)
     assert ended(recorder) == {("read", Window.MEASURED): 2}
 
 
-def test_what_ends_after_the_load_was_ended_early_counts_for_no_rate_even_if_it_was_not_counted_yet() -> None:
+def test_what_ends_after_the_load_was_ended_early_counts_for_no_rate() -> None:
     recorder = Recorder("run", 0)
     recorder.rated = RatedTime(10, 20, 20, 40)
     clock = StepClock(recorder, DUE)
-    for end_ns in (24, 25, 30):
-        clock.operation(TOTAL, (0, end_ns))
+    clock.operation(TOTAL, (0, 24))
     recorder.rated.end_at(25)
-    clock.operation(TOTAL, (0, 26))
+    for end_ns in (25, 26, 30):
+        clock.operation(TOTAL, (0, end_ns))
     assert ended(recorder) == {("total", Window.MEASURED): 1}
 
 

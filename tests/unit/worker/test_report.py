@@ -53,7 +53,7 @@ def totals_of(count: int, failures: int = 0, *, final: bool = True) -> Totals:
         recorder.started(Window.MEASURED, 0)
         recorder.sample("total", Window.MEASURED, outcome, 1_000)
         if outcome is Outcome.OK:
-            recorder.succeeded("total", (0,))
+            recorder.succeeded("total", 0)
         recorder.ended(Window.MEASURED, outcome, at_ns=0)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=final))
@@ -164,7 +164,8 @@ def test_the_rate_of_a_probes_step_is_of_the_time_in_which_probes_begin() -> Non
     hold = HoldLoad(sessions=10, ramp_up_s=30.0, duration_s=45.0, keep_alive_s=30.0, probe_rate=2.0)
     recorder = Recorder("test-run", 0)
     for name, count in (("total", 90), ("held.login", 75), ("via1.login", 75)):
-        recorder.succeeded(name, [0] * count)
+        for _ in range(count):
+            recorder.succeeded(name, 0)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
     steps = run_summary(config(hold), totals, course(80.0)).steps

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, sqrt
@@ -38,9 +38,8 @@ class LatencyHistogram:
     def __init__(self, latencies_us: Iterable[int] = ()) -> None:
         self.counts: Counter[int] = Counter()
         self.overflows = 0
-        together = tuple(latencies_us)
-        if together:
-            self.record_all(together)
+        for latency_us in latencies_us:
+            self.record(latency_us)
 
     @classmethod
     def decode(cls, data: str) -> "LatencyHistogram":
@@ -76,23 +75,6 @@ class LatencyHistogram:
             floor = LOWEST_US
         counts = self.counts
         counts[floor] = counts.get(floor, 0) + 1
-
-    def record_all(self, latencies_us: Sequence[int]) -> None:
-        """Count several latencies, at least one, as `record` does, but without a call for each."""
-        most_us = max(latencies_us)
-        if most_us > HIGHEST_US:
-            self.overflows += sum(latency_us > HIGHEST_US for latency_us in latencies_us)
-            latencies_us = [min(latency_us, HIGHEST_US) for latency_us in latencies_us]
-        if most_us >= _EXACT_BELOW_US:
-            latencies_us = [
-                latency_us
-                if latency_us < _EXACT_BELOW_US
-                else latency_us >> (shift := latency_us.bit_length() - SUB_BUCKET_BITS) << shift
-                for latency_us in latencies_us
-            ]
-        if min(latencies_us) < LOWEST_US:
-            latencies_us = [max(latency_us, LOWEST_US) for latency_us in latencies_us]
-        self.counts.update(latencies_us)  # in C
 
     def merge(self, other: "LatencyHistogram") -> None:
         """Add the other's counts to these."""

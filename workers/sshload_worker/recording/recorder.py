@@ -1,12 +1,10 @@
 """Recorder: counts what happens on a worker, until the next report takes the counts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sized
 from dataclasses import dataclass
-from itertools import repeat
-from operator import floordiv, sub
 from time import monotonic_ns
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sshload_contract.judgement.pauses import Pauses
 from sshload_contract.vocabulary import Outcome, Timing, Window
@@ -88,13 +86,10 @@ class _NoListener:
 
 _NO_LISTENER = _NoListener()
 
-_COUNTED_AT_ONCE = 64
-"""How many operations of a kind are kept before their timings are counted together, which takes less than 0.1 ms."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The timings of one kind of operation, which are counted together.
+    """The timings of one kind of operation.
 
     For each name, `between` has the indexes of its start and its end in the instants of an operation.
     """
@@ -103,38 +98,14 @@ class Spans:
     between: tuple[tuple[int, int], ...]
 
 
-class _Row:
-    """The operations of one kind that are not counted yet, each as its instants.
+class _Row(NamedTuple):
+    """Where one timing of an operation is counted. `begin` and `end` are indexes in the instants of the operation."""
 
-    `histograms` are those of its timings, and `heard` the indexes of the timings that the listener gets. `succeeded`
-    counts successes of a step by their ends.
-    """
-
-    __slots__ = ("_spans", "_succeeded", "heard", "histograms", "instants_ns")
-
-    def __init__(
-        self,
-        spans: Spans,
-        histograms: tuple[LatencyHistogram, ...],
-        heard: tuple[int, ...],
-        succeeded: Callable[[str, Sequence[int]], None],
-    ) -> None:
-        self._spans = spans
-        self._succeeded = succeeded
-        self.histograms = histograms
-        self.heard = heard
-        self.instants_ns: list[tuple[int, ...]] = []
-
-    def count(self) -> None:
-        """Count the operations, timing by timing, which costs a third of counting each short one by itself."""
-        if not self.instants_ns:
-            return
-        columns = tuple(zip(*self.instants_ns, strict=True))
-        self.instants_ns.clear()
-        for histogram, name, (begin, end) in zip(self.histograms, self._spans.names, self._spans.between, strict=True):
-            spans_ns = map(sub, columns[end], columns[begin])
-            histogram.record_all(list(map(floordiv, spans_ns, repeat(_NS_PER_US))))
-            self._succeeded(name, columns[end])
+    name: str
+    begin: int
+    end: int
+    histogram: LatencyHistogram
+    is_heard: bool
 
 
 @dataclass(slots=True)
@@ -184,7 +155,7 @@ class Recorder:
         self._counts = {window: _Counts() for window in Window}  # without those of a stage
         self._stage_counts: defaultdict[int, _Counts] = defaultdict(_Counts)
         self._histograms: dict[tuple[str, Window, Outcome, int], LatencyHistogram] = {}
-        self._rows: dict[tuple[Spans, Window, int], _Row] = {}
+        self._rows: dict[tuple[Spans, Window, int], tuple[_Row, ...]] = {}
         self._heard: set[str] = set()
         self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
         self._negotiated: dict[Negotiated, int] = {}
@@ -194,7 +165,6 @@ class Recorder:
     @property
     def overflows(self) -> int:
         """How many latencies were too long for their histogram, including those since the last report."""
-        self._count_rows()
         return self._overflows + sum(histogram.overflows for histogram in self._histograms.values())
 
     def dropped(self, window: Window, stage: int = 0) -> None:
@@ -229,14 +199,9 @@ class Recorder:
         else:
             counts.failed += 1
 
-    def succeeded(self, step: str, ends_ns: Sequence[int]) -> None:
-        """Count successes of a step by the instants at which they ended, for its rate."""
-        part_at = self.rated.part_at
-        first = part_at(min(ends_ns))
-        if first == part_at(max(ends_ns)):
-            self._ended[step, first] += len(ends_ns)
-        else:
-            self._ended.update((step, part_at(end_ns)) for end_ns in ends_ns)
+    def succeeded(self, step: str, end_ns: int) -> None:
+        """Count the success of a step that ended at this instant, for its rate."""
+        self._ended[step, self.rated.part_at(end_ns)] += 1
 
     def sample(self, step: str, window: Window, outcome: Outcome, latency_us: int, stage: int = 0) -> None:
         """Count the latency of one step. `stage` is set for a whole iteration in a load with several stages."""
@@ -251,29 +216,21 @@ class Recorder:
 
     def operation(self, spans: Spans, window: Window, instants_ns: tuple[int, ...], stage: int = 0) -> None:
         """Count the timings of an operation that succeeded, by its instants. `stage` is as in `sample`."""
-        row = self._rows.get((spans, window, stage))
-        if row is None:
-            row = self._begin_row(spans, window, stage)
-        kept = row.instants_ns
-        kept.append(instants_ns)
-        if len(kept) == _COUNTED_AT_ONCE:
-            row.count()
-        if self._listener.at_once:
-            for place in row.heard:
-                begin, end = spans.between[place]
-                latency_us = (instants_ns[end] - instants_ns[begin]) // _NS_PER_US
-                self._listener.on_sample(spans.names[place], Outcome.OK, latency_us)
+        for row in self._rows.get((spans, window, stage)) or self._begin_rows(spans, window, stage):
+            end_ns = instants_ns[row.end]
+            latency_us = (end_ns - instants_ns[row.begin]) // _NS_PER_US
+            row.histogram.record(latency_us)
+            self.succeeded(row.name, end_ns)
+            if row.is_heard and self._listener.at_once:
+                self._listener.on_sample(row.name, Outcome.OK, latency_us)
 
-    def _begin_row(self, spans: Spans, window: Window, stage: int) -> _Row:
-        of_steps = ((step, window, Outcome.OK, stage) for step in spans.names)
-        histograms = tuple(self._histograms.get(key) or self._begin_histogram(*key) for key in of_steps)
-        heard = tuple(place for place, step in enumerate(spans.names) if step in self._heard)
-        row = self._rows[spans, window, stage] = _Row(spans, histograms, heard, self.succeeded)
-        return row
-
-    def _count_rows(self) -> None:
-        for row in self._rows.values():
-            row.count()
+    def _begin_rows(self, spans: Spans, window: Window, stage: int) -> tuple[_Row, ...]:
+        keys = ((step, window, Outcome.OK, stage) for step in spans.names)
+        histograms = [self._histograms.get(key) or self._begin_histogram(*key) for key in keys]
+        timings = zip(spans.names, spans.between, histograms, strict=True)
+        rows = tuple(_Row(name, *between, histogram, name in self._heard) for name, between, histogram in timings)
+        self._rows[spans, window, stage] = rows
+        return rows
 
     def _begin_histogram(self, step: str, window: Window, outcome: Outcome, stage: int) -> LatencyHistogram:
         if step.rpartition(".")[2] in self._listened_to:
@@ -313,7 +270,6 @@ class Recorder:
     def take_report(self, health: Health, *, until_s: float = 0.0, final: bool) -> Report:
         """Return the report from the last one up to `until_s` after the load's start, and begin the next one."""
         self._sequence += 1
-        self._count_rows()
         report = Report(
             run_id=self._run_id,
             worker=self._worker,

@@ -202,12 +202,12 @@ class StepClock:
         """Count a step that succeeded, from `begin_ns` to `end_ns`."""
         self._succeeded_ns = end_ns
         self._recorder.sample(name, self._window, _OK, (end_ns - begin_ns) // _NS_PER_US)
-        self._recorder.succeeded(name, (end_ns,))
+        self._recorder.succeeded(name, end_ns)
 
     def reported(self, name: str, took_ns: int) -> None:
         """Count a duration that another machine reported, of something that ended with the step just counted."""
         self._recorder.sample(name, self._window, _OK, took_ns // _NS_PER_US)
-        self._recorder.succeeded(name, (self._succeeded_ns,))
+        self._recorder.succeeded(name, self._succeeded_ns)
 
     def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
