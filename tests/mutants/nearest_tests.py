@@ -71,6 +71,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_CONTRACT}/steal.py": ("tests/unit/contract/test_steal.py",),
     f"{_CONTRACT}/thresholds.py": _JUDGED,
     f"{_CONTRACT}/wire/master_log.py": ("tests/unit/contract/test_master_log.py",),
+    f"{_OPERATOR}/api/status/measured.py": (
+        "tests/unit/operator/status/test_measured.py",
+        "tests/unit/operator/results/test_results.py",
+        "tests/unit/operator/comparison/test_figures.py",
+    ),
     f"{_DECISION}/baseline": ("tests/unit/operator/baseline",),
     f"{_DECISION}/capacity": ("tests/unit/operator/capacity", "tests/unit/operator/verdict"),
     f"{_DECISION}/comparison": ("tests/unit/operator/comparison",),
@@ -78,6 +83,10 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/load_test/verdict.py": (
         "tests/unit/operator/verdict",
         "tests/unit/operator/capacity/test_capacity_verdict.py",
+    ),
+    f"{_DECISION}/load_test/thresholds.py": (
+        "tests/unit/operator/status/test_thresholds.py",
+        "tests/unit/operator/status/test_status.py",
     ),
     f"{_DECISION}/load_test/noise.py": ("tests/unit/operator/results/test_noise.py",),
     f"{_DECISION}/load_test": (

@@ -6,7 +6,7 @@ A figure is declared once: by `Measured`, at its field in the status. `figures` 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from sshload_operator.api.shapes.reading import camel_case
 from sshload_operator.api.status.figures import Measured
@@ -67,7 +67,7 @@ class Declared:
 def declared(part: type, prefix: str = "") -> tuple[Declared, ...]:
     """Return the figures that a class of a status declares. `prefix` begins their names."""
     hints: dict[str, Any] = get_type_hints(part, include_extras=True)
-    noted = ((attribute, get_args(hint)[1:]) for attribute, hint in hints.items() if get_origin(hint) is Annotated)
+    noted = ((attribute, get_args(hint)) for attribute, hint in hints.items())
     return tuple(
         Declared(
             note.name or camel_case(f"{prefix}_{attribute}" if prefix else attribute),

@@ -1,13 +1,15 @@
 """A figure is declared once, at its field, and every output has it without a list of its own."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.shapes.reading import camel_case
-from sshload_operator.api.status.measured import OF_RUN, Declared, figures
+from sshload_operator.api.status.figures import Measured
+from sshload_operator.api.status.measured import OF_RUN, Declared, Figure, declared, figures, find_figure
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.decision.comparison.figures import compared_figures
 from sshload_operator.decision.notification import due
@@ -81,3 +83,54 @@ def test_each_declared_figure_is_in_every_output(one: Declared) -> None:
     assert [one.name, value] in [[row["figure"], row["here"]["value"]] for row in document["against"]["figures"]]
     assert (one.name in compared_figures(read_test_status(STATUS))) is one.compared
     assert any(abs(value / divisor - sample) < 1e-9 for sample in published() for divisor in (1, 100, 1_000))
+
+
+def test_a_figure_is_called_by_its_field_and_by_what_it_is_of() -> None:
+    of_proxy = {one.attribute: (one.name, one.unit, one.means.split(".")[0]) for one in OF_RUN["proxy"]}
+    assert of_proxy["cpu_per_login_ms"] == ("proxyCpuPerLoginMs", "ms", "CPU time per login that the target accepted")
+    of_target = {one.attribute: one.name for one in OF_RUN["target"]}
+    assert of_target["cpu_per_login_ms"] == "cpuPerLoginMs"
+    assert [one.name for one in OF_RUN["hold"]] == ["heldSessionsMost", "heldSessionsLeast"]
+    assert {"workersExpected", "p99Ms"}.isdisjoint(VALUES)
+
+
+def test_a_step_has_its_figures_with_the_intervals_that_it_states() -> None:
+    intervals = [
+        {"percentile": 99, "ms": 40.0, "lowMs": 38.0, "highMs": 43.0},
+        {"percentile": 99.99, "ms": 80.0, "lowMs": 70.0},
+    ]
+    login = {"step": "login", "count": 600, "rate": 20.0, "p50Ms": 9.0, "p99Ms": 40.0, "intervals": intervals}
+    status = read_test_status({"results": {**RESULTS, "steps": [login]}})
+    of_login = {one.name: (one.value, one.low, one.high, one.unit) for one in figures(status) if one.step == "login"}
+    assert of_login == {
+        "rate": (20.0, None, None, "/s"),
+        "p50Ms": (9.0, None, None, "ms"),
+        "p99Ms": (40.0, 38.0, 43.0, "ms"),
+        "p99.99Ms": (80.0, 70.0, None, "ms"),
+    }
+    found = find_figure(status, "p99Ms", "login")
+    assert found is not None
+    assert (found.key, found.interval) == ("login.p99Ms", {"value": 40.0, "low": 38.0, "high": 43.0})
+    assert find_figure(status, "p99Ms") is None
+    assert find_figure(status, "p95Ms", "login") is None
+
+
+def test_a_capacity_of_which_only_a_bound_is_known_has_no_value() -> None:
+    capacity = {"unit": "users", "end": "mostHeld", "value": 500, "lowerBound": 500, "trials": []}
+    assert list(figures(read_test_status({"capacity": capacity}))) == [Figure("capacity", None, 500, None, "users")]
+
+
+@dataclass
+class Part:
+    """A part of results."""
+
+    plain: int
+    text: Annotated[str, "No figure."]
+    one_ms: Annotated[float, Measured("ms"), "How long."]
+    two: Annotated[int, Measured("things", compared=False, name="called"), "How many."]
+
+
+def test_of_a_part_those_fields_are_figures_that_say_so() -> None:
+    called = Declared("called", "two", "things", compared=False, means="How many.")
+    assert declared(Part) == (Declared("oneMs", "one_ms", "ms", compared=True, means="How long."), called)
+    assert declared(Part, "of") == (Declared("ofOneMs", "one_ms", "ms", compared=True, means="How long."), called)

@@ -37,6 +37,13 @@ CAPACITY = Terms("capacity", 100, "arrivals/s")
             FEWER, -12, "throughput within 10 % of the baseline: seen, 2 points too many", id="fewer than the baseline"
         ),
         pytest.param(P99, None, "p99 of total below 2 s: too few samples", id="nothing seen"),
+        pytest.param(P90, 90.5, "p90 of total below 90 ms: seen, 0.556 % above", id="by less than one"),
+        pytest.param(
+            SLOWER, 9.5, "p99 of total within 10 % of the baseline: seen, 0.5 points to spare", id="half a point"
+        ),
+        pytest.param(
+            Terms("capacity", 0.5, "users"), 1, "capacity above 0.5 users: seen, 100 % above", id="a small limit"
+        ),
         pytest.param(Terms("capacity", 0, "users"), 3, "capacity above 0 users: seen", id="no limit to divide by"),
         pytest.param(ERRORS, 1, "error rate below 1 %: seen, at the limit", id="errors at the limit"),
         pytest.param(P90, 90, "p90 of total below 90 ms: seen, at the limit", id="just as slow"),
@@ -58,6 +65,20 @@ def test_each_threshold_says_how_far_from_its_limit_it_was(terms: Terms, value: 
 
 def test_a_threshold_that_broke_unseen_is_not_said_to_lack_samples() -> None:
     assert threshold_status(ThresholdResult(P99, None, met=False)).message == "p99 of total below 2 s"
+
+
+def test_what_a_threshold_has_not_is_absent() -> None:
+    found = written(threshold_status(ThresholdResult(CAPACITY, "118 arrivals/s", True, 118.0, 118.0, 121.0)))
+    assert found == {
+        "kind": "capacity",
+        "limit": 100.0,
+        "unit": "arrivals/s",
+        "value": 118.0,
+        "low": 118.0,
+        "high": 121.0,
+        "met": True,
+        "message": "capacity above 100 arrivals/s: 118 arrivals/s, 18 % above",
+    }
 
 
 def test_the_smallest_limit_of_errors_is_stated_as_it_is() -> None:
