@@ -14,7 +14,7 @@ from prometheus_server import Prometheus, prometheus, promtool_faults
 BOUNDED_LABELS = {
     *("__name__", "job", "instance", "namespace", "test", "step", "phase", "verdict", "quantile", "verb", "resource"),
 }
-MOST_SERIES_OF_A_TEST = 17
+MOST_SERIES_OF_A_TEST = 18
 MOST_SERIES_OF_A_STEP = 9
 
 

@@ -190,6 +190,11 @@ class TargetResult:
     cpu_seconds: Annotated[
         Amount | None, "CPU time of sshd and of all that its sessions ran, without sshload's own process beside it."
     ] = None
+    cpu_cores: Annotated[
+        Amount | None,
+        Measured("cores", compared=False),
+        "This CPU time per second: how many cores it kept busy, from before the load to its end.",
+    ] = None
     cpu_per_login_ms: Annotated[
         Amount | None,
         Measured("ms"),
