@@ -8,28 +8,19 @@ from typing import Any, Final
 import asyncssh
 from asyncssh.channel import SSHChannel
 from asyncssh.constants import MSG_IGNORE
-from asyncssh.crypto.cipher import GCMCipher
-from asyncssh.encryption import GCMEncryption
 from asyncssh.logging import SSHLogger
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sshload_gateway.gathering import GatheringTransport
 
 _AUTHENTICATED: Final = ("aes128-gcm@", "aes256-gcm@", "chacha20-poly1305@")
-_TAG_BYTES: Final = 16
 
 
 def lean_connection(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConnection:
-    """Make a connection that is logged in lean, until it agrees on new keys; return it."""
+    """Make a connection that is logged in lean; return it."""
     _without_empty_packets(ssh)
     _without_logs(ssh)
-    _without_timer_of_each_packet(ssh)
     if ssh._transport is not None:  # noqa: SLF001 - see above
         ssh._transport = GatheringTransport(ssh._transport)  # noqa: SLF001 - see above
-    for encryption in (ssh._send_encryption, ssh._recv_encryption):  # noqa: SLF001 - see above
-        if isinstance(encryption, GCMEncryption):
-            encryption._cipher = _OneKey(encryption._cipher)  # noqa: SLF001 - see above
     return ssh
 
 
@@ -61,12 +52,6 @@ def _without_logs(ssh: asyncssh.SSHClientConnection) -> None:
     ssh.log_sent_packet = _nothing  # type: ignore[method-assign]  # those that it receives are counted
 
 
-def _without_timer_of_each_packet(ssh: asyncssh.SSHClientConnection) -> None:
-    """Let a connection send keep-alive requests at a fixed interval, without a new timer after each packet."""
-    ssh._reset_keepalive_timer()  # noqa: SLF001 - see above
-    ssh._reset_keepalive_timer = _nothing  # type: ignore[method-assign]  # noqa: SLF001 - see above
-
-
 def _nothing(*_arguments: Any, **_options: Any) -> None:
     """Log nothing."""
 
@@ -78,24 +63,3 @@ class _Silent(SSHLogger):
 
     def get_child(self, child: str = "", context: str = "") -> "_Silent":  # noqa: ARG002 - asyncssh's signature
         return self
-
-
-class _OneKey(GCMCipher):
-    """The same cipher, whose key is set up once and not for each packet."""
-
-    def __init__(self, cipher: GCMCipher) -> None:
-        self._aead = AESGCM(cipher._key)  # noqa: SLF001 - see above
-        self._iv = cipher._iv  # noqa: SLF001 - see above
-
-    def encrypt_and_sign(self, header: bytes, data: bytes) -> tuple[bytes, bytes]:
-        sealed = self._aead.encrypt(self._iv, data, header)
-        self._update_iv()
-        return header + sealed[:-_TAG_BYTES], sealed[-_TAG_BYTES:]
-
-    def verify_and_decrypt(self, header: bytes, data: bytes, mac: bytes) -> bytes | None:
-        try:
-            opened = self._aead.decrypt(self._iv, data + mac, header)
-        except InvalidTag:
-            return None
-        self._update_iv()
-        return opened
