@@ -14,11 +14,11 @@ from study_gateway import gateway, policies
 from study_path import WAYS, in_the_path
 from study_runs import Study
 
-_WHAT: Final = """What the study claims, measured again by `sshload compare` on objects like those of
-`examples/case-study`, with a real sshd and a real gateway, the server and the workers on the same CPUs. A cell has the
-median over the tests, then the least and the most of them. The tests of a comparison run in turns. [The case
-study](../../explanation/case-study.md) says what differs from the study, and why.
-`make bench WHAT=case-study ONLY={part}` measures this page again; the tests behind the tables are in `{part}.json`."""
+_WHAT: Final = """\
+`sshload compare` on objects like those of `examples/case-study`, with a real sshd and a real gateway, the server and
+the workers on the same CPUs. A cell has the median over the tests, then the least and the most of them. [The case
+study](../../explanation/case-study.md) says what it shows. `make bench WHAT=case-study ONLY={part}` measures this
+page again; the tests behind the tables are in `{part}.json`."""
 _PARTS: Final[Mapping[str, tuple[str, Callable[[Study, Scale], Iterator[str]]]]] = {
     "gateway": ("what the gateway costs", gateway),
     "policies": ("policies of the gateway", policies),

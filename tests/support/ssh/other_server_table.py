@@ -249,9 +249,9 @@ The outcome of each step at other servers. `make test-all LAYERS=integration` pl
 library that has the step (`tests/integration/worker/test_other_servers.py`). This page is made from the table of that
 test.
 
-"Expected" is the outcome at a server that has all that the step needs. "Otherwise" is what another outcome is, and why:
-of the libraries that it names, or of all if it names none. [Faulty servers](faulty-servers.md) has servers that break
-the protocol.
+"Expected" is the outcome at a server that has all that the step needs. Below, each server has what ends otherwise
+there, and why: of the libraries that are named, or of all if none is. All else ends as expected. [Faulty
+servers](faulty-servers.md) has servers that break the protocol.
 """
 
 
@@ -261,17 +261,30 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
+    done = {**doings(Place(Path("/"), 0, 0)), KEEP_ALIVE: Doing(())}
     yield _HEAD
+    yield "| what is done | expected |"
+    yield "|---|---|"
+    for title, doing in done.items():
+        yield f"| {title} | `{doing.outcome}` |"
+    yield ""
     for name, other in OTHERS.items():
         yield f"## {name}\n"
         for library, why in other.left_out.items():
             yield f"`{library}` is not played: {why}.\n"
         for library, ending in other.always.items():
             yield f"`{library}`: {_told(ending)}, whatever is done.\n"
-        yield "| what is done | expected | otherwise |"
-        yield "|---|---|---|"
-        for title, doing in {**doings(Place(Path("/"), 0, 0)), KEEP_ALIVE: Doing(())}.items():
-            yield f"| {title} | `{doing.outcome}` | {_otherwise(title, other)} |"
+        otherwise: dict[str, list[str]] = {}
+        for title in done:
+            otherwise.setdefault(_otherwise(title, other), []).append(title)
+        if set(otherwise) == {""}:
+            yield "Each outcome is the expected one.\n"
+            continue
+        yield "| what is done | otherwise |"
+        yield "|---|---|"
+        for told, titles in otherwise.items():
+            if told:
+                yield f"| {'; '.join(titles)} | {told} |"
         yield ""
 
 
