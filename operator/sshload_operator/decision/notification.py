@@ -20,7 +20,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import RunStatus, written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.measured import CAPACITY, figures
+from sshload_operator.api.status.measured import figures_of_run
 from sshload_operator.decision.owner import Owner, owner_of
 from sshload_operator.planning.plan import EndEvent, Webhook
 from sshload_operator.state import Phase
@@ -121,7 +121,7 @@ def _data(kind: Kind, metadata: Mapping[str, Any], status: Any, owner: Owner | N
     if "capacity" in whole:
         found["capacity"] = _fields(whole["capacity"], _CAPACITY_FIELDS)
     if isinstance(known, TestStatus) and known.results is not None:
-        of_run = {one.name: one.value for one in figures(known) if not one.step and one.name != CAPACITY}
+        of_run = {one.name: one.value for one in figures_of_run(known)}
         found["results"] = {**of_run, **_fields(whole["results"], ("p99Ms",))}
     return found
 

@@ -20,6 +20,7 @@ from sshload_operator.api.status.comparison import ComparisonStatus, ComparisonV
 from sshload_operator.api.status.figures import percent, rounded
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.measured import figures_of_run
 from sshload_operator.api.status.results import Results
 from sshload_operator.report.against import against
 from sshload_operator.report.distribution import distributions
@@ -50,7 +51,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
     `results`, `thresholds` and `capacity` are those of the status, except that `results.steps` has the parts of steps
-    too, and that each threshold has its words.
+    too, and that each threshold has its words. `figures` are those of the whole run.
     """
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
@@ -63,6 +64,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "thresholds": [{**written(one), "words": one.words} for one in status.thresholds],
         "baseline": stated.get("baseline"),
         "results": None if results is None else _results(results),
+        "figures": [{"figure": one.name, **one.interval, "unit": one.unit} for one in figures_of_run(status)],
         "capacity": stated.get("capacity"),
         "trials": [] if summary is None else list(_trials(summary)),
         "warmUpSeconds": _warm_up_s(run),

@@ -8,7 +8,6 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.measured import CAPACITY, figures
 from sshload_operator.api.status.results import Results
 from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.report.comparison import COMPARISON_REPORT_VERSION
@@ -45,7 +44,7 @@ def _test_lines(document: Mapping[str, Any]) -> Iterator[str]:
     if status.capacity is not None:
         yield from _capacity(status.capacity)
     if status.results is not None:
-        yield from _measured(status, status.results)
+        yield from _measured(document["figures"], status.results)
     yield from _table("Server", ("figure", "value"), (document["server"] or {}).items())
     if status.results is not None:
         for name in ("proxy", "gateway", "generator"):
@@ -158,9 +157,8 @@ def _capacity(found: CapacityStatus) -> Iterator[str]:
     yield from _table("Trials", _TRIAL_HEAD, trials)
 
 
-def _measured(status: TestStatus, results: Results) -> Iterator[str]:
-    of_run = (one for one in figures(status) if not one.step and one.name != CAPACITY)
-    rows = ((one.name, one.value, _range(one.interval), one.unit) for one in of_run)
+def _measured(figures: Iterable[Mapping[str, Any]], results: Results) -> Iterator[str]:
+    rows = ((one["figure"], one["value"], _range(one), one["unit"]) for one in figures)
     yield from _table("Measured", ("figure", "value", "95 % interval", "unit"), rows)
     steps = (
         (one.step, one.count, one.failures, *(one.percentile_ms(wanted) for wanted in (50, 90, 99)), one.max_ms)

@@ -61,6 +61,8 @@ def test_each_number_of_the_course_and_of_the_steps_is_that_of_the_document(show
         assert [[as_number(cell) for cell in row] for row in cells(page, table)] == expected
     steps = [[row[0], as_number(row[1]), as_number(row[2])] for row in cells(page, "All steps")]
     assert steps == [[one["step"], one["count"], one.get("failures", 0)] for one in found["results"]["steps"]]
+    figures = [[row[0], as_number(row[1])] for row in cells(page, "Figures")]
+    assert figures == [[one["figure"], one["value"]] for one in found["figures"]]
     points = [[as_number(row[0]), as_number(row[1])] for row in cells(page, "Distribution of total")]
     assert points == found["distributions"][0]["points"]
 

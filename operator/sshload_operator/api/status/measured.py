@@ -116,6 +116,11 @@ def figures(status: TestStatus) -> Iterator[Figure]:
         yield from figures_of_step(step)
 
 
+def figures_of_run(status: TestStatus) -> Iterator[Figure]:
+    """Yield the figures of the whole run, without the capacity of a search: the others are of one of its trials."""
+    return (one for one in figures(status) if not one.step and one.name != CAPACITY)
+
+
 def find_figure(status: TestStatus, name: str, step: str = "") -> Figure | None:
     """Return a figure of a run, None if its status does not state it."""
     return next((one for one in figures(status) if one.name == name and one.step == step), None)

@@ -1,12 +1,12 @@
 """What a run has measured, as parts of a page: the load, its stages and steps, failures, the server, the generator."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sshload_contract.vocabulary import WHOLE_STEPS
 from sshload_contract.wire.report import IMPLICIT_MAC
 
-from sshload_operator.api.status.measured import declared, figures_of_step
+from sshload_operator.api.status.measured import Figure, declared, figures_of_step
 from sshload_operator.api.status.results import (
     Agreement,
     FailureCount,
@@ -28,11 +28,12 @@ _WHOLE = frozenset(step.value for step in WHOLE_STEPS)
 
 
 def measured_parts(
-    results: Results, asked: frozenset[str], *, totals_said: bool, verbose: bool
+    results: Results, figures: Iterable[Figure], asked: frozenset[str], *, totals_said: bool, verbose: bool
 ) -> Iterator[Grid | Facts | Paste]:
     """Yield what is shown of results, in the order in which it happened.
 
-    `asked` are the steps that thresholds name. `totals_said` leaves out what the verdict's sentence has said already.
+    `figures` are those of the whole run, and `asked` the steps that thresholds name. `totals_said` leaves out what the
+    verdict's sentence has said already.
     """
     load = [("load", _load(results, totals_said=totals_said))] if results.duration_seconds else []
     if begun := (*load, *_held(results)):
@@ -43,6 +44,8 @@ def measured_parts(
         yield _steps(steps, asked, verbose=verbose)
     if results.errors:
         yield _errors(results.errors)
+    if verbose:
+        yield _figures_of_run(figures)
     facts = (
         *_server(results, verbose=verbose),
         *_in_path("proxy", results.proxy),
@@ -104,6 +107,16 @@ def _steps(steps: Sequence[StepResult], asked: frozenset[str], *, verbose: bool)
     if len(shown) < len(steps):
         notes.append(f"-v shows all {len(steps)} steps")
     return Grid(("step", "count", "failed", *heads), tuple(rows), note=". ".join(notes))
+
+
+def _figures_of_run(figures: Iterable[Figure]) -> Grid:
+    """Return every figure of the whole run by its name in the status: those too that have no words here."""
+    rows = ((one.name, *map(_plain, (one.value, one.low, one.high)), one.unit) for one in figures)
+    return Grid(("figure", "value", "95 % from", "to", "unit"), tuple(rows), last_left=True)
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:,.6g}"
 
 
 def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:

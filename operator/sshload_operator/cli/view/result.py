@@ -7,6 +7,7 @@ from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
+from sshload_operator.api.status.measured import figures_of_run
 from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.cli.view.advice import pastes
 from sshload_operator.cli.view.capacity import capacity_parts
@@ -29,7 +30,8 @@ def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page
     parts: list[Grid | Facts | Paste] = [*_baseline(status.baseline), *capacity_parts(status.capacity)]
     if status.results is not None:
         totals_said = status.reason in _SAY_TOTALS
-        parts += measured_parts(status.results, _asked(status), totals_said=totals_said, verbose=verbose)
+        figures = figures_of_run(status)
+        parts += measured_parts(status.results, figures, _asked(status), totals_said=totals_said, verbose=verbose)
     return Page(
         name=name,
         verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",

@@ -228,9 +228,8 @@ def _unpacked(packed: bytes) -> PublishedResults:
 
 
 def _published(status: TestStatus, results: Results) -> PublishedResults:
-    of_run = (one for one in measured.figures(status) if not one.step and one.name != measured.CAPACITY)
     return PublishedResults(
-        figures={one.name: float(one.value) for one in of_run if one.value is not None},
+        figures={one.name: float(one.value) for one in measured.figures_of_run(status) if one.value is not None},
         steps=tuple(map(_published_step, results.all_steps)),
     )
 

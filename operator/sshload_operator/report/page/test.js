@@ -150,6 +150,11 @@
     table("All steps", [["step", (one) => one.step], ["count", (one) => one.count, true], ["failures", (one) => one.failures ?? 0, true], ["per second", (one) => one.rate, true], ["p50 ms", of(50), true], ["p90 ms", of(90), true], ["p99 ms", of(99), true], ["max ms", (one) => one.maxMs, true]], rows));
   }
 
+  function figuresOfRun() {
+    if (!report.figures.length) return;
+    section("figures", "Figures", table("Figures", [["figure", (one) => one.figure], ["value", (one) => one.value, true], ["95 % interval", (one) => bounds(one)], ["unit", (one) => one.unit]], report.figures, { digits: exact }));
+  }
+
   function errors() {
     const rows = report.results?.errors ?? [];
     if (!rows.length) return;
@@ -228,6 +233,7 @@
   overTime();
   distribution();
   steps();
+  figuresOfRun();
   errors();
   server();
   inPath("proxy");

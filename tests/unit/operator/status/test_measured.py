@@ -10,6 +10,8 @@ from sshload_operator.api.kinds import TEST
 from sshload_operator.api.shapes.reading import camel_case
 from sshload_operator.api.status.figures import Measured
 from sshload_operator.api.status.measured import OF_RUN, Declared, Figure, declared, figures, find_figure
+from sshload_operator.cli.view.page import as_text
+from sshload_operator.cli.view.result import result_page
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.decision.comparison.figures import compared_figures
 from sshload_operator.decision.notification import due
@@ -80,6 +82,9 @@ def test_each_declared_figure_is_in_every_output(one: Declared) -> None:
     document = report()
     assert posted()[one.name] == value
     assert f"| {one.name} | {value:g} |" in markdown_text(document)
+    assert [one.name, value] in [[row["figure"], row["value"]] for row in document["figures"]]
+    shown = as_text(result_page("t", read_test_status(STATUS), verbose=True), 120).splitlines()
+    assert [one.name, f"{value:g}"] in [line.split()[:2] for line in shown]
     assert [one.name, value] in [[row["figure"], row["here"]["value"]] for row in document["against"]["figures"]]
     assert (one.name in compared_figures(read_test_status(STATUS))) is one.compared
     assert any(abs(value / divisor - sample) < 1e-9 for sample in published() for divisor in (1, 100, 1_000))
