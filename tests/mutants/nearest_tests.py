@@ -176,6 +176,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_trial_verdict.py",
     ),
     f"{_WORKER}/recording": (
+        "tests/unit/worker/test_rated_time.py",
         "tests/unit/worker/test_recorder.py",
         "tests/unit/worker/test_report.py",
         "tests/unit/worker/test_histogram.py",
