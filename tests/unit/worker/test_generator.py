@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, count, pairwise
 from socket import socketpair
-from time import monotonic_ns, sleep
+from time import monotonic_ns
 from typing import Any, cast
 
 import gevent
 import pytest
 from gevent import GreenletExit
 from gevent.event import Event
+from gevent.monkey import get_original
 from gevent.socket import wait_read
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.load import (
@@ -34,6 +35,8 @@ from sshload_worker.recording.recorder import LATE_AFTER_NS, Recorder
 from sshload_worker.scenario.step_clock import Due
 
 NS_PER_S = 1_000_000_000
+stand_still = get_original("time", "sleep")
+"""Sleep, and let no greenlet run meanwhile."""
 FAR_S = 1_000.0
 ONCE = BurstLoad(connections=1, repeat=1, interval_s=0.1)
 
@@ -249,7 +252,7 @@ def test_after_a_pause_of_the_worker_what_has_arrived_is_served_before_an_arriva
         with at_work(configured(replace(constant((2, 1.0)), max_in_flight=1)), Played(work=work)) as worker:
             until(lambda: worker.played.begun)
             theirs.send(b".")
-            sleep(0.5 + 2 * LATE_AFTER_NS / NS_PER_S)
+            stand_still(0.5 + 2 * LATE_AFTER_NS / NS_PER_S)
             worker.work.get()
     assert worker.offsets() == [0.0, 0.5]
     assert worker.played.recorder._counts[Window.MEASURED].dropped == 0
@@ -324,6 +327,19 @@ def test_what_is_finished_early_cuts_off_at_the_end_of_its_own_drain_what_still_
     (only,) = worker.played.begun
     assert only.end == "cut off"
     assert only.end_ns >= before_ns + int(0.05 * NS_PER_S)
+
+
+def test_a_worker_that_paused_until_the_end_of_the_drain_serves_what_has_arrived_before_it_cuts_off() -> None:
+    ours, theirs = socketpair()
+    load = BurstLoad(connections=1, repeat=1, interval_s=FAR_S)
+    played = Played(work=lambda _: read_by_others(ours.fileno()))
+    with ours, theirs, at_work(configured(load, drain_s=0.02), played) as worker:
+        until(lambda: worker.played.begun)
+        worker.generator.finish()
+        theirs.send(b".")
+        stand_still(0.04)
+        worker.work.get()
+        assert [one.end for one in worker.played.begun] == ["done"]
 
 
 def test_a_load_that_is_finished_after_its_end_has_lasted_to_its_end_and_before_its_start_for_no_time() -> None:
@@ -513,7 +529,7 @@ def test_signs_of_life_are_asked_for_when_they_are_due_and_after_a_pause_a_few_i
     made = Generator(config, Share(0, 1), cast("Any", Played()), cast("Any", held), start_ns)
     work = gevent.spawn(made.run)
     gevent.sleep(0.01)
-    sleep(0.08)
+    stand_still(0.08)
     work.get()
     due_s = [at_s for at_s, _ in load.keep_alives(0.0)]
     assert len(asked) == len(due_s)
