@@ -76,25 +76,27 @@ def _figures(search: Callable[[LimitedServer], Ended], tried: list[LimitedServer
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    asked = ("search", "confirm", "noise", "flakes", "lapses")
-    head = (*asked, "within 5 %", "between", "trials, mean", "median", "p95", "most")
+    """Return a table of both searches side by side, which take turns in the rows."""
+    asked = ("confirm", "noise", "flakes", "lapses")
+    told = ("within 5 %", "between", "trials, mean", "p95", "most")
     return table(
-        head,
+        (*asked, *(f"{who} {what}" for what in told for who in ("ours:", "MLRsearch:"))),
         (
             (
-                row["search"],
-                str(row["confirm"]),
-                f"{row['sigma']:.0%}",
-                f"{row['flakes']:.0%}",
-                f"{row['lapses']:.0%}",
-                f"{row['within']:.1%}",
-                f"{row['between']:.1%}",
-                f"{row['trials_mean']:.1f}",
-                *(str(row[f"trials_{what}"]) for what in ("median", "p95", "max")),
+                str(own["confirm"]),
+                f"{own['sigma']:.0%}",
+                f"{own['flakes']:.0%}",
+                f"{own['lapses']:.0%}",
+                *(cell for cells in zip(_cells(own), _cells(other), strict=True) for cell in cells),
             )
-            for row in rows
+            for own, other in zip(rows[::2], rows[1::2], strict=True)
         ),
     )
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    shares, counts = (row["within"], row["between"]), (row["trials_p95"], row["trials_max"])
+    return (*(f"{share:.1%}" for share in shares), f"{row['trials_mean']:.1f}", *map(str, counts))
 
 
 if __name__ == "__main__":

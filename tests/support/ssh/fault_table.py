@@ -566,7 +566,7 @@ FAULTS = {name: fault for group in GROUPS.values() for name, fault in group.item
 
 _HEAD = """# Faulty servers
 
-The outcome of an iteration if the server is faulty. `tests/integration/worker/test_faulty_servers.py` plays every row
+The outcome of an iteration if the server is faulty. `tests/integration/worker/test_faulty_servers.py` plays every fault
 with every client library: each iteration ends within its own time limit, is counted once, and leaves no connection,
 file descriptor, greenlet or program behind. This page is made from the table of that test.
 
@@ -587,9 +587,12 @@ def _lines() -> Iterator[str]:
         yield f"## {title}\n"
         yield "| the server | outcome | the step | otherwise |"
         yield "|---|---|---|---|"
+        alike: dict[tuple[str, str, str], list[str]] = {}
         for name, fault in group.items():
             others = "; ".join(f"`{library}`: {_told(other)}" for library, other in fault.otherwise.items())
-            yield f"| {name} | `{fault.outcome}` | {_step(fault.part)} | {others} |"
+            alike.setdefault((fault.outcome, _step(fault.part), others), []).append(name)
+        for (outcome, step, others), names in alike.items():
+            yield f"| {'; '.join(names)} | `{outcome}` | {step} | {others} |"
         yield ""
 
 
