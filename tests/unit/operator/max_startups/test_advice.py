@@ -12,7 +12,11 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 from sshload_operator.api.status.head import written
-from sshload_operator.decision.max_startups.advice import advice
+from sshload_operator.decision.max_startups.advice import LOST_SHARE, advice, needed
+from sshload_operator.decision.max_startups.arrivals import Arrivals, Burst, Even, LoginService, Memoryless, Users
+from sshload_operator.decision.max_startups.measured import Logins
+from sshload_operator.decision.max_startups.occupancy import most_found, occupancy
+from sshload_operator.decision.max_startups.setting import DEFAULT
 from sshload_operator.planning.plan import Plan
 from statuses import results_json
 
@@ -255,3 +259,68 @@ def test_it_is_as_the_schema_of_the_crd_has_it(spec: dict[str, Any], dropped: in
     results = results_json(plan(spec), run(600, dropped))
     assert results["maxStartups"]["message"]
     assert list(problems(results, SCHEMA, "results")) == []
+
+
+def coming(arrivals: Arrivals, dropped: int = 0, time_s: float = 0.1) -> Logins:
+    """Return 1,000 logins that do not slow each other down, of which so many were dropped."""
+    return Logins(arrivals, 1_000, dropped, 0, 30.0, alone_s=time_s, time_s=time_s, overflowed=False)
+
+
+@pytest.mark.parametrize(
+    ("seen", "as_if"),
+    [
+        pytest.param(Memoryless(60.0), Memoryless(45.0), id="arrivals"),
+        pytest.param(Users(20, 0.225), Users(20, 0.3), id="users"),
+    ],
+)
+def test_where_the_setting_is_not_known_logins_took_as_long_as_if_those_dropped_had_never_come(
+    seen: Memoryless | Users, as_if: Memoryless | Users
+) -> None:
+    """A user of whom a quarter is dropped, 0.225 s after each time, is let in after 0.3 s on average."""
+    server = LoginService(0.03, 60.0)
+    slowed, free = occupancy(as_if, server, None), occupancy(seen, server, None)
+    assert slowed is not None
+    one = replace(coming(seen, dropped=250, time_s=slowed.time_s), alone_s=0.03)
+    start = needed((one,), None).start
+    assert start == (None if free is None else pytest.approx(most_found(free, LOST_SHARE), rel=0.03))
+    if isinstance(seen, Memoryless):
+        assert needed((one,), None).most_per_s == pytest.approx(60, rel=0.02)
+
+
+def test_the_most_demanding_logins_decide_what_is_needed() -> None:
+    held, probes = coming(Burst(400, 1)), coming(Even(5.0))
+    assert needed((held, probes), DEFAULT).start == 400
+    assert needed((probes, held), DEFAULT).start == 400
+    hopeless = replace(coming(Memoryless(200.0), dropped=400, time_s=0.5), alone_s=0.01)
+    assert needed((hopeless,), DEFAULT).start is None
+    assert needed((held, hopeless), DEFAULT).start is None
+
+
+def test_users_wait_and_have_no_rate_that_is_near_what_the_server_can_log_in() -> None:
+    users = {"users": {"stages": [{"users": 40, "duration": "30s"}]}}
+    found = told(managed("3000:30:3000", load=users), 1_200, 0, min_us=10_000, mean_us=200_000.0)
+    assert found["message"].endswith("headroom, and 49:30:100 is the smallest such setting.")
+
+
+def test_a_gateways_logins_are_nobodys_that_advice_could_be_given_on() -> None:
+    through = quickstart(target={"managed": {"gateway": {"policy": "pool"}}})
+    assert advice(plan(through), run(600, 0)) is None
+
+
+def test_only_drops_of_the_measured_window_by_max_startups_are_told_of_a_load_that_ended_early() -> None:
+    others = (
+        ErrorCount("banner", Outcome.THROTTLED, Window.WARM_UP, 50, ""),
+        ErrorCount("via1.banner", Outcome.THROTTLED, Window.MEASURED, 50, ""),
+        ErrorCount("banner", Outcome.DISCONNECTED, Window.MEASURED, 50, ""),
+    )
+    early = EarlyEnd(0.7, "error rate below 1 %")
+    assert "dropped 20 connections" in stated(plan(), replace(run(60, 20, *others), early_end=early))["message"]
+    assert advice(plan(), replace(run(60, 0, *others), early_end=early)) is None
+
+
+def test_a_burst_that_the_listen_queue_did_not_take_is_told_what_is_enough_for_all_of_it() -> None:
+    burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
+    lost = replace(run(600, 60), target_after=replace(target_stats(700), listen_overflows=9))
+    assert stated(plan(managed("10:30:100", load=burst)), lost)["message"].endswith(
+        "is not known: spread the burst. 375:30:375 is enough for all of it."
+    )

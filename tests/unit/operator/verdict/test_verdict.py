@@ -146,6 +146,10 @@ def test_sessions_that_are_all_held_to_the_end_pass() -> None:
     assert "50 of 50 sessions were held to the end" in judgement.message
 
 
+def test_of_sessions_some_of_which_were_lost_those_that_were_held_are_told() -> None:
+    assert "; 48 of 50 sessions were held to the end" in judged_hold(held(48)).message
+
+
 def test_a_test_that_held_no_session_fails_whatever_it_promised() -> None:
     assert outcome(judged_hold(held(0))) == (Verdict.FAILED, Reason.ALL_FAILED)
 
@@ -336,6 +340,17 @@ def test_a_token_that_the_gateway_always_refuses_is_an_error_of_the_setup(target
         f"the gateway refused the token of every one of the 600 requests (said so). Check {whose}: the token may have"
         " expired"
     )
+
+
+def test_only_failures_that_happened_in_the_window_tell_what_all_of_them_were() -> None:
+    rejected = ErrorCount(Timing.TOTAL, Outcome.AUTH_REJECTED, Window.MEASURED, 600, "")
+    others = (
+        replace(rejected, outcome=Outcome.REFUSED, window=Window.WARM_UP, first_message="of the warm-up"),
+        replace(rejected, outcome=Outcome.REFUSED, count=0, first_message="of none"),
+    )
+    judgement = judged(summary(0, 600, errors=(*others, rejected)), external=True)
+    assert outcome(judgement) == (Verdict.ERROR, Reason.CREDENTIALS_REJECTED)
+    assert "refused for its credentials. Check" in judgement.message
 
 
 def test_a_host_key_that_is_never_the_known_one_is_an_error_of_the_setup() -> None:
