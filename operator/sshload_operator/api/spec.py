@@ -1,7 +1,7 @@
 """The spec of an SSHLoadTest: as it is written (`WrittenSpec`), and as values (`LoadTestSpec`)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, BY_MINA_SSHD, Auth, Client, Library
@@ -26,12 +26,14 @@ from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Capacity, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
+from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
+from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.search import Search, search_budget_s
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
-from sshload_operator.api.target import ExternalTarget, JumpHost, Target
+from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeThreshold, WrittenThreshold
 
 LOCUSTFILE: Final = "locustfile.py"
@@ -246,6 +248,27 @@ class LoadTestSpec:
     permissions: tuple[tuple[str, Permission], ...] = field(default=(), compare=False, repr=False)
 
     @property
+    def managed(self) -> ManagedTarget | None:
+        """The target, if the run makes it."""
+        return self.target.managed
+
+    @property
+    def proxy(self) -> Proxy | None:
+        """The proxy that the run makes before its target."""
+        return None if self.managed is None else self.managed.proxy
+
+    @property
+    def gateway(self) -> ManagedGateway | None:
+        """The gateway that the run makes before its target."""
+        return None if self.managed is None else self.managed.gateway
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """The servers that exist, by their paths in the spec: the target, unless the run makes it, and jump hosts."""
+        via = {f"spec.via[{hop}]": host for hop, host in enumerate(self.via)}
+        return via if self.target.managed is not None else {f"spec.target.{self.target.kind}": self.target, **via}
+
+    @property
     def files(self) -> Mapping[str, ConfigMapFile]:
         """The files that ConfigMaps hold for the workers, by what the workers call them."""
         trace = self.load.trace if isinstance(self.load, ReplayLoad) else None
@@ -331,9 +354,9 @@ class WrittenSpec:
         if isinstance(load, Search):
             capacity = load.capacity(search_budget_s(self.deadline_s, self.start_timeout_s))
             load = load.model.least_load()
-        target, thresholds = self.target, [one.value() for one in self.thresholds]
+        thresholds = [one.value() for one in self.thresholds]
         return LoadTestSpec(
-            target=replace(target, auth=self.client.auth) if isinstance(target, ExternalTarget) else target,
+            target=self.target.logging_in_by(self.client.auth),
             via=self.via,
             auth=self.client.auth,
             client=self.client.without_auth(),

@@ -13,14 +13,6 @@ from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.expressions import expression_fault
-from sshload_operator.api.gateway_rules import (
-    GATEWAY_RULES,
-    GATEWAY_TIMINGS_IN_CEL,
-    HAS_GATEWAY,
-    NO_CLIENT,
-    calls_gateway,
-    timings_of_gateway,
-)
 from sshload_operator.api.search import (
     ENDING_RESERVE_S,
     least_trial_ms,
@@ -29,7 +21,14 @@ from sshload_operator.api.search import (
 )
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.targets import Target
+from sshload_operator.api.targets.gateway_rules import (
+    GATEWAY_RULES,
+    GATEWAY_TIMINGS_IN_CEL,
+    HAS_GATEWAY,
+    NO_CLIENT,
+    timings_of_gateway,
+)
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThroughput
 
 _MICROSECONDS: Final = 1_000_000
@@ -80,21 +79,7 @@ _EXPRESSIONS: Final = (
 )
 
 _LOGINS: Final = (
-    Rule(
-        f"!has(self.target.managed) || self.client.auth in {BY_KEY_IN_CEL}",
-        "a managed target accepts publickey, certificate and agent only",
-        lambda spec: not isinstance(spec.target, ManagedTarget) or spec.auth in BY_KEY,
-        at=".client.auth",
-    ),
-    Rule(
-        f"!has(self.target.external) || !self.target.external.encryptedKey || self.client.auth in {BY_KEY_IN_CEL}",
-        "must not be true: client.auth uses no private key",
-        lambda spec: (
-            not isinstance(spec.target, ExternalTarget) or not spec.target.encrypted_key or spec.auth in BY_KEY
-        ),
-        at=".target.external.encryptedKey",
-        explain=lambda spec: f"must not be true: {spec.auth} uses no private key",
-    ),
+    *(rule for kind in Target.__args__ for rule in kind.spec_rules),
     Rule(
         "!has(self.scenario.sessionReuse) || self.scenario.sessionReuse != 'user' || has(self.load.users)"
         " || has(self.load.capacity) && has(self.load.capacity.users)",
@@ -271,7 +256,7 @@ _DEADLINE: Final = (
 
 def _measured(spec: LoadTestSpec) -> Iterator[str]:
     """Yield the timings that the run takes, as far as the spec says."""
-    if calls_gateway(spec):
+    if not spec.target.access.speaks_ssh:
         yield from timings_of_gateway(spec)
         return
     yield str(Timing.TOTAL)

@@ -1,32 +1,25 @@
 """The user's own files in place of Secrets: what logs in to an external target, and to each jump host."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
-from sshload_operator.api.target import ExternalTarget, GatewayTarget
+from sshload_operator.api.targets import JumpHost, Server
 from sshload_operator.local.sshd import LocalRunError
-from sshload_operator.manifests.mounts import (
-    CERTIFICATE,
-    GATEWAY_CA,
-    GATEWAY_TOKEN,
-    PASSPHRASE,
-    PASSWORD,
-    PRIVATE_KEY,
-    CredentialPaths,
-    credential_files,
-    external_endpoint,
-    gateway_endpoint,
-)
 
-_OPTIONS = {
-    PRIVATE_KEY: "identity",
-    CERTIFICATE: "certificate",
-    PASSPHRASE: "passphrase-file",
-    PASSWORD: "password-file",
+_OPTIONS: Final = {
+    "id": "identity",
+    "id-cert.pub": "certificate",
+    "passphrase": "passphrase-file",
+    "password": "password-file",
+    "known_hosts": "known-hosts",
+    "token": "token-file",
+    "ca.crt": "ca-file",
 }
+"""The options that name files, by the keys of the Secrets that have them in a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +35,13 @@ class Credentials:
     ca_file: Path | None = None
 
 
-def target_endpoint(target: ExternalTarget | GatewayTarget, given: Credentials) -> Endpoint | GatewayEndpoint:
-    """Return how workers speak to a target that exists; raises LocalRunError if none is named, OSError."""
-    if isinstance(target, GatewayTarget):
-        return _gateway_endpoint(target, given)
-    return _endpoint(target, given, "--", "FILE", "client.auth")
+def target_endpoint(target: Server, given: Credentials) -> Endpoint | GatewayEndpoint:
+    """Return how workers use a target that exists; raises LocalRunError if it lacks a file, OSError."""
+    return target.endpoint(_paths(target, given, "--", "FILE"))
 
 
 def via_endpoints(
-    hosts: tuple[ExternalTarget, ...], given: Mapping[str, Credentials], known_hosts: Path | None
+    hosts: tuple[JumpHost, ...], given: Mapping[str, Credentials], known_hosts: Path | None
 ) -> tuple[Endpoint, ...]:
     """Return how workers log in to each jump host, with the files given for its name; raises LocalRunError, OSError.
 
@@ -62,30 +53,9 @@ def via_endpoints(
     endpoints = []
     for host in hosts:
         own = given.get(host.host, Credentials())
-        files = Credentials(
-            identity=own.identity,
-            certificate=own.certificate,
-            passphrase_file=own.passphrase_file,
-            password_file=own.password_file,
-            known_hosts=own.known_hosts or known_hosts,
-        )
-        endpoints.append(_endpoint(host, files, "--via-", f"{host.host}=FILE", "via[].auth"))
+        files = replace(own, known_hosts=own.known_hosts or known_hosts)
+        endpoints.append(host.endpoint(_paths(host, files, "--via-", f"{host.host}=FILE")))
     return tuple(endpoints)
-
-
-def _gateway_endpoint(target: GatewayTarget, given: Credentials) -> GatewayEndpoint:
-    if given.token_file is None:
-        raise LocalRunError(
-            f"requests to {target.host} need a token: give it with --token-file FILE (in a cluster,"
-            f" {GATEWAY_TOKEN} of the Secret {target.token_secret})"
-        )
-    if target.ca_secret and given.ca_file is None:
-        raise LocalRunError(
-            f"the certificate of {target.host} is verified with your own CA certificates: give them with --ca-file"
-            f" FILE (in a cluster, {GATEWAY_CA} of the Secret {target.ca_secret})"
-        )
-    ca_path = readable(given.ca_file) if target.ca_secret else ""
-    return gateway_endpoint(target, readable(given.token_file), ca_path)
 
 
 def readable(path: Path | None) -> str:
@@ -96,29 +66,12 @@ def readable(path: Path | None) -> str:
         return str(path.absolute())
 
 
-def _endpoint(server: ExternalTarget, given: Credentials, dashes: str, value: str, field: str) -> Endpoint:
-    files = {
-        PRIVATE_KEY: given.identity,
-        CERTIFICATE: given.certificate,
-        PASSPHRASE: given.passphrase_file,
-        PASSWORD: given.password_file,
-    }
-    for name in credential_files(server):
-        if files[name] is None:
-            raise LocalRunError(
-                f"the test logs in to {server.host} by {server.auth} (spec.{field}): give what it needs with"
-                f" {dashes}{_OPTIONS[name]} {value} (in a cluster, {name} of the Secret {server.credentials_secret})"
-            )
-    if given.known_hosts is None and not server.insecure_ignore_host_key:
-        raise LocalRunError(
-            f"the host key of {server.host} is checked: give the right key with {dashes}known-hosts {value}"
-            f" (`ssh-keyscan -p {server.port} {server.host}` prints the server's key; compare it first)"
-        )
-    paths = CredentialPaths(
-        private_key=readable(given.identity),
-        certificate=readable(given.certificate),
-        passphrase=readable(given.passphrase_file),
-        password=readable(given.password_file),
-        known_hosts=readable(given.known_hosts),
-    )
-    return external_endpoint(server, paths)
+def _paths(server: Server, given: Credentials, dashes: str, value: str) -> Mapping[str, str]:
+    """Return the path of each file that was given, by its key in a Secret; raises LocalRunError if one is missing."""
+    files = {file: getattr(given, option.replace("-", "_")) for file, option in _OPTIONS.items()}
+    for secret in server.secrets:
+        for file in secret.files:
+            if files[file] is None:
+                hint = secret.hint or f"in a cluster, {file} of the Secret {secret.secret}"
+                raise LocalRunError(f"{secret.need} with {dashes}{_OPTIONS[file]} {value} ({hint})")
+    return {file: readable(path) for file, path in files.items()}

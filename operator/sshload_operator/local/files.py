@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sshload_contract.client import Auth, Library
+from sshload_contract.client import Library
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
-from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
 from sshload_operator.control.run.keys import Keys, KeysAsked, make_keys
 from sshload_operator.local.config_map_files import file_paths
@@ -40,20 +38,21 @@ from sshload_operator.manifests import (
     run_config,
     target_config,
 )
-from sshload_operator.manifests.gateway import CREDENTIAL
+from sshload_operator.manifests.gateway import managed_gateway_endpoint
 from sshload_operator.manifests.mounts import (
     GATEWAY_FILE,
     GATEWAY_TOKEN_FILE,
     PROXY_FILE,
     TOKEN_FILE,
-    CredentialPaths,
     managed_endpoint,
-    managed_gateway_endpoint,
 )
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.proxy_programs import ProxyPlaces, program_config
 from sshload_operator.state import Role
+
+if TYPE_CHECKING:
+    from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
 MASTER: Final = "master"
 """The name of the process that adds up what the workers report."""
@@ -128,7 +127,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     sshd_port, stats_port, locust_port, master_port, *more_ports = free_ports(9)
     target: Endpoint | GatewayEndpoint
     in_path: dict[InPath, str] = {}
-    if isinstance(spec.target, ManagedTarget):
+    if spec.target.managed is not None:
         places = TargetPlaces(
             user=current_user().pw_name,
             home=str(home_in(folder)),
@@ -141,7 +140,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
         login_port = proxy_port if has_proxy and not has_gateway else sshd_port
         keys = await make_keys(KeysAsked(_LOOPBACK, login_port, places.user, spec.deadline_s))
         notes, processes = _managed(plan, spec.target, places, keys, folder)
-        target = _managed_endpoint(places, login_port, spec.auth)
+        target = managed_endpoint(_LOOPBACK, login_port, places.user, spec.auth, places.keys_dir)
         if spec.target.proxy is not None:
             server_port = gateway_port if has_gateway else sshd_port
             proxy = ProxyPlaces(proxy_port, proxy_stats_port, _LOOPBACK, server_port, speaks_http=has_gateway)
@@ -158,9 +157,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             notes, processes = (*notes, _GATEWAY_NOTE), (*processes, _gateway(health_port))
             in_path[InPath.GATEWAY] = _stats_url(gateway_stats_port)
             token_path = str(folder / GATEWAY_TOKEN_FILE)
-            target = managed_gateway_endpoint(
-                _LOOPBACK, proxy_port if has_proxy else gateway_port, CREDENTIAL, token_path
-            )
+            target = managed_gateway_endpoint(_LOOPBACK, proxy_port if has_proxy else gateway_port, token_path)
         stats_url = _stats_url(places.stats_port)
     else:
         notes, processes = (), ()
@@ -259,18 +256,6 @@ def _write_secret(path: Path, text: str) -> None:
     path.write_text(text, encoding="ascii")
 
 
-def _managed_endpoint(places: TargetPlaces, port: int, auth: Auth) -> Endpoint:
-    keys = Path(places.keys_dir)
-    paths = CredentialPaths(
-        private_key=str(keys / "id_ed25519"),
-        certificate=str(keys / "id_ed25519-cert.pub"),
-        passphrase="",
-        password="",
-        known_hosts=str(keys / "known_hosts"),
-    )
-    return managed_endpoint(_LOOPBACK, port, places.user, auth, paths)
-
-
 def _master(locust_port: int, http_port: int) -> LocalProcess:
     command = _python(
         *("sshload_worker", "--role", "master", "--config", "run.json", "--bind-host", _LOOPBACK),
@@ -297,17 +282,15 @@ def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
     Raises LocalRunError if it is not our build, and the test would expose the worst of its flaws to an external
     server.
     """
-    if spec.client.library is not Library.SSH2_PYTHON or _OWN_VERSION in version:
-        return ()
-    if calls_gateway(spec):
+    is_used = spec.target.access.speaks_ssh and spec.client.library is Library.SSH2_PYTHON
+    if not is_used or _OWN_VERSION in version:
         return ()
     if spec.load.held_sessions:
         raise LocalRunError(
             f"spec.load.hold: ssh2-python {version} is the package index's, which does not answer a server while a "
             f"session is idle: {_COMPILE}, or name another library in spec.client.library"
         )
-    is_external = isinstance(spec.target, ExternalTarget) or bool(spec.via)
-    if is_external and not (spec.client.ciphers and set(spec.client.ciphers) <= set(_CIPHERS)):
+    if spec.servers and not (spec.client.ciphers and set(spec.client.ciphers) <= set(_CIPHERS)):
         raise LocalRunError(
             f"spec.client.ciphers: ssh2-python {version} is the package index's, whose memory a server can overwrite "
             f"by chacha20-poly1305 and others, and a server of this test is external: name {' or '.join(_CIPHERS)} and "

@@ -27,7 +27,6 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import Baseline
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.capacity.status import capacity_status
@@ -188,14 +187,9 @@ class _LocalRun:
         local = await prepare(plan, self._options.own, self._folder)
         for note in local.notes:
             self._options.note(note)
-        target = plan.spec.target
-        if isinstance(target, ManagedTarget):
-            paths = [file.path for file in target.fixtures.files] + [
-                folder.path for folder in target.fixtures.directories
-            ]
-            paths += [repository.path for repository in target.fixtures.repositories]
-            home = Path(current_user().pw_dir)
-            self._links.enter_context(linked_fixtures(paths, home_in(self._folder), home))
+        if plan.spec.managed is not None:
+            home, fixtures = Path(current_user().pw_dir), plan.spec.managed.fixtures
+            self._links.enter_context(linked_fixtures(fixtures.paths, home_in(self._folder), home))
         for process in local.processes:
             self._tree.start(process.name, process.command)
         if self._options.asks_target:

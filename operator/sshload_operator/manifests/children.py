@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.gateway import gateway_deployment, gateway_service
 from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
@@ -31,7 +31,7 @@ from sshload_operator.manifests.proxy import proxy_deployment, proxy_service
 from sshload_operator.manifests.run_config import config_map
 from sshload_operator.manifests.target import target_deployment, target_service
 from sshload_operator.manifests.workers import workers_job
-from sshload_operator.planning.plan import Plan, TestIdentity, gateway_of
+from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Manifest
 
 KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
@@ -66,8 +66,8 @@ _SWEPT = (
 
 def key_files(plan: Plan) -> tuple[str, ...]:
     """Return which keys the run's Secret holds besides the token: none if the target is not managed."""
-    of_target = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
-    return of_target if gateway_of(plan.spec) is None else (*of_target, *_GATEWAY_FILES)
+    of_target = () if plan.spec.managed is None else KEY_FILES
+    return of_target if plan.spec.gateway is None else (*of_target, *_GATEWAY_FILES)
 
 
 def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:
@@ -100,10 +100,10 @@ class ChildRef:
 
 def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
     """Return the objects of a run in the order to apply them, without the Secret: policies come before pods."""
-    target = plan.spec.target
+    target = plan.spec.managed
     shared = (config_map(plan), master_service(plan))
     jobs = (master_job(plan, proof_sha256), workers_job(plan))
-    if isinstance(target, ManagedTarget):
+    if target is not None:
         of_target = (target_service(plan), target_deployment(plan, target))
         return (*_policies(plan), *shared, *of_target, *_in_the_path(plan, target), *jobs)
     return (*_policies(plan), *shared, *jobs)
@@ -118,8 +118,8 @@ def _in_the_path(plan: Plan, target: ManagedTarget) -> tuple[Manifest, ...]:
 def _policies(plan: Plan) -> tuple[Manifest, ...]:
     if not plan.installation.run_pods.network_policies:
         return ()
-    target, of_target = plan.spec.target, []
-    if isinstance(target, ManagedTarget):
+    target, of_target = plan.spec.managed, []
+    if target is not None:
         of_target.append(target_policy(plan, target))
         of_target += [proxy_policy(plan, target)] if target.proxy is not None else []
         of_target += [gateway_policy(plan, target)] if target.gateway is not None else []

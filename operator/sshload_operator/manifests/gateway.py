@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sshload_contract.wire.program import ProgramConfig
+from sshload_contract.wire.run_config import GatewayEndpoint
 
 from sshload_operator.api.managed_gateway import ManagedGateway
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.labels import (
     GATEWAY_HEALTH_PORT,
     GATEWAY_PORT,
@@ -155,6 +156,13 @@ def cluster_gateway_program(plan: Plan, gateway: ManagedGateway) -> ProgramConfi
         **CLUSTER_FILES,
     )
     return gateway_program(gateway, places, ("python",))
+
+
+def managed_gateway_endpoint(host: str, port: int, token_path: str) -> GatewayEndpoint:
+    """Return how workers call the gateway of a run, which speaks plain HTTP within the run."""
+    return GatewayEndpoint(
+        tls=False, host=host, port=port, path="", credential=CREDENTIAL, token_path=token_path, ca_path=""
+    )
 
 
 def gateway_service(plan: Plan) -> Manifest:

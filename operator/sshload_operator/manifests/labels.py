@@ -13,7 +13,7 @@ from typing import Any
 
 from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
 from sshload_operator.api.names import dns_label, is_name, label_value
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.planning.plan import Plan, run_id
 from sshload_operator.state import Role
 

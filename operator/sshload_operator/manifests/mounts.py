@@ -4,25 +4,16 @@ Which files a login needs follows from its authentication method, in a cluster a
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from sshload_contract.client import Auth
 from sshload_contract.names import ConfigMapFile
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
+from sshload_contract.wire.run_config import Endpoint
 
-from sshload_operator.api.target import ExternalTarget, GatewayTarget
+from sshload_operator.api.targets import Server
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.planning.plan import Plan
 
-# The keys of a Secret that an author makes for an external target or a jump host.
-PRIVATE_KEY = "id"
-CERTIFICATE = "id-cert.pub"
-PASSPHRASE = "passphrase"  # noqa: S105 - the name of a file
-PASSWORD = "password"  # noqa: S105 - the name of a file
-GATEWAY_TOKEN = "token"  # noqa: S105 - the name of a file
-GATEWAY_CA = "ca.crt"
-_WITH_PRIVATE_KEY = (Auth.PUBLICKEY, Auth.AGENT, Auth.CERTIFICATE)
 CONFIG_DIR = "/etc/sshload"
 RUN_FILE = "run.json"
 TARGET_FILE = "target.json"
@@ -47,74 +38,18 @@ _GROUP_READS = 0o440
 _ALL_READ = 0o444
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialPaths:
-    """The paths of the files for one server, by their content; empty if there is no such file."""
-
-    private_key: str
-    certificate: str
-    passphrase: str
-    password: str
-    known_hosts: str
-
-
-def credential_files(target: ExternalTarget) -> tuple[str, ...]:
-    """Return the keys of the Secret that a login needs, and no others: a pod gets only what it uses."""
-    if target.auth not in _WITH_PRIVATE_KEY:
-        return (PASSWORD,)
-    certificate = (CERTIFICATE,) if target.auth is Auth.CERTIFICATE else ()
-    passphrase = (PASSPHRASE,) if target.encrypted_key else ()
-    return (PRIVATE_KEY, *certificate, *passphrase)
-
-
-def external_endpoint(target: ExternalTarget, paths: CredentialPaths) -> Endpoint:
-    """Return how workers log in to an external server, with the files that the login needs."""
-    taken = credential_files(target)
-    return Endpoint(
-        host=target.host,
-        port=target.port,
-        user=target.user,
-        auth=target.auth,
-        private_key_path=paths.private_key if PRIVATE_KEY in taken else "",
-        certificate_path=paths.certificate if CERTIFICATE in taken else "",
-        passphrase_path=paths.passphrase if PASSPHRASE in taken else "",
-        password_path=paths.password if PASSWORD in taken else "",
-        known_hosts_path="" if target.insecure_ignore_host_key else paths.known_hosts,
-    )
-
-
-def gateway_endpoint(target: GatewayTarget, token_path: str, ca_path: str) -> GatewayEndpoint:
-    """Return how workers call an external gateway. An empty `ca_path` stands for the public authorities."""
-    return GatewayEndpoint(
-        tls=target.tls,
-        host=target.host,
-        port=target.port,
-        path=target.path,
-        credential=target.credential,
-        token_path=token_path,
-        ca_path=ca_path,
-    )
-
-
-def managed_gateway_endpoint(host: str, port: int, credential: str, token_path: str) -> GatewayEndpoint:
-    """Return how workers call the gateway of a run, which speaks plain HTTP within the run."""
-    return GatewayEndpoint(
-        tls=False, host=host, port=port, path="", credential=credential, token_path=token_path, ca_path=""
-    )
-
-
-def managed_endpoint(host: str, port: int, user: str, auth: Auth, paths: CredentialPaths) -> Endpoint:
+def managed_endpoint(host: str, port: int, user: str, auth: Auth, keys_dir: str) -> Endpoint:
     """Return how workers log in to a managed target, whose keys the operator made."""
     return Endpoint(
         host=host,
         port=port,
         user=user,
         auth=auth,
-        private_key_path=paths.private_key,
-        certificate_path=paths.certificate if auth is Auth.CERTIFICATE else "",
+        private_key_path=f"{keys_dir}/{PRIVATE_KEY_FILE}",
+        certificate_path=f"{keys_dir}/{CERTIFICATE_FILE}" if auth is Auth.CERTIFICATE else "",
         passphrase_path="",
         password_path="",
-        known_hosts_path=paths.known_hosts,
+        known_hosts_path=f"{keys_dir}/{KNOWN_HOSTS_FILE}",
     )
 
 
@@ -142,18 +77,9 @@ def run_keys_source(plan: Plan, files: Iterable[str], folder: str = KEYS_FOLDER)
     return _secret_source(child_name(plan, Part.KEYS), files, folder)
 
 
-def credentials_sources(target: ExternalTarget, folder: str) -> tuple[dict[str, Any], ...]:
-    """Return the files of the author's Secrets for a login. If one is missing, the kubelet reports that and waits."""
-    credentials = _secret_source(target.credentials_secret, credential_files(target), folder)
-    if target.insecure_ignore_host_key:
-        return (credentials,)
-    return (credentials, _secret_source(target.known_hosts_secret, (KNOWN_HOSTS_FILE,), folder))
-
-
-def gateway_sources(target: GatewayTarget, folder: str) -> tuple[dict[str, Any], ...]:
-    """Return the files of the author's Secrets for calls of a gateway, likewise."""
-    token = _secret_source(target.token_secret, (GATEWAY_TOKEN,), folder)
-    return (token, _secret_source(target.ca_secret, (GATEWAY_CA,), folder)) if target.ca_secret else (token,)
+def secret_sources(server: Server, folder: str) -> tuple[dict[str, Any], ...]:
+    """Return the files of the author's Secrets for a server. If one is missing, the kubelet reports that and waits."""
+    return tuple(_secret_source(found.secret, found.files, folder) for found in server.secrets)
 
 
 def hop_folder(hop: int) -> str:

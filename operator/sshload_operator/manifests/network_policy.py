@@ -10,7 +10,7 @@ from typing import Any
 from sshload_contract.addresses import Network, is_within, read_address
 from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reopened_networks
 
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.labels import (
     DNS_PORT,
     GATEWAY_PORT,
@@ -97,12 +97,12 @@ def master_policy(plan: Plan) -> Manifest:
     ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT)]
     if scrapers := _scrapers(plan):  # a rule without peers would open the port to everything
         ingress.append(_rule("from", scrapers, MASTER_HTTP_PORT))
-    if not isinstance(plan.spec.target, ManagedTarget):
+    if plan.spec.managed is None:
         return _policy(plan, Part.MASTER, Role.MASTER, ingress, [])
     counts = [_rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)]
-    if plan.spec.target.proxy is not None:
+    if plan.spec.proxy is not None:
         counts.append(_rule("to", [_pods(plan, Role.PROXY)], PROXY_HTTP_PORT))
-    if plan.spec.target.gateway is not None:
+    if plan.spec.gateway is not None:
         counts.append(_rule("to", [_pods(plan, Role.GATEWAY)], GATEWAY_STATS_PORT))
     return _policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, _dns(plan)])
 
@@ -119,7 +119,7 @@ def workers_policy(plan: Plan) -> Manifest:
 
 def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
-    if isinstance(first, ManagedTarget):
+    if first.managed is not None:
         role, port = entrance(first)
         return [_rule("to", [_pods(plan, role)], port)]
     return _external_egress(plan, first.host, first.port)

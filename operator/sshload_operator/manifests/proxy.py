@@ -6,7 +6,7 @@ from typing import Final
 from sshload_contract.wire.program import ProgramConfig
 
 from sshload_operator.api.proxy import Proxy
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
     GATEWAY_PORT_NAME,

@@ -14,9 +14,9 @@ from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
+from sshload_operator.api.targets import ManagedTarget, Server
 from sshload_operator.api.thresholds import RelativeLatency
-from sshload_operator.manifests.gateway import CREDENTIAL, cluster_gateway_program
+from sshload_operator.manifests.gateway import cluster_gateway_program, managed_gateway_endpoint
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
     GATEWAY_STATS_PORT,
@@ -29,30 +29,17 @@ from sshload_operator.manifests.labels import (
     metadata,
 )
 from sshload_operator.manifests.mounts import (
-    CERTIFICATE,
-    CERTIFICATE_FILE,
     CONFIG_DIR,
-    GATEWAY_CA,
     GATEWAY_FILE,
-    GATEWAY_TOKEN,
     GATEWAY_TOKEN_FILE,
     KEYS_DIR,
     KEYS_FOLDER,
-    KNOWN_HOSTS_FILE,
-    PASSPHRASE,
-    PASSWORD,
-    PRIVATE_KEY,
-    PRIVATE_KEY_FILE,
     PROXY_FILE,
     RUN_FILE,
     TARGET_FILE,
     TOKEN_FILE,
-    CredentialPaths,
-    external_endpoint,
-    gateway_endpoint,
     hop_folder,
     managed_endpoint,
-    managed_gateway_endpoint,
 )
 from sshload_operator.manifests.proxy import cluster_proxy_config
 from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
@@ -65,13 +52,6 @@ _START_LEAD_S = 0.1
 """Workers need less than a hundredth of it from the start order to their first iteration, whatever their number."""
 _DRAIN_LIMIT_S = 60.0
 _TOKEN_PATH = f"{KEYS_DIR}/{TOKEN_FILE}"
-_RUN_KEYS = CredentialPaths(
-    private_key=f"{KEYS_DIR}/{PRIVATE_KEY_FILE}",
-    certificate=f"{KEYS_DIR}/{CERTIFICATE_FILE}",
-    passphrase="",
-    password="",
-    known_hosts=f"{KEYS_DIR}/{KNOWN_HOSTS_FILE}",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +75,11 @@ class Places:
 def cluster_places(plan: Plan) -> Places:
     """Return the places of a run in a cluster: Services by name, credentials as the kubelet mounts them."""
     spec = plan.spec
-    via = tuple(external_endpoint(host, _mounted(hop_folder(hop))) for hop, host in enumerate(spec.via))
+    via = tuple(host.endpoint(_mounted(host, hop_folder(hop))) for hop, host in enumerate(spec.via))
     allow_list = allow_list_of_run(plan)
     files = {name: f"{CONFIG_DIR}/{name}" for name in spec.files}
-    if not isinstance(spec.target, ManagedTarget):
-        target = _endpoint(spec.target)
+    if spec.target.managed is None:
+        target = spec.target.endpoint(_mounted(spec.target, KEYS_FOLDER))
         return Places(target, via, allow_list, stats_url="", files=files, token_path=_TOKEN_PATH)
     return Places(
         target=_managed(plan, spec.target),
@@ -123,39 +103,24 @@ def _stats_url(plan: Plan, part: Part, port: int) -> str:
     return f"http://{child_name(plan, part)}:{port}/stats"
 
 
-def login_to_managed(plan: Plan) -> Endpoint:
+def login_to_managed(plan: Plan, target: ManagedTarget) -> Endpoint:
     """Return how the workers, or the gateway before it, log in to the managed target of a run in a cluster."""
-    target = plan.spec.target
-    role = entrance(target)[0] if isinstance(target, ManagedTarget) and target.gateway is None else Role.TARGET
+    role = entrance(target)[0] if target.gateway is None else Role.TARGET
     host = _name_for_all_hops(plan, child_name(plan, DEPLOYMENT_PARTS[role]))
-    return managed_endpoint(host, SSH_PORT, IMAGE_USER, plan.spec.auth, _RUN_KEYS)
+    return managed_endpoint(host, SSH_PORT, IMAGE_USER, plan.spec.auth, KEYS_DIR)
 
 
 def _managed(plan: Plan, target: ManagedTarget) -> Endpoint | GatewayEndpoint:
     if target.gateway is None:
-        return login_to_managed(plan)
+        return login_to_managed(plan, target)
     role, port = entrance(target)
     host = child_name(plan, DEPLOYMENT_PARTS[role])
-    return managed_gateway_endpoint(host, port, CREDENTIAL, f"{KEYS_DIR}/{GATEWAY_TOKEN_FILE}")
+    return managed_gateway_endpoint(host, port, f"{KEYS_DIR}/{GATEWAY_TOKEN_FILE}")
 
 
-def _endpoint(target: ExternalTarget | GatewayTarget) -> Endpoint | GatewayEndpoint:
-    if isinstance(target, ExternalTarget):
-        return external_endpoint(target, _mounted(KEYS_FOLDER))
-    ca_path = f"{KEYS_DIR}/{GATEWAY_CA}" if target.ca_secret else ""
-    return gateway_endpoint(target, f"{KEYS_DIR}/{GATEWAY_TOKEN}", ca_path)
-
-
-def _mounted(folder: str) -> CredentialPaths:
-    """Return where the kubelet mounts the author's files."""
-    above = f"{CONFIG_DIR}/{folder}"
-    return CredentialPaths(
-        private_key=f"{above}/{PRIVATE_KEY}",
-        certificate=f"{above}/{CERTIFICATE}",
-        passphrase=f"{above}/{PASSPHRASE}",
-        password=f"{above}/{PASSWORD}",
-        known_hosts=f"{above}/{KNOWN_HOSTS_FILE}",
-    )
+def _mounted(server: Server, folder: str) -> Mapping[str, str]:
+    """Return where the kubelet mounts the author's files for a server."""
+    return {file: f"{CONFIG_DIR}/{folder}/{file}" for secret in server.secrets for file in secret.files}
 
 
 def _name_for_all_hops(plan: Plan, service: str) -> str:
@@ -222,12 +187,13 @@ def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
 def config_map(plan: Plan) -> Manifest:
     """Return the ConfigMap with run.json, and the configurations of a managed target, its gateway and its proxy."""
     data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
-    if isinstance(plan.spec.target, ManagedTarget):
-        data[TARGET_FILE] = to_json(target_config(plan.spec.target, CLUSTER_TARGET_PLACES))
-        if plan.spec.target.proxy is not None:
-            data[PROXY_FILE] = to_json(cluster_proxy_config(plan, plan.spec.target, plan.spec.target.proxy))
-        if plan.spec.target.gateway is not None:
-            data[GATEWAY_FILE] = to_json(cluster_gateway_program(plan, plan.spec.target.gateway))
+    managed = plan.spec.managed
+    if managed is not None:
+        data[TARGET_FILE] = to_json(target_config(managed, CLUSTER_TARGET_PLACES))
+        if managed.proxy is not None:
+            data[PROXY_FILE] = to_json(cluster_proxy_config(plan, managed, managed.proxy))
+        if managed.gateway is not None:
+            data[GATEWAY_FILE] = to_json(cluster_gateway_program(plan, managed.gateway))
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -11,7 +11,7 @@ from sshload_contract.wire.target import (
 )
 
 from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd, settings
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.labels import (
     METRICS_PORT_NAME,
     SSH_PORT,

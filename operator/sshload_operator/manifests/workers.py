@@ -5,7 +5,6 @@ from typing import Any
 
 from sshload_contract.client import Auth
 
-from sshload_operator.api.target import ExternalTarget, GatewayTarget
 from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
@@ -18,11 +17,10 @@ from sshload_operator.manifests.mounts import (
     TOKEN_FILE,
     config_source,
     config_volume,
-    credentials_sources,
     file_source,
-    gateway_sources,
     hop_folder,
     run_keys_source,
+    secret_sources,
 )
 from sshload_operator.manifests.pod import Container, away_from, job_limits, load_pod_spec, pod_template
 from sshload_operator.planning.plan import Plan, pods_asked, worker_resources
@@ -74,20 +72,16 @@ def _container(plan: Plan) -> Container:
 def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield the run's token, and the files for logins at the target and at each jump host before it."""
     spec = plan.spec
-    match spec.target:
-        case ExternalTarget() as server:
-            yield run_keys_source(plan, (TOKEN_FILE,))
-            yield from credentials_sources(server, KEYS_FOLDER)
-        case GatewayTarget() as gateway:
-            yield run_keys_source(plan, (TOKEN_FILE,))
-            yield from gateway_sources(gateway, KEYS_FOLDER)
-        case managed if managed.gateway is not None:
-            yield run_keys_source(plan, (TOKEN_FILE, GATEWAY_TOKEN_FILE))
-        case _:
-            certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
-            yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
+    if spec.target.managed is None:
+        yield run_keys_source(plan, (TOKEN_FILE,))
+        yield from secret_sources(spec.target, KEYS_FOLDER)
+    elif spec.target.access.speaks_ssh:
+        certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
+        yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
+    else:
+        yield run_keys_source(plan, (TOKEN_FILE, GATEWAY_TOKEN_FILE))
     for hop, host in enumerate(spec.via):
-        yield from credentials_sources(host, hop_folder(hop))
+        yield from secret_sources(host, hop_folder(hop))
 
 
 def _measured(plan: Plan) -> Iterator[Role]:

@@ -11,7 +11,6 @@ from sshload_contract.quantities import resource_amount
 from sshload_contract.shortened import shortened
 
 from sshload_operator.api.status.installed import RESOURCES_CHARACTERS, PodResources
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan, pods_asked, worker_resources
 from sshload_operator.state import Amount, PodFacts, Role
 
@@ -59,8 +58,8 @@ def _number(value: Any) -> Any:
 
 
 def _asked(plan: Plan, role: Role) -> Mapping[str, Any]:
-    given, target = plan.installation.run_pods, plan.spec.target
-    of_target = target.resources if isinstance(target, ManagedTarget) else None
+    given, managed = plan.installation.run_pods, plan.spec.managed
+    of_target = None if managed is None else managed.resources
     asked = {
         Role.WORKER: worker_resources(plan.spec.workers, plan.installation.worker_resources),
         Role.MASTER: given.master_resources,

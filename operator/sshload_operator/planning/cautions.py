@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from math import ceil, inf
 
-from sshload_contract.allow_list import is_loopback
 from sshload_contract.client import Library
 from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.judgement.binomial import tries_needed
@@ -13,12 +12,11 @@ from sshload_contract.quantities import resource_amount
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, in_words
 from sshload_contract.wire.run_config import SessionReuse
 
-from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.estimates import likely_trials, most_attempts, most_load, most_samples, written_bytes
-from sshload_operator.planning.plan import Plan, proxy_of
+from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.proxy_programs import PROXY_PROGRAMS
 from sshload_operator.planning.search_cautions import search_cautions
 
@@ -47,11 +45,10 @@ _MEGA = 1_000_000
 def cautions(plan: Plan) -> tuple[str, ...]:
     """Return one sentence for each, naming the field; empty if there is nothing to say."""
     return (
-        *_token_in_the_clear(plan),
+        *_of_servers(plan),
         *_burst_above_backlog(plan),
         *_penalties(plan),
         *_too_few_samples(plan),
-        *_any_host_key(plan),
         *_costly_library(plan),
         *_channels_above_max_sessions(plan),
         *_gateway_beyond_sshd(plan),
@@ -64,19 +61,15 @@ def cautions(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _token_in_the_clear(plan: Plan) -> Iterator[str]:
-    target = plan.spec.target
-    if isinstance(target, GatewayTarget) and not target.tls and not is_loopback(target.host):
-        yield (
-            "spec.target.gateway.tls is false: whoever stands between the workers and the gateway can read its token,"
-            " and run commands with it"
-        )
+def _of_servers(plan: Plan) -> Iterator[str]:
+    for field, server in plan.spec.servers.items():
+        yield from server.cautions(field)
 
 
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
     load = most_load(plan.spec)
     field = "spec.load.burst.connections" if plan.spec.capacity is None else "spec.load.capacity.burst.max"
-    if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG and not calls_gateway(plan.spec):
+    if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG and plan.spec.target.access.speaks_ssh:
         yield (
             f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: if it is full, TCP tries"
             f" a connection again after 1 s, 3 s and so on, which adds to its connect latency; or the client counts"
@@ -85,8 +78,8 @@ def _burst_above_backlog(plan: Plan) -> Iterator[str]:
 
 
 def _penalties(plan: Plan) -> Iterator[str]:
-    target = plan.spec.target
-    if isinstance(target, ManagedTarget) and target.sshd.per_source_penalties != "no":
+    target = plan.spec.managed
+    if target is not None and target.sshd.per_source_penalties != "no":
         yield (
             f'spec.target.managed.sshd.perSourcePenalties is "{target.sshd.per_source_penalties}": after a few failed'
             " logins the server refuses the workers' addresses, and with them valid logins"
@@ -120,18 +113,6 @@ def _too_few_attempts(spec: LoadTestSpec, threshold: ErrorRateThreshold) -> Iter
         )
 
 
-def _any_host_key(plan: Plan) -> Iterator[str]:
-    target = plan.spec.target
-    servers = [("spec.target.external", target)] if isinstance(target, ExternalTarget) else []
-    servers += [(f"spec.via[{hop}]", host) for hop, host in enumerate(plan.spec.via)]
-    for field, server in servers:
-        if server.insecure_ignore_host_key:
-            yield (
-                f"{field}.insecureIgnoreHostKey is true: whoever stands between the workers and the server can read and"
-                " change everything, the password too"
-            )
-
-
 def _costly_library(plan: Plan) -> Iterator[str]:
     library = plan.spec.client.library
     if library in _CPU_OF_LIBRARIES:
@@ -143,8 +124,8 @@ def _costly_library(plan: Plan) -> Iterator[str]:
 
 def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
     """Speak of a pool whose sessions carry more channels at once than the server takes on one connection."""
-    target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_load(plan.spec).most_at_once
-    if not isinstance(target, ManagedTarget) or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
+    target, scenario, at_once = plan.spec.managed, plan.spec.scenario, most_load(plan.spec).most_at_once
+    if target is None or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
         return
     if target.gateway is not None:  # the pool is of HTTP connections
         return
@@ -160,8 +141,8 @@ def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
 
 def _gateway_beyond_sshd(plan: Plan) -> Iterator[str]:
     """Speak of logins or sessions that the run's gateway may ask for at once, and sshd refuses."""
-    target, at_once = plan.spec.target, most_load(plan.spec).most_at_once
-    if not isinstance(target, ManagedTarget) or target.gateway is None:
+    target, at_once = plan.spec.managed, most_load(plan.spec).most_at_once
+    if target is None or target.gateway is None:
         return
     gateway, most = target.gateway, inf if at_once is None else at_once
     connections = 1 if gateway.policy.has_one_connection else gateway.connections_per_credential
@@ -202,8 +183,8 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
 
     Between the trials of a search nothing is taken away.
     """
-    target, load = plan.spec.target, most_load(plan.spec)
-    if not isinstance(target, ManagedTarget):
+    target, load = plan.spec.managed, most_load(plan.spec)
+    if target is None:
         return
     written = written_bytes(plan.spec.scenario.steps)
     certain_at_once = 1 if load.drops_arrivals else load.most_at_once or 1
@@ -228,10 +209,14 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
 
 def _pool_logs_in_at_once(plan: Plan) -> Iterator[str]:
     """Speak of a pool without a warm-up to log in within: its logins may be what MaxStartups is there to drop."""
-    target, scenario = plan.spec.target, plan.spec.scenario
-    if scenario.session_reuse is not SessionReuse.POOL or plan.spec.warm_up_s > 0 or calls_gateway(plan.spec):
+    target, scenario = plan.spec.managed, plan.spec.scenario
+    if (
+        scenario.session_reuse is not SessionReuse.POOL
+        or plan.spec.warm_up_s > 0
+        or not plan.spec.target.access.speaks_ssh
+    ):
         return
-    start = _start_of_max_startups(target) if isinstance(target, ManagedTarget) else _START_OF_MAX_STARTUPS
+    start = _START_OF_MAX_STARTUPS if target is None else _start_of_max_startups(target)
     if scenario.pool_sessions >= start:
         yield (
             f"spec.warmUp is 0s, so that the {scenario.pool_sessions} sessions of spec.scenario.poolSize log in nearly"
@@ -255,7 +240,7 @@ def _full_proxy(plan: Plan) -> Iterator[str]:
 
     The bound of arrivals in flight says nothing of how many there will be.
     """
-    proxy, load = proxy_of(plan.spec), plan.spec.load
+    proxy, load = plan.spec.proxy, plan.spec.load
     most = 0 if load.drops_arrivals else load.most_connections
     if proxy is not None and plan.spec.capacity is None and most > proxy.max_connections:
         others = "wait at the proxy, in their banner latency" if PROXY_PROGRAMS[proxy.kind].queues else "fail"
@@ -267,8 +252,8 @@ def _full_proxy(plan: Plan) -> Iterator[str]:
 
 def hold_cautions(plan: Plan) -> Iterator[str]:
     """Speak of more sessions than the memory limit of a managed target has room for. A search is to find that out."""
-    target, load = plan.spec.target, plan.spec.load
-    if not isinstance(target, ManagedTarget) or not load.held_sessions or plan.spec.capacity is not None:
+    target, load = plan.spec.managed, plan.spec.load
+    if target is None or not load.held_sessions or plan.spec.capacity is not None:
         return
     limit = target.resources.get("limits", {}).get("memory")
     if limit is None or plan.installation.one_address:

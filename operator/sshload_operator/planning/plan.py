@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sshload_contract.allow_list import AllowList
 from sshload_contract.quantities import resource_amount
 
-from sshload_operator.api.managed_gateway import ManagedGateway
-from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
 from sshload_operator.api.status.installed import InstalledResources, PodResources
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.one_form import in_one_form
 from sshload_operator.state import Role
 
@@ -188,20 +185,7 @@ class Plan:
 
 def pods_asked(spec: LoadTestSpec) -> Mapping[Role, int]:
     """Return how many pods a run with this spec has of each role, those with none left out."""
-    target = {Role.TARGET: 1} if isinstance(spec.target, ManagedTarget) else {}
-    proxy = {Role.PROXY: 1} if proxy_of(spec) is not None else {}
-    gateway = {Role.GATEWAY: 1} if gateway_of(spec) is not None else {}
-    return {**target, **proxy, **gateway, Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
-
-
-def proxy_of(spec: LoadTestSpec) -> Proxy | None:
-    """Return the proxy that the run deploys in the path to its managed target, None if there is none."""
-    return spec.target.proxy if isinstance(spec.target, ManagedTarget) else None
-
-
-def gateway_of(spec: LoadTestSpec) -> ManagedGateway | None:
-    """Return the gateway that the run deploys before its managed target, None if there is none."""
-    return spec.target.gateway if isinstance(spec.target, ManagedTarget) else None
+    return {**dict.fromkeys(spec.target.pods, 1), Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
 
 
 def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:
@@ -228,13 +212,13 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
     """Return the installation's resources by role, where the spec leaves them to it; None if there are no pods."""
     if installation.one_address:
         return None
-    managed, proxy = spec.target if isinstance(spec.target, ManagedTarget) else None, proxy_of(spec)
+    managed = spec.managed
     return InstalledResources(
         worker=None if spec.workers.resources else _pod_resources(installation.worker_resources),
         master=_pod_resources(installation.run_pods.master_resources),
         target=None if managed is None or managed.resources else _pod_resources(installation.run_pods.target_resources),
-        proxy=None if proxy is None else _pod_resources(installation.run_pods.proxy_resources),
-        gateway=None if gateway_of(spec) is None else _pod_resources(installation.run_pods.gateway_resources),
+        proxy=None if spec.proxy is None else _pod_resources(installation.run_pods.proxy_resources),
+        gateway=None if spec.gateway is None else _pod_resources(installation.run_pods.gateway_resources),
     )
 
 

@@ -31,9 +31,8 @@ from sshload_contract.wire.reporting import MOST_WORKERS
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.estimates import most_load
-from sshload_operator.planning.plan import Limits, Plan, gateway_of, proxy_of
+from sshload_operator.planning.plan import Limits, Plan
 from sshload_operator.planning.search_cautions import impossible_search
 from sshload_operator.state import Reason
 
@@ -61,16 +60,14 @@ def destinations(spec: LoadTestSpec) -> Iterator[Destination]:
 
 def servers(spec: LoadTestSpec) -> Iterator[Destination]:
     """Yield the servers that the workers speak to, but for a managed target."""
-    if not isinstance(spec.target, ManagedTarget):
-        yield Destination(f"spec.target.{spec.target.kind}", spec.target.host, spec.target.port)
-    for hop, server in enumerate(spec.via):
-        yield Destination(f"spec.via[{hop}]", server.host, server.port)
+    for field, server in spec.servers.items():
+        yield Destination(field, server.host, server.port)
 
 
 def forwards(spec: LoadTestSpec) -> Iterator[Destination]:
     """Yield what `forward` steps let the target connect to, but for a managed target itself."""
     for index, step in enumerate(spec.scenario.steps):
-        if isinstance(step, ForwardStep) and not (isinstance(spec.target, ManagedTarget) and is_loopback(step.host)):
+        if isinstance(step, ForwardStep) and (spec.managed is None or not is_loopback(step.host)):
             yield Destination(f"spec.scenario.steps[{index}].forward", step.host, step.port)
 
 
@@ -147,8 +144,7 @@ def _beyond_limits(plan: Plan) -> Refusal | None:
 
 def _priority_of_the_cluster(plan: Plan) -> Refusal | None:
     """Refuse Kubernetes' own priority classes, by which the pods of a test would displace those of the cluster."""
-    target = plan.spec.target
-    managed = {"spec.target.managed": target} if isinstance(target, ManagedTarget) else {}
+    managed = {} if plan.spec.managed is None else {"spec.target.managed": plan.spec.managed}
     placements = {"spec.workers": plan.spec.workers, **managed}
     for field, placement in placements.items():
         if placement.priority_class_name.startswith(_CLUSTER_PRIORITIES):
@@ -220,7 +216,7 @@ def _too_much_for_rsync(plan: Plan) -> Refusal | None:
 
 def _too_few_source_ports(plan: Plan) -> Refusal | None:
     """Refuse what needs more source ports at once than the workers' addresses have."""
-    proxy = proxy_of(plan.spec) if gateway_of(plan.spec) is None else None  # an HTTP proxy keeps its connections
+    proxy = plan.spec.proxy if plan.spec.target.access.speaks_ssh else None  # an HTTP proxy keeps its connections
     addresses = 1 if plan.installation.one_address or proxy is not None else plan.spec.workers.replicas
     held_s = TIME_WAIT_S + plan.spec.scenario.slept_s
     needed = _most_ports(plan, held_s)

@@ -6,7 +6,7 @@ from pathlib import Path
 import plans
 import pytest
 import yaml
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.target import sshd_config
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/spec.yaml"))

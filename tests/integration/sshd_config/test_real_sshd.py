@@ -8,7 +8,7 @@ import plans
 import pytest
 import yaml
 from running_target import WITHIN_S
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.local.sshd import SSHD_PATH, installed_sshd
 from sshload_operator.manifests.target import sshd_config
 

@@ -19,7 +19,6 @@ from sshload_operator.api.kinds import TEST
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.api_server import announcement
 from sshload_operator.control.api_server.cluster import REFUSED, Cluster, Object, object_path
 from sshload_operator.control.api_server.errors import ApiError
@@ -40,7 +39,7 @@ from sshload_operator.manifests import (
 )
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, run_child_name
 from sshload_operator.manifests.run_config import login_to_managed
-from sshload_operator.planning.plan import Plan, TestIdentity, gateway_of
+from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Announcement, Manifest
 
 _PODS_COME_FROM: Final = ("Deployment", "Job")
@@ -191,11 +190,12 @@ async def _create_keys(cluster: Cluster, plan: Plan) -> str:
 
 
 async def _keys(plan: Plan) -> Mapping[str, str]:
-    if not isinstance(plan.spec.target, ManagedTarget):
+    managed = plan.spec.managed
+    if managed is None:
         return {}
-    login, valid_s = login_to_managed(plan), plan.spec.deadline_s
+    login, valid_s = login_to_managed(plan, managed), plan.spec.deadline_s
     keys = await make_keys(KeysAsked(login.host, login.port, login.user, valid_s))
-    if gateway_of(plan.spec) is None:
+    if managed.gateway is None:
         return keys.files()
     return {**keys.files(), **await make_gateway_secrets(keys, login.host, login.port, login.user, valid_s)}
 

@@ -13,7 +13,6 @@ from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.installed import InstalledResources
-from sshload_operator.api.target import ExternalTarget, GatewayTarget
 
 
 def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
@@ -50,22 +49,8 @@ def comparable_hash(spec: LoadTestSpec) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _target(spec: LoadTestSpec) -> str:
-    match spec.target:
-        case ExternalTarget() as server:
-            return _server(server)
-        case GatewayTarget() as gateway:
-            return f"gateway {gateway.host} port {gateway.port}{gateway.path}, credential {gateway.credential}"
-        case _:
-            return "managed"
-
-
 def _via(spec: LoadTestSpec) -> str:
-    return ", ".join(map(_server, spec.via)) or "no jump host"
-
-
-def _server(server: ExternalTarget) -> str:
-    return f"{server.user}@{server.host} port {server.port}"
+    return ", ".join(host.identity for host in spec.via) or "no jump host"
 
 
 def _load(spec: LoadTestSpec) -> str:
@@ -83,7 +68,7 @@ def _promises(spec: LoadTestSpec) -> object:
 
 
 _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
-    ("spec.target", _target),
+    ("spec.target", lambda spec: spec.target.identity),
     ("spec.via", _via),
     ("spec.load", _capacity),
     ("spec.load", _load),

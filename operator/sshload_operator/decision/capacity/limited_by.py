@@ -17,10 +17,9 @@ from sshload_contract.vocabulary import Outcome, TrialState, Window
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at, unjudged_least
 from sshload_operator.decision.server_software import is_openssh
-from sshload_operator.planning.plan import Plan, gateway_of, proxy_of
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Resource
 
 CPU_SHARE_LIMIT = 0.9
@@ -257,7 +256,7 @@ def _broken(trial: Trial, which: Terms | None) -> ThresholdResult | None:
 
 
 def _short_of(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
-    if not isinstance(plan.spec.target, ManagedTarget):
+    if plan.spec.managed is None:
         return _of_external(summary, trials)
     strains = [found for trial in trials if (found := strain(trial)) is not None]
     if not strains:
@@ -294,9 +293,9 @@ def _of_external(summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[
 
 def _before_server(plan: Plan) -> str:
     """Return in words what the run deploys before its server, where sshload does not see shortages."""
-    if gateway_of(plan.spec) is not None:
+    if plan.spec.gateway is not None:
         return "the gateway before it (its policy, its limits, its one process), "
-    return "" if proxy_of(plan.spec) is None else "the proxy before it, "
+    return "" if plan.spec.proxy is None else "the proxy before it, "
 
 
 def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:

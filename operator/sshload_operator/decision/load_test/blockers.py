@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import without_records
 
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.planning.plan import pods_asked
 from sshload_operator.state import Observed, PodFacts, Reason, Role
@@ -106,8 +105,7 @@ def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
 def _image(situation: Situation, role: Role) -> str:
     spec, installation = situation.plan.spec, situation.plan.installation
     if role is Role.TARGET:
-        target = spec.target
-        return (target.image if isinstance(target, ManagedTarget) else "") or installation.target_image
+        return ("" if spec.managed is None else spec.managed.image) or installation.target_image
     if role is Role.PROXY:
         return installation.proxy_image
     if role is Role.GATEWAY:

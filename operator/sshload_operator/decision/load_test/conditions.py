@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
+from sshload_operator.api.targets import Server
 from sshload_operator.decision.capacity.trials import amount_in_words, digits
 from sshload_operator.decision.life_cycle import Finding, in_progress, settled
 from sshload_operator.decision.load_test.blockers import Blocker, target_blocker, workers_blocker
@@ -71,7 +71,7 @@ def _no_verdict(reason: StrEnum, message: str) -> Findings:
 
 def _target(situation: Situation) -> Finding:
     target = situation.plan.spec.target
-    if not isinstance(target, ManagedTarget):
+    if target.managed is None:
         return _external_target(situation, target)
     blocker = target_blocker(situation)
     if blocker is not None:
@@ -89,17 +89,16 @@ def _target(situation: Situation) -> Finding:
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_STARTING, "the target is starting")
 
 
-def _external_target(situation: Situation, target: ExternalTarget | GatewayTarget) -> Finding:
-    where, do = f"{target.host}:{target.port}", "send requests" if isinstance(target, GatewayTarget) else "log in"
-    takes = "requests" if isinstance(target, GatewayTarget) else "logins"
+def _external_target(situation: Situation, server: Server) -> Finding:
+    where, access = f"{server.host}:{server.port}", server.access
     snapshot, before = situation.snapshot, situation.remembered_condition(ConditionType.TARGET_READY)
     logged_in = snapshot is not None and snapshot.iterations > snapshot.failures
     if logged_in or (before is not None and before.status is ConditionStatus.TRUE):
-        return Finding(ConditionStatus.TRUE, Reason.TARGET_EXTERNAL, f"the workers {do} to {where}")
+        return Finding(ConditionStatus.TRUE, Reason.TARGET_EXTERNAL, f"the workers {access.does} to {where}")
     if snapshot is not None and snapshot.problem and not situation.start_over:
-        message = f"the workers try again to {do} to {where}: {snapshot.problem}"
+        message = f"the workers try again to {access.does} to {where}: {snapshot.problem}"
         return Finding(ConditionStatus.FALSE, Reason.TARGET_UNREACHABLE, message)
-    message = f"{where} is external: the workers find out whether it accepts {takes}"
+    message = f"{where} is external: the workers find out whether it accepts {access.takes}"
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, message)
 
 

@@ -22,7 +22,6 @@ from sshload_contract.wire.run_config import SessionReuse
 from sshload_contract.wire.run_summary import RunSummary, StageStats
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
-from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.api.status.load_test import FailuresSoFar, Progress
 from sshload_operator.api.status.results import (
@@ -54,7 +53,7 @@ from sshload_operator.decision.load_test.noise import completed_rate_interval
 from sshload_operator.decision.load_test.scope import scope
 from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.max_startups.advice import advice
-from sshload_operator.planning.plan import Plan, gateway_of
+from sshload_operator.planning.plan import Plan
 
 
 def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results:
@@ -248,7 +247,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
     restarted = None in grown.values()
     cpu_s, accepted = None if restarted else rounded(after.sshd_cpu_s - before.sshd_cpu_s), grown["accepted"]
     lasted_s = after.at_unix_s - before.at_unix_s
-    is_counted = not calls_gateway(plan.spec)  # with a gateway, logins are not those of the workers
+    is_counted = plan.spec.target.access.speaks_ssh  # with a gateway, logins are not those of the workers
     only_logs_in = is_counted and plan.spec.scenario.only_logs_in
 
     def told(count: float | None) -> Any:
@@ -281,7 +280,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
 
 def _logs_in_each_time(plan: Plan) -> bool:
     """Whether each iteration, or each request to the run's gateway, has a login of its own."""
-    gateway = gateway_of(plan.spec)
+    gateway = plan.spec.gateway
     if gateway is not None:
         return gateway.policy is PolicyName.LOGIN_PER_REQUEST
     return plan.spec.scenario.session_reuse is SessionReuse.NONE
@@ -303,7 +302,7 @@ def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> Prox
     if use is None:
         return None
     cpu_s, accepted = _cpu_s(use), None if target is None else target.accepted
-    if _logs_in_each_time(plan) and gateway_of(plan.spec) is None:
+    if _logs_in_each_time(plan) and plan.spec.gateway is None:
         return ProxyResult(**_used(use), cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s))
     return ProxyResult(**_used(use), cpu_per_iteration_ms=_per_iteration_ms(plan, summary, cpu_s))
 

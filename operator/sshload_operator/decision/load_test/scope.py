@@ -6,7 +6,6 @@ from typing import Final
 from sshload_contract.wire.report import Negotiated
 
 from sshload_operator.api.status.results import ALGORITHM_CHARACTERS
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.server_software import is_openssh, openssh_version
 from sshload_operator.planning.plan import Plan
 
@@ -26,7 +25,7 @@ def scope(plan: Plan, negotiated: Negotiated | None) -> Iterator[str]:
 
     `negotiated` is what most handshakes of the run agreed on, None if it is not known.
     """
-    if isinstance(plan.spec.target, ManagedTarget):
+    if plan.spec.managed is not None:
         yield _MANAGED
     if negotiated is None:
         return

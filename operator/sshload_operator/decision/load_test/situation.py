@@ -8,7 +8,6 @@ from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.status.head import Condition, Remembered
 from sshload_operator.api.status.load_test import TestHead
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan, pods_asked
 from sshload_operator.state import (
     DEPLOYED,
@@ -37,7 +36,7 @@ class Situation:
     @property
     def managed(self) -> bool:
         """Whether the operator deploys the target."""
-        return isinstance(self.plan.spec.target, ManagedTarget)
+        return self.plan.spec.managed is not None
 
     @property
     def deployed(self) -> tuple[Role, ...]:

@@ -12,8 +12,7 @@ from sshload_contract.thresholds import Judged
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, TrialReason, Verdict, Window
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
-from sshload_operator.api.gateway_rules import calls_gateway
-from sshload_operator.api.target import ExternalTarget, GatewayTarget, ManagedTarget
+from sshload_operator.api.targets.access import MADE_BY_THE_RUN
 from sshload_operator.decision.capacity.generator_limit import by_generator_limit
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.capacity.verdict import (
@@ -65,7 +64,7 @@ _ADVICE: dict[TrialReason | Invalidity, str] = {
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
     """Return the verdict. A broken threshold outranks one that cannot be judged. An invalid run is never Passed."""
     load, is_searched = measured_load(plan, summary), plan.spec.capacity is not None
-    asked = Asked(load, plan.spec.thresholds, isinstance(plan.spec.target, ManagedTarget), is_searched)
+    asked = Asked(load, plan.spec.thresholds, plan.spec.managed is not None, is_searched)
     trial = judge_trial(asked, summary)
     verdict, reason, message = (
         _by_end(plan, summary)
@@ -120,34 +119,19 @@ def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
     failed = [error for error in summary.errors if error.window is Window.MEASURED and error.count > 0]
     outcomes = {error.outcome for error in failed}
     said = next((f" ({error.first_message})" for error in failed if error.first_message), "")
-    if outcomes == {Outcome.AUTH_REJECTED} and calls_gateway(plan.spec):
-        external = isinstance(plan.spec.target, GatewayTarget)
-        whose = "the Secret of spec.target.gateway.tokenSecretRef" if external else _whose(plan, "")
-        message = (
-            f"the gateway refused the token of every one of the {tried.failed} requests{said}. Check {whose}: the"
-            f" token may have expired"
-        )
-        return Verdict.ERROR, Reason.CREDENTIALS_REJECTED, message
     if outcomes == {Outcome.AUTH_REJECTED}:
-        message = (
-            f"every one of the {tried.failed} logins was refused for its credentials{said}. "
-            f"Check the user and the Secret of {_whose(plan, 'credentialsSecretRef')}"
-        )
+        # Any server on the path may have refused.
+        fields = [f"{path}.{server.credentials_field}" for path, server in plan.spec.servers.items()]
+        message = plan.spec.target.access.all_refused(tried.failed, said, fields)
         return Verdict.ERROR, Reason.CREDENTIALS_REJECTED, message
     if outcomes == {Outcome.HOST_KEY_MISMATCH}:
+        fields = [f"{path}.knownHostsSecretRef" for path in plan.spec.servers]
         message = (
             f"a host key is not the known one{said}. Put the right key into the Secret of "
-            f"{_whose(plan, 'knownHostsSecretRef')}, or find out who answers in the server's place"
+            f"{' or '.join(fields) or MADE_BY_THE_RUN}, or find out who answers in the server's place"
         )
         return Verdict.ERROR, Reason.HOST_KEY_MISMATCH, message
     return None
-
-
-def _whose(plan: Plan, field: str) -> str:
-    """Return the fields that may be wrong: any server on the path may have refused."""
-    fields = [f"spec.target.external.{field}"] if isinstance(plan.spec.target, ExternalTarget) else []
-    fields += [f"spec.via[{hop}].{field}" for hop in range(len(plan.spec.via))]
-    return " or ".join(fields) or "the run, which sshload made: somebody has changed it"
 
 
 def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conclusion:

@@ -10,10 +10,8 @@ from sshload_contract.judgement.validity import arrivals_dropped, defects, figur
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 
-from sshload_operator.api.gateway_rules import calls_gateway
 from sshload_operator.api.status.figures import percent
 from sshload_operator.api.status.results import MaxStartupsAdvice
-from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady, Users
 from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
@@ -106,19 +104,18 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
     None for a run that cannot be trusted, or that ended early without a known drop, and for servers that have no
     MaxStartups, because they are not OpenSSH's.
     """
-    target = plan.spec.target
-    managed = isinstance(target, ManagedTarget)
+    managed = plan.spec.managed
     if (
-        calls_gateway(plan.spec)  # the gateway's logins are not measured
+        not plan.spec.target.access.speaks_ssh  # what else logs in is not measured
         or not is_openssh(one.negotiated.server_version for one in summary.negotiated)
         or summary.end is not RunEnd.COMPLETED
-        or defects(summary, managed=managed)
+        or defects(summary, managed=managed is not None)
         or arrivals_dropped(summary)
     ):
         return None
     if figures_spoiled(summary, plan.spec.scenario.slept_s):
         return None
-    setting = setting_of(target.sshd) if isinstance(target, ManagedTarget) else None
+    setting = None if managed is None else setting_of(managed.sshd)
     if summary.early_end is not None:
         return _of_early_end(summary, setting)
     try:

@@ -14,7 +14,7 @@ from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec, LocustfileRef
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.estimates import likely_trial_s, likely_trials

@@ -244,7 +244,8 @@ def test_the_gateway_of_a_run_is_called_at_its_service_and_the_counts_stay_the_t
     assert (places.target.tls, places.target.token_path) == (False, "/etc/sshload/keys/gateway_token")
     assert places.stats_url == "http://quickstart-a1b2c3d4e5-target:9200/stats"
     assert places.in_path == {InPath.GATEWAY: "http://quickstart-a1b2c3d4e5-gateway:9204/stats"}
-    assert login_to_managed(plan).host == "quickstart-a1b2c3d4e5-target"
+    assert plan.spec.managed is not None
+    assert login_to_managed(plan, plan.spec.managed).host == "quickstart-a1b2c3d4e5-target"
 
 
 def test_what_observes_a_gateway_runs_it_with_its_own_configuration() -> None:

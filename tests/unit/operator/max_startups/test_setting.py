@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from sshload_operator.api.sshd import Sshd
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups, read, setting_of
 
 _COUNTS = st.integers(min_value=1, max_value=20_000)

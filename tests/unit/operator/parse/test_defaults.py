@@ -11,7 +11,8 @@ from sshload_contract.wire.run_config import Scenario, SessionReuse
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 from sshload_operator.api.sshd import Sshd
-from sshload_operator.api.target import Fixtures, ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.api.targets.fixtures import Fixtures
 
 PLAIN_PODS: dict[str, Any] = {
     "resources": {},

@@ -28,7 +28,8 @@ from sshload_operator.api.pods import (
 from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.api.spec import TimeToLive
 from sshload_operator.api.sshd import Sshd
-from sshload_operator.api.target import Fixtures, ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.api.targets.fixtures import Fixtures
 from sshload_operator.manifests import GatewayPlaces, gateway_config
 
 

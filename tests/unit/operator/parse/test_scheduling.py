@@ -6,7 +6,7 @@ from specs.scheduling import AFFINITY, SPREAD
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget
 
 NEAR = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -10,7 +10,6 @@ from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import GatewayTarget, ManagedTarget
 
 _FIELDS: Final = {
     ".target.gateway": "has(self.target.gateway)",
@@ -40,17 +39,11 @@ _UNUSED_TEXTS: Final = {
 """The settings of spec.client that a gateway's callers have no use for, by the name in a spec."""
 
 
-def calls_gateway(spec: LoadTestSpec) -> bool:
-    """Return whether the workers speak HTTP to a gateway."""
-    return bool(_field(spec))
-
-
 def _field(spec: LoadTestSpec) -> str:
     """Return which field names a gateway, empty if none does."""
-    if isinstance(spec.target, GatewayTarget):
-        return ".target.gateway"
-    has_own = isinstance(spec.target, ManagedTarget) and spec.target.gateway is not None
-    return ".target.managed.gateway" if has_own else ""
+    if spec.target.access.speaks_ssh:
+        return ""
+    return ".target.gateway" if spec.managed is None else ".target.managed.gateway"
 
 
 def timings_of_gateway(spec: LoadTestSpec) -> Iterator[str]:
@@ -117,7 +110,7 @@ GATEWAY_RULES: Final = (
         f" && self.scenario.steps.all(s, {_POSSIBLE_IN_CEL})",
         f"must have at least one step with a gateway, and only {_POSSIBLE_WORDS}: other steps need an SSH session",
         lambda spec: (
-            not calls_gateway(spec)
+            spec.target.access.speaks_ssh
             or spec.locustfile is not None
             or (bool(spec.scenario.steps) and not _impossible_steps(spec))
         ),
@@ -134,7 +127,7 @@ GATEWAY_RULES: Final = (
         f" && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
         + "".join(f" && !has(self.client.{name})" for name in _UNUSED_TEXTS),
         "can have only timeouts, quickAck and networkDelay with a gateway: the workers do not speak SSH",
-        lambda spec: not calls_gateway(spec) or not _sets_ssh(spec.client, spec.auth),
+        lambda spec: spec.target.access.speaks_ssh or not _sets_ssh(spec.client, spec.auth),
         at=".client",
     ),
 )

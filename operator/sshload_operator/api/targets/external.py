@@ -1,0 +1,155 @@
+"""`target.external`: a server that exists, and jump hosts, which do too."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Final, Self
+
+from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth
+from sshload_contract.declared import Absent, Default, Named, Rule, Text, Unwritten
+from sshload_contract.names import Port, SecretName
+from sshload_contract.wire.run_config import Endpoint
+
+from sshload_operator.api.targets.kind import SecretFiles, Server
+
+# The keys of a Secret that an author makes for an external target or a jump host.
+_PRIVATE_KEY: Final = "id"
+_CERTIFICATE: Final = "id-cert.pub"
+_PASSPHRASE: Final = "passphrase"  # noqa: S105 - the name of a file
+_PASSWORD: Final = "password"  # noqa: S105 - the name of a file
+_KNOWN_HOSTS: Final = "known_hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalTarget(Server):
+    """An existing server. It is refused unless the installation allows it (externalTargets).
+
+    The credentials' Secret holds what client.auth needs: `id` (a private key in OpenSSH's or PEM format) for publickey,
+    certificate and agent, with `passphrase` beside it for an encryptedKey and `id-cert.pub` for certificate; `password`
+    for password and keyboard-interactive. The known hosts' Secret holds `known_hosts`.
+    """
+
+    kind: ClassVar[str] = "external"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.knownHostsSecretRef) != self.?insecureIgnoreHostKey.orValue(false)",
+            "set either knownHostsSecretRef or insecureIgnoreHostKey",
+            lambda server: bool(server.known_hosts_secret) != server.insecure_ignore_host_key,
+            at=".knownHostsSecretRef",
+        ),
+    )
+    spec_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            f"!has(self.target.external) || !self.target.external.encryptedKey || self.client.auth in {BY_KEY_IN_CEL}",
+            "must not be true: client.auth uses no private key",
+            lambda spec: not getattr(spec.target, "encrypted_key", False) or spec.auth in BY_KEY,
+            at=".target.external.encryptedKey",
+            explain=lambda spec: f"must not be true: {spec.auth} uses no private key",
+        ),
+    )
+    credentials_field: ClassVar[str] = "credentialsSecretRef"
+    auth_field: ClassVar[str] = "client.auth"
+    port: Annotated[Port, Default(22), "Its port."]
+    user: Annotated[
+        str,
+        Text(shortest=1, longest=100, pattern=r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]*", wanted="a user's name"),
+        "The user who logs in.",
+    ]
+    credentials_secret: Annotated[
+        SecretName, Named("credentialsSecretRef"), "The Secret of this namespace with the credentials."
+    ]
+    encrypted_key: Annotated[
+        bool,
+        Default(False),
+        "Whether the private key is encrypted. Its passphrase is in the same Secret, under `passphrase`.",
+    ]
+    known_hosts_secret: Annotated[
+        SecretName,
+        Named("knownHostsSecretRef"),
+        Absent(""),
+        "The Secret of this namespace with the expected host keys.",
+    ]
+    insecure_ignore_host_key: Annotated[
+        bool,
+        Default(False),
+        "Accept any host key. Whoever controls the network between the workers and the server can then read and"
+        " change everything.",
+    ]
+    auth: Annotated[Auth, Unwritten(Auth.PUBLICKEY)]  # client.auth
+
+    @property
+    def identity(self) -> str:
+        """Who logs in where."""
+        return f"{self.user}@{self.host} port {self.port}"
+
+    def logging_in_by(self, auth: Auth) -> Self:
+        """Return the target with what client.auth states."""
+        return replace(self, auth=auth)
+
+    @property
+    def secrets(self) -> tuple[SecretFiles, ...]:
+        """What a login by `auth` needs, and no other keys of the Secret; and the host keys, unless any is accepted."""
+        credentials = SecretFiles(
+            self.credentials_secret,
+            self._credential_files,
+            f"the test logs in to {self.host} by {self.auth} (spec.{self.auth_field}): give what it needs",
+        )
+        known_hosts = SecretFiles(
+            self.known_hosts_secret,
+            (_KNOWN_HOSTS,),
+            f"the host key of {self.host} is checked: give the right key",
+            f"`ssh-keyscan -p {self.port} {self.host}` prints the server's key; compare it first",
+        )
+        return (credentials,) if self.insecure_ignore_host_key else (credentials, known_hosts)
+
+    @property
+    def _credential_files(self) -> tuple[str, ...]:
+        if self.auth not in BY_KEY:
+            return (_PASSWORD,)
+        certificate = (_CERTIFICATE,) if self.auth is Auth.CERTIFICATE else ()
+        passphrase = (_PASSPHRASE,) if self.encrypted_key else ()
+        return (_PRIVATE_KEY, *certificate, *passphrase)
+
+    def endpoint(self, paths: Mapping[str, str]) -> Endpoint:
+        """Return how the workers log in, with the files that the login needs."""
+        taken = {file: paths[file] for secret in self.secrets for file in secret.files}
+        return Endpoint(
+            host=self.host,
+            port=self.port,
+            user=self.user,
+            auth=self.auth,
+            private_key_path=taken.get(_PRIVATE_KEY, ""),
+            certificate_path=taken.get(_CERTIFICATE, ""),
+            passphrase_path=taken.get(_PASSPHRASE, ""),
+            password_path=taken.get(_PASSWORD, ""),
+            known_hosts_path=taken.get(_KNOWN_HOSTS, ""),
+        )
+
+    def cautions(self, field: str) -> Iterator[str]:
+        """Speak of a host key that nobody checks."""
+        if self.insecure_ignore_host_key:
+            yield (
+                f"{field}.insecureIgnoreHostKey is true: whoever stands between the workers and the server can read and"
+                " change everything, the password too"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class JumpHost(ExternalTarget):
+    """One jump host.
+
+    The credentials' Secret holds what auth needs, under the same keys as for target.external; the known hosts' Secret
+    holds `known_hosts`.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        *ExternalTarget.rules,
+        Rule(
+            f"!self.?encryptedKey.orValue(false) || self.?auth.orValue('publickey') in {BY_KEY_IN_CEL}",
+            "must not be true: auth uses no private key",
+            lambda server: not server.encrypted_key or server.auth in BY_KEY,
+            at=".encryptedKey",
+            explain=lambda server: f"must not be true: {server.auth} uses no private key",
+        ),
+    )
+    auth_field: ClassVar[str] = "via[].auth"
+    auth: Annotated[Auth, Default("publickey"), "How the workers log in to it."]
