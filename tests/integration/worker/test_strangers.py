@@ -22,10 +22,10 @@ _STRANGERS = 120
 
 @contextmanager
 def speaking(run: WholeRun, token: str) -> Iterator[None]:
-    """Say to the master what ends a run, over a line that is encrypted by a token, and stay until it was heard."""
+    """Say what no worker says, which ends a run, over a line that is encrypted by a token; stay until it was heard."""
     encrypt_lines(token)
     stranger = Client("127.0.0.1", run.locust_port, "stranger")
-    fault = {"worker": 0, "message": "words of a stranger"}
+    fault = {"worker": 0, "words": "of a stranger"}
     try:
         stranger.send(Message("client_ready", None, "stranger"))
         stranger.send(Message(messages.FAULT, fault, "stranger"))
@@ -49,7 +49,7 @@ def test_only_who_has_the_token_can_end_a_run(
         with speaking(run, token):
             summary = run.summary()
     assert summary.end is end
-    assert ("words of a stranger" in summary.message) == (end is RunEnd.GENERATOR_FAULT)
+    assert ("a worker's message cannot be read" in summary.message) == (end is RunEnd.GENERATOR_FAULT)
 
 
 def test_more_connections_than_a_master_takes_leave_it_its_workers(sshd: SshServer, tmp_path: Path) -> None:
