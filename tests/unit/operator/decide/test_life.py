@@ -257,6 +257,15 @@ def test_a_spec_that_cannot_be_read_was_over_when_it_was_first_refused(finished:
     assert finished.status["completionTime"] == timestamp_text(finished.now)
 
 
+def test_a_test_that_was_held_back_and_cannot_be_read_any_more_is_over_by_now() -> None:
+    passes = Passes({**SPEC, "suspend": True})
+    passes.run()
+    passes.spec = {**passes.spec, "deadline": "a word of the past"}  # no edit: the generation is the same
+    passes.run(after_s=30)
+    assert passes.said() == ("Error", "InvalidSpec")
+    assert passes.status["completionTime"] == timestamp_text(passes.now)
+
+
 def test_a_run_under_way_whose_spec_a_newer_operator_cannot_read_is_over(running: Passes) -> None:
     running.spec = {**running.spec, "deadline": "a word of the past"}  # no edit: the generation is the same
     running.run(after_s=1)

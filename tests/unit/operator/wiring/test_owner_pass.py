@@ -336,6 +336,7 @@ def test_an_abort_ends_the_very_tests_that_were_seen_and_two_passes_over_one_sta
         async with played_api(answer) as client:
             cluster = Cluster(client, lambda *_: None)
             first = await reconcile(cluster, ComparisonKind(INSTALLATION), body, tests)
+            assert [path for path, _ in sent].count("events") == 1
             await reconcile(cluster, ComparisonKind(INSTALLATION), body, tests)
             assert first.body is not None
             again = {**body, "status": first.body["status"]}

@@ -190,3 +190,16 @@ def test_a_test_that_runs_now_makes_the_places_of_others_be_told_anew() -> None:
     room.seen(a_test("runs", "Finished"))
     assert room.ask(a_test("second", age_s=9)) == 1
     assert room.ask(a_test("first", age_s=9)) == 0
+
+
+def test_a_limit_of_each_namespace_alone_is_a_limit() -> None:
+    room = Room(Limits(tests_per_namespace=1))
+    assert [room.ask(a_test("first")), room.ask(a_test("second"))] == [0, 1]
+
+
+def test_room_that_is_free_again_is_told_to_one_that_has_asked_before() -> None:
+    room = Room(ONE)
+    assert [room.ask(a_test("begins")), room.ask(a_test("waits"))] == [0, 1]
+    room.end_of_pass(a_test("begins"))
+    assert room.stay_queued_s(WAITS) is None
+    assert room.ask(a_test("waits")) == 0
