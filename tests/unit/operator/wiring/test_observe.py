@@ -422,3 +422,42 @@ def test_what_was_refused_left_behind_and_found_as_a_baseline_is_seen_of_the_run
 def test_what_cannot_be_read_is_logged_once_while_it_lasts(caplog: pytest.LogCaptureFixture) -> None:
     of_printed(SUMMARY[:1], None, None, SUMMARY[:1], None)
     assert len([said for said in caplog.messages if "not all could be read" in said]) == 2
+
+
+def test_a_summary_that_does_not_carry_the_token_of_its_run_is_none() -> None:
+    asked = plan(quickstart())
+    lines = "\n".join(summary_lines(replace(summary(), run_id=asked.run_id), TOKEN))
+    for proof, is_taken in ((proof_sha256(TOKEN), True), (proof_sha256("0" * 64), False), (None, False)):
+        observations = of_watch(asked, "Running")
+        if proof is not None:
+            observations.proof_sha256[asked.run_id] = proof
+        observed, _ = seen(asked, observations, phase="Running", log=lines)
+        assert observed.log is not None
+        assert (observed.log.summary is not None) is is_taken
+        assert observed.log.problem == ("" if is_taken else "the summary does not carry the token of this run")
+
+
+@pytest.mark.parametrize(("elapsed_s", "is_told"), [(60.0, True), (1.0, False)])
+def test_a_job_that_could_make_no_pod_says_why_once_it_has_been_waited_for(elapsed_s: float, *, is_told: bool) -> None:
+    asked = plan(quickstart())
+    events = (("another-job", "another quota"), (child_name(asked, Part.WORKERS), SAID))
+    observations = of_watch(asked, "Running")
+    observations.rejected = Rejection("Pod", "of a minute ago")
+    observed, _ = seen(asked, observations, elapsed_s=elapsed_s, log="", events=events)
+    assert observed.rejected_message == (SAID if is_told else "")
+
+
+def test_a_master_that_ended_while_it_is_deleted_is_still_read() -> None:
+    asked = plan(quickstart())
+    observations, ended = of_watch(asked, "Running"), pod(asked, Role.MASTER, "Succeeded", 9)
+    ended["metadata"]["deletionTimestamp"] = "2026-11-28T12:00:00Z"
+    observations.pod_changed("MODIFIED", ended)
+    observed, _ = seen(asked, observations, phase="Running")
+    assert observed.log is not None
+
+
+def test_the_log_of_another_run_is_not_the_runs() -> None:
+    asked = plan(quickstart())
+    observations = of_watch(asked, "Running")
+    observations.reading, observations.log_of_run_id = LogReading("", read_master_log("")), "another"
+    assert observe_module._log_of(observations, asked) is None
