@@ -1,7 +1,4 @@
-"""The steps of a scenario: the parameters of each kind, how a spec writes them, and the timings that it takes.
-
-The kinds that a gateway can do have `gateway_timings` too: those that are taken where the target is one.
-"""
+"""The steps of a scenario: the parameters of each kind, how a spec writes them, and what it answers about itself."""
 
 import re
 import warnings
@@ -9,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, TypeAlias
 
+from sshload_contract.client import Library, Timeouts
 from sshload_contract.declared import Absent, Default, Duration, Inline, Named, Permission, Rule, Size, Text, Whole
 from sshload_contract.names import Host, Port
 from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Timing
@@ -91,15 +89,80 @@ _Expression: TypeAlias = Annotated[
 ]
 
 
+_BY_CHANNEL: Final = frozenset({Library.MINA_SSHD})
+"""What lacks the steps that need more of a channel than to run a command."""
+
+
+class Step:
+    """What each kind of step answers about itself. The answers here are those of a step that does nothing special."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    timings: ClassVar[tuple[Timing, ...]] = ()
+    """The timings that it takes, the whole step last; none if it asks the server for nothing."""
+
+    gateway_timings: ClassVar[tuple[Timing, ...] | None] = None
+    """Those that it takes if the target is a gateway; None if a gateway cannot do it."""
+
+    lacking: ClassVar[frozenset[Library]] = frozenset()
+    """The client libraries that cannot do it."""
+
+    shares_connection: ClassVar[bool] = False
+    """Whether it uses the connection in several greenlets at once."""
+
+    @property
+    def slept_s(self) -> float:
+        """How long it only waits."""
+        return 0.0
+
+    @property
+    def destination(self) -> tuple[str, int] | None:
+        """The host and port that it lets the server connect to."""
+        return None
+
+    @property
+    def expression(self) -> str:
+        """The regular expression that it searches output for, empty if there is none."""
+        return ""
+
+    @property
+    def written(self) -> tuple[str, int] | None:
+        """The path that it writes to, and how many bytes in all."""
+        return None
+
+    @property
+    def spooled_bytes(self) -> int:
+        """The size of the file that OpenSSH's programs need on the worker's disk before they send it."""
+        return 0
+
+    @property
+    def kept_bytes(self) -> frozenset[tuple[int, int]]:
+        """The files that a worker process keeps in memory for it: how many names each has, and its size."""
+        return frozenset()
+
+    def longest_s(self, timeouts: Timeouts) -> float:
+        """Return the longest that it can take."""
+        return timeouts.channel_s + timeouts.step_s
+
+    def samples_of(self, timing: str) -> int:
+        """Return how many samples of one of its timings it has."""
+        del timing
+        return 1
+
+    def place_after(self, path: str) -> str:
+        """Return where a file at `path` is after it, empty if it removes the file."""
+        return path
+
+
 @dataclass(frozen=True, slots=True)
-class ExecStep:
+class ExecStep(Step):
     """Run a command on a channel of its own."""
 
     kind: ClassVar[str] = "exec"
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN, Timing.EXEC, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.COMMAND,
     )  # fmt: skip
-    gateway_timings: ClassVar[tuple[Timing, ...]] = (
+    gateway_timings: ClassVar[tuple[Timing, ...] | None] = (
         Timing.GATEWAY_WAIT, Timing.GATEWAY_LOGIN, Timing.GATEWAY_COMMAND, Timing.COMMAND,
     )  # fmt: skip
     name: _Name
@@ -112,9 +175,14 @@ class ExecStep:
         " punctuation or one of d D w W s S b B n r t.",
     ]
 
+    @property
+    def expression(self) -> str:
+        """What its output must contain."""
+        return self.expect_stdout
+
 
 @dataclass(frozen=True, slots=True)
-class _OnePath:
+class _OnePath(Step):
     """A step on one path."""
 
     name: _Name
@@ -162,6 +230,16 @@ class _Upload(_OnePath):
     size_bytes: _WrittenSize
     verify: _Verify
 
+    @property
+    def written(self) -> tuple[str, int]:
+        """The file."""
+        return self.path, self.size_bytes
+
+    @property
+    def spooled_bytes(self) -> int:
+        """The size of the file."""
+        return self.size_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class SftpWriteStep(_Upload):
@@ -174,12 +252,12 @@ class SftpWriteStep(_Upload):
 
 
 @dataclass(frozen=True, slots=True)
-class SftpListStep:
+class SftpListStep(Step):
     """Read a directory over SFTP to its end."""
 
     kind: ClassVar[str] = "sftpList"
     timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_LIST)
-    gateway_timings: ClassVar[tuple[Timing, ...]] = (Timing.SFTP_LIST,)
+    gateway_timings: ClassVar[tuple[Timing, ...] | None] = (Timing.SFTP_LIST,)
     name: _Name
     path: _Path
     expect_entries: Annotated[
@@ -214,7 +292,7 @@ class SftpRmdirStep(_OnePath):
 
 
 @dataclass(frozen=True, slots=True)
-class SftpRenameStep:
+class SftpRenameStep(Step):
     """Rename a file over SFTP."""
 
     kind: ClassVar[str] = "sftpRename"
@@ -222,6 +300,10 @@ class SftpRenameStep:
     name: _Name
     path: _Path
     to: Annotated[str, _PATH, "Its new path. A relative one begins in the home directory."]
+
+    def place_after(self, path: str) -> str:
+        """Return the new path of the file that it renames."""
+        return self.to if path == self.path else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +313,17 @@ class SftpRemoveStep(_OnePath):
     kind: ClassVar[str] = "sftpRemove"
     timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_REMOVE)
 
+    def place_after(self, path: str) -> str:
+        """Return no place for the file that it removes."""
+        return "" if path == self.path else path
+
 
 @dataclass(frozen=True, slots=True)
 class ScpReadStep(_Download):
     """Read a file by scp."""
 
     kind: ClassVar[str] = "scpRead"
+    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
     timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.SCP_READ)
 
 
@@ -245,14 +332,16 @@ class ScpWriteStep(_Upload):
     """Write a file by scp. A file that is there is replaced."""
 
     kind: ClassVar[str] = "scpWrite"
+    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
     timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, Timing.SCP_WRITE)
 
 
 @dataclass(frozen=True, slots=True)
-class ShellStep:
+class ShellStep(Step):
     """Work in an interactive shell on a terminal (RFC 4254 section 6.5), and time how fast it answers."""
 
     kind: ClassVar[str] = "shell"
+    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN, Timing.SHELL_START, Timing.ECHO, Timing.CLOSE, Timing.SHELL,
     )  # fmt: skip
@@ -265,13 +354,18 @@ class ShellStep:
     expect: Annotated[str, _TEXT, "Plain text to wait for after each send. The terminal's echo counts."]
     repeat: Annotated[int, Whole(1, 10_000), Default(1), "How often to send and wait."]
 
+    def samples_of(self, timing: str) -> int:
+        """Return how often it waits for an answer."""
+        return self.repeat if timing == Timing.ECHO else 1
+
 
 @dataclass(frozen=True, slots=True)
-class ForwardStep:
+class ForwardStep(Step):
     """Let the server connect to a host and port (direct-tcpip, RFC 4254 section 7.2), send, and wait for an answer."""
 
     kind: ClassVar[str] = "forward"
     permission: ClassVar[Permission] = Permission("forwardSteps", by_default=True)
+    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
     timings: ClassVar[tuple[Timing, ...]] = (Timing.CHANNEL_OPEN, Timing.ECHO, Timing.CLOSE, Timing.FORWARD)
     name: _Name
     host: Annotated[Host, "Its name or address, as the server resolves it."]
@@ -279,12 +373,18 @@ class ForwardStep:
     send: Annotated[str, _TEXT, Absent(""), "The text to send. Without it, none."]
     expect: Annotated[str, _TEXT, Absent(""), "Plain text to wait for. Without it, no wait."]
 
+    @property
+    def destination(self) -> tuple[str, int]:
+        """What the server connects to."""
+        return self.host, self.port
+
 
 @dataclass(frozen=True, slots=True)
-class GitUploadPackStep:
+class GitUploadPackStep(Step):
     """Fetch everything that HEAD of a git repository reaches, as git clone does (gitprotocol-pack(5), version 0)."""
 
     kind: ClassVar[str] = "gitUploadPack"
+    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN, Timing.EXEC, Timing.ADVERTISE, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE,
         Timing.GIT_UPLOAD_PACK,
@@ -320,10 +420,12 @@ class RsyncUpload:
 
 
 @dataclass(frozen=True, slots=True)
-class RsyncStep:
+class RsyncStep(Step):
     """Run rsync, the real program on both sides, over the session: exactly one of download and upload."""
 
     kind: ClassVar[str] = "rsync"
+    shares_connection: ClassVar[bool] = True
+    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN,
         Timing.EXEC,
@@ -335,16 +437,38 @@ class RsyncStep:
     transfer: Annotated[RsyncDownload | RsyncUpload, Inline()]
     compress: Annotated[bool, Default(False), "Whether rsync compresses what it sends (--compress)."]
 
+    @property
+    def written(self) -> tuple[str, int] | None:
+        """The directory that an upload brings up to date."""
+        made = self.transfer
+        return (made.path, made.files * made.size_bytes) if isinstance(made, RsyncUpload) else None
+
+    @property
+    def kept_bytes(self) -> frozenset[tuple[int, int]]:
+        """The one file that all files of an upload are links to."""
+        made = self.transfer
+        return frozenset({(made.files, made.size_bytes)} if isinstance(made, RsyncUpload) else ())
+
 
 @dataclass(frozen=True, slots=True)
-class SleepStep:
+class SleepStep(Step):
     """Keep the session open and idle for this long. It counts in `total`, and has no timing of its own."""
 
     kind: ClassVar[str] = "sleep"
     written_bare: ClassVar[str] = "duration_s"
-    timings: ClassVar[tuple[Timing, ...]] = ()
-    gateway_timings: ClassVar[tuple[Timing, ...]] = ()
+    gateway_timings: ClassVar[tuple[Timing, ...] | None] = ()
+    name: ClassVar[str] = ""
     duration_s: Annotated[float, Duration("1ms", "24h", example="5s")]
+
+    @property
+    def slept_s(self) -> float:
+        """All of its time."""
+        return self.duration_s
+
+    def longest_s(self, timeouts: Timeouts) -> float:
+        """Return its time, which no timeout limits."""
+        del timeouts
+        return self.duration_s
 
 
 ScenarioStep = (
@@ -365,17 +489,3 @@ ScenarioStep = (
     | RsyncStep
     | SleepStep
 )
-
-STEPS_OF_MINA_SSHD: Final = (
-    ExecStep,
-    SftpReadStep,
-    SftpWriteStep,
-    SftpListStep,
-    SftpStatStep,
-    SftpMkdirStep,
-    SftpRmdirStep,
-    SftpRenameStep,
-    SftpRemoveStep,
-    SleepStep,
-)
-"""The steps that the library mina-sshd takes."""

@@ -8,9 +8,9 @@ from typing import ClassVar
 from sshload_contract.allow_list import AllowList
 from sshload_contract.client import Auth, Client
 from sshload_contract.load import Load
-from sshload_contract.steps import ScenarioStep, SleepStep
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import Capacity, Threshold
-from sshload_contract.vocabulary import InPath
+from sshload_contract.vocabulary import InPath, measured_step
 from sshload_contract.wire.bounds import WIRE_VERSION
 
 
@@ -82,12 +82,17 @@ class Scenario:
     @property
     def slept_s(self) -> float:
         """The total duration of the sleeps of one iteration."""
-        return sum(step.duration_s for step in self.steps if isinstance(step, SleepStep))
+        return sum(step.slept_s for step in self.steps)
+
+    def samples_of(self, measured: str) -> int:
+        """Return how many samples of a timing one iteration has."""
+        taken = ((step, timing) for step in self.steps for timing in step.timings)
+        return next((step.samples_of(part) for step, part in taken if measured_step(step.name, part) == measured), 1)
 
     @property
     def only_logs_in(self) -> bool:
         """Whether an iteration logs in anew, and the server does nothing else for it."""
-        is_known = not self.locustfile_path and all(isinstance(step, SleepStep) for step in self.steps)
+        is_known = not self.locustfile_path and not any(step.timings for step in self.steps)
         return is_known and self.session_reuse is SessionReuse.NONE
 
 

@@ -22,7 +22,7 @@ from sshload_contract.declared import (
 )
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, UsersLoad
 from sshload_contract.names import ConfigMapFile, ConfigMapKey, ConfigMapName
-from sshload_contract.steps import ScenarioStep, SleepStep
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import Capacity, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
@@ -41,7 +41,7 @@ TRACE: Final = "trace.txt"
 """What the workers call the files that ConfigMaps hold for them."""
 
 _SESSIONS_MOST: Final = 100_000
-_KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step is not SleepStep]
+_KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step.timings]
 _NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
 _NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
 _TTL = Duration("0s", "87600h")
@@ -56,7 +56,7 @@ class LocustfileRef:
 
 
 def _names_of(steps: tuple[ScenarioStep, ...]) -> list[str]:
-    return [step.name for step in steps if not isinstance(step, SleepStep)]
+    return [step.name for step in steps if step.timings]
 
 
 def _repeated(names: list[str]) -> list[str]:

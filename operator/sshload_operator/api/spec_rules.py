@@ -7,7 +7,7 @@ from typing import Final
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import BurstLoad, UsersLoad
-from sshload_contract.steps import STEPS_OF_MINA_SSHD, ExecStep, ScenarioStep, SleepStep
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
@@ -40,6 +40,9 @@ _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.t
 """Timings that are a part of a step, and not the whole of it."""
 _SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
 _HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
+_HAS_STEP_OF_MINA_SSHD: Final = " || ".join(
+    f"has(s.{kind.kind})" for kind in _STEP_KINDS if Library.MINA_SSHD not in kind.lacking
+)
 _BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 _LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
 _HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
@@ -63,7 +66,7 @@ def _processes(spec: LoadTestSpec) -> int:
 
 def _fault_of_expressions(spec: LoadTestSpec) -> str:
     """Return what is wrong with the first expression that the workers do not take, empty if they take all."""
-    expressions = (step.expect_stdout for step in spec.scenario.steps if isinstance(step, ExecStep))
+    expressions = (step.expression for step in spec.scenario.steps)
     faults = ((expression, expression_fault(expression)) for expression in expressions if expression)
     return next((f"{fault} (expectStdout: {expression[:60]!r})" for expression, fault in faults if fault), "")
 
@@ -153,11 +156,11 @@ _LIBRARIES: Final = (
     ),
     Rule(
         "self.client.library != 'mina-sshd' || has(self.scenario.steps)"
-        f" && self.scenario.steps.all(s, has(s.exec) || has(s.sleep) || {_HAS_SFTP})",
+        f" && self.scenario.steps.all(s, {_HAS_STEP_OF_MINA_SSHD})",
         "the library mina-sshd supports only the steps exec and sleep, and those of SFTP",
         lambda spec: (
             spec.client.library is not Library.MINA_SSHD
-            or (spec.locustfile is None and all(isinstance(step, STEPS_OF_MINA_SSHD) for step in spec.scenario.steps))
+            or (spec.locustfile is None and all(Library.MINA_SSHD not in step.lacking for step in spec.scenario.steps))
         ),
         at=".scenario",
     ),
@@ -266,8 +269,7 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
     if spec.load.held_sessions:
         yield from (measured_step("held", timing) for timing in _HELD_STEPS)
     for step in spec.scenario.steps:
-        if not isinstance(step, SleepStep):
-            yield from (measured_step(step.name, timing) for timing in step.timings)
+        yield from (measured_step(step.name, timing) for timing in step.timings)
 
 
 def _latency_steps(spec: LoadTestSpec) -> list[str]:

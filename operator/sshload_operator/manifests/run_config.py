@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sshload_contract.allow_list import AllowList
-from sshload_contract.client import Timeouts
 from sshload_contract.load import Load, ReplayLoad
 from sshload_contract.names import IMAGE_USER
-from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
@@ -177,11 +175,7 @@ def _drain_s(spec: LoadTestSpec) -> float:
     timeouts = spec.client.timeouts
     login_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
     logins_s = login_s * (1 + len(spec.via))
-    return min(_DRAIN_LIMIT_S, logins_s + sum(_step_limit_s(step, timeouts) for step in spec.scenario.steps))
-
-
-def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
-    return step.duration_s if isinstance(step, SleepStep) else timeouts.channel_s + timeouts.step_s
+    return min(_DRAIN_LIMIT_S, logins_s + sum(step.longest_s(timeouts) for step in spec.scenario.steps))
 
 
 def config_map(plan: Plan) -> Manifest:

@@ -6,18 +6,9 @@ from itertools import pairwise
 from math import ceil, floor, log, log2, sqrt
 
 from sshload_contract.load import HoldLoad, Load
-from sshload_contract.steps import (
-    RsyncStep,
-    RsyncUpload,
-    ScenarioStep,
-    ScpWriteStep,
-    SftpRemoveStep,
-    SftpRenameStep,
-    SftpWriteStep,
-    ShellStep,
-)
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import Capacity
-from sshload_contract.vocabulary import Timing, measured_step
+from sshload_contract.vocabulary import Timing
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
@@ -44,7 +35,7 @@ def most_samples(spec: LoadTestSpec, load: Load, step: str) -> float | None:
     if spec.locustfile is not None and timing not in {*_LOGIN, Timing.TOTAL}:
         return None
     iterations = load.most_iterations(spec.scenario.slept_s)
-    return None if iterations is None else held + iterations * _in_one_iteration(spec, step)
+    return None if iterations is None else held + iterations * spec.scenario.samples_of(step)
 
 
 def most_attempts(spec: LoadTestSpec) -> float | None:
@@ -59,15 +50,6 @@ def _of_held_sessions(load: HoldLoad, timing: str) -> float:
     if load.keep_alive_s == 0:
         return 0
     return load.sessions * floor((load.ramp_up_s + load.duration_s) / load.keep_alive_s)
-
-
-def _in_one_iteration(spec: LoadTestSpec, step: str) -> int:
-    turns = [
-        shell.repeat
-        for shell in spec.scenario.steps
-        if isinstance(shell, ShellStep) and step == measured_step(shell.name, Timing.ECHO)
-    ]
-    return turns[0] if turns else 1
 
 
 def most_load(spec: LoadTestSpec) -> Load:
@@ -131,19 +113,12 @@ def leaves_files(steps: tuple[ScenarioStep, ...]) -> bool:
 def _writes(steps: tuple[ScenarioStep, ...]) -> Iterator[tuple[str, int, tuple[ScenarioStep, ...]]]:
     """Yield the path and size of what each step writes, with the steps that follow it."""
     for index, step in enumerate(steps):
-        match step:
-            case SftpWriteStep(path=path, size_bytes=size_bytes) | ScpWriteStep(path=path, size_bytes=size_bytes):
-                yield path, size_bytes, steps[index + 1 :]
-            case RsyncStep(transfer=RsyncUpload(path=path, files=files, size_bytes=size_bytes)):
-                yield path, files * size_bytes, steps[index + 1 :]
+        if step.written is not None:
+            yield *step.written, steps[index + 1 :]
 
 
 def _is_removed(path: str, later: tuple[ScenarioStep, ...]) -> bool:
     """Return whether later steps remove the file, whatever they rename it to before."""
-    for index, step in enumerate(later):
-        match step:
-            case SftpRemoveStep(path=removed) if removed == path:
-                return True
-            case SftpRenameStep(path=renamed, to=to) if renamed == path:
-                return _is_removed(to, later[index + 1 :])
-    return False
+    for step in later:
+        path = step.place_after(path)
+    return not path

@@ -18,15 +18,7 @@ from sshload_contract.allow_list import (
     is_loopback,
 )
 from sshload_contract.client import Library
-from sshload_contract.steps import (
-    OPENSSH_FILE_LIMIT_BYTES,
-    RSYNC_FILE_LIMIT_BYTES,
-    ForwardStep,
-    RsyncStep,
-    RsyncUpload,
-    ScpWriteStep,
-    SftpWriteStep,
-)
+from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES, RSYNC_FILE_LIMIT_BYTES
 from sshload_contract.wire.reporting import MOST_WORKERS
 from sshload_contract.wire.run_config import SessionReuse
 
@@ -65,10 +57,12 @@ def servers(spec: LoadTestSpec) -> Iterator[Destination]:
 
 
 def forwards(spec: LoadTestSpec) -> Iterator[Destination]:
-    """Yield what `forward` steps let the target connect to, but for a managed target itself."""
+    """Yield what steps let the target connect to, but for a managed target itself."""
     for index, step in enumerate(spec.scenario.steps):
-        if isinstance(step, ForwardStep) and (spec.managed is None or not is_loopback(step.host)):
-            yield Destination(f"spec.scenario.steps[{index}].forward", step.host, step.port)
+        if step.destination is not None:
+            host, port = step.destination
+            if spec.managed is None or not is_loopback(host):
+                yield Destination(f"spec.scenario.steps[{index}].{step.kind}", host, port)
 
 
 def allow_list_of_run(plan: Plan) -> AllowList:
@@ -184,9 +178,9 @@ def _too_large_file(plan: Plan) -> Refusal | None:
     if plan.spec.client.library is not Library.OPENSSH:
         return None
     for index, step in enumerate(plan.spec.scenario.steps):
-        if isinstance(step, SftpWriteStep | ScpWriteStep) and step.size_bytes > OPENSSH_FILE_LIMIT_BYTES:
+        if step.spooled_bytes > OPENSSH_FILE_LIMIT_BYTES:
             return Reason.LOAD_IMPOSSIBLE, (
-                f"spec.scenario.steps[{index}].{step.kind}.size is {step.size_bytes} bytes, and the library openssh"
+                f"spec.scenario.steps[{index}].{step.kind}.size is {step.spooled_bytes} bytes, and the library openssh"
                 f" writes files of at most {OPENSSH_FILE_LIMIT_BYTES}, which lie on the worker's disk first; write"
                 " less, or take another client.library"
             )
@@ -202,8 +196,7 @@ def _each_worker_needs(plan: Plan, share: str) -> str:
 
 def _too_much_for_rsync(plan: Plan) -> Refusal | None:
     """Refuse files for rsync that the workers' /tmp has no room for: each process keeps one of each size."""
-    transfers = (step.transfer for step in plan.spec.scenario.steps if isinstance(step, RsyncStep))
-    kept = {(made.files, made.size_bytes) for made in transfers if isinstance(made, RsyncUpload)}
+    kept = frozenset[tuple[int, int]]().union(*(step.kept_bytes for step in plan.spec.scenario.steps))
     pod_bytes = sum(size_bytes for _, size_bytes in kept) * plan.processes_per_pod
     if pod_bytes <= RSYNC_FILE_LIMIT_BYTES:
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 from run_configs import client
 from sshload_contract.client import BY_MINA_SSHD, WITHOUT_JUMP_HOSTS, Auth, Client, Library
-from sshload_contract.steps import STEPS_OF_MINA_SSHD, ForwardStep, ScenarioStep, ScpReadStep, ShellStep
+from sshload_contract.steps import ForwardStep, ScenarioStep, ScpReadStep, ShellStep
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Kind:
 
     def takes(self, step: type[ScenarioStep]) -> bool:
         """Return whether it has such a step."""
-        return self.library is not Library.MINA_SSHD or step in STEPS_OF_MINA_SSHD
+        return self.library not in step.lacking
 
     def logs_in_by(self, auth: Auth) -> bool:
         """Return whether it logs in this way."""

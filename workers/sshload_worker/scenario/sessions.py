@@ -13,7 +13,6 @@ import gevent
 from gevent.event import AsyncResult
 from gevent.pool import Group
 from sshload_contract.client import Timeouts
-from sshload_contract.steps import RsyncStep
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
@@ -333,8 +332,7 @@ def _notice_later(failure: StepFailure) -> None:
 
 def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool_part: int) -> Sessions:
     """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, at least 1."""
-    # rsync reads and writes at the same time, in two greenlets.
-    shared = any(isinstance(step, RsyncStep) for step in scenario.steps)
+    shared = any(step.shares_connection for step in scenario.steps)
     match scenario.session_reuse:
         case SessionReuse.NONE:
             return SessionPerIteration(Connector(login, recorder, shared=shared))

@@ -13,9 +13,8 @@ from sshload_contract.judgement.binomial import is_not_below
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import Load, UsersLoad
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
-from sshload_contract.vocabulary import Timing, Window, measured_step
+from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 
@@ -92,14 +91,8 @@ def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: 
     if to_come == inf:
         return None
     latencies = totals.successes(threshold.step, Window.MEASURED)
-    more = ceil(to_come) * _samples_of_an_iteration(threshold.step, config)
+    more = ceil(to_come) * config.scenario.samples_of(threshold.step)
     return latencies.percentile_below_more_us(threshold.percentile, more)
-
-
-def _samples_of_an_iteration(step: str, config: RunConfig) -> int:
-    """Return the largest number of samples of a timing in one iteration."""
-    shells = [one for one in config.scenario.steps if isinstance(one, ShellStep)]
-    return next((one.repeat for one in shells if measured_step(one.name, Timing.ECHO) == step), 1)
 
 
 def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:

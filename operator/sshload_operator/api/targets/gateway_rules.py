@@ -5,7 +5,7 @@ from typing import Final
 
 from sshload_contract.client import Auth, Client, Library
 from sshload_contract.declared import Rule
-from sshload_contract.steps import ScenarioStep, SleepStep
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_operator.api.shapes.errors import shown
@@ -20,7 +20,7 @@ HAS_GATEWAY: Final = f"({' || '.join(_FIELDS.values())})"
 NO_CLIENT: Final = "!has(self.client)"
 """For rules that ask which fields the client has. Others read its defaults where a spec has none."""
 _STEP_KINDS: Final = ScenarioStep.__args__
-_POSSIBLE: Final = [kind for kind in _STEP_KINDS if hasattr(kind, "gateway_timings")]
+_POSSIBLE: Final = [kind for kind in _STEP_KINDS if kind.gateway_timings is not None]
 _POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _POSSIBLE)
 _POSSIBLE_WORDS: Final = ", ".join(kind.kind for kind in _POSSIBLE)
 _OF_EVERY_ITERATION: Final = (Timing.TOTAL, Timing.CONNECT, Timing.TLS)
@@ -50,11 +50,11 @@ def timings_of_gateway(spec: LoadTestSpec) -> Iterator[str]:
     """Yield the timings that a run against a gateway takes."""
     yield from map(str, _OF_EVERY_ITERATION)
     for step in spec.scenario.steps:
-        yield from (measured_step(getattr(step, "name", ""), timing) for timing in getattr(step, "gateway_timings", ()))
+        yield from (measured_step(step.name, timing) for timing in step.gateway_timings or ())
 
 
 def _impossible_steps(spec: LoadTestSpec) -> list[str]:
-    return [step.kind for step in spec.scenario.steps if type(step) not in _POSSIBLE]
+    return [step.kind for step in spec.scenario.steps if step.gateway_timings is None]
 
 
 def _sets_ssh(client: Client, auth: Auth) -> bool:
@@ -74,7 +74,7 @@ GATEWAY_TIMINGS_IN_CEL: Final = (
         f"(has(s.{kind.kind}) && t.latency.step in {_words(kind.gateway_timings)}"
         f".map(p, has(s.{kind.kind}.name) ? s.{kind.kind}.name + '.' + p : p))"
         for kind in _POSSIBLE
-        if kind is not SleepStep
+        if kind.gateway_timings
     )
     + "))"
 )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from sshload_contract.judgement.own_delay import is_stolen
 from sshload_contract.steal import stolen_share
-from sshload_contract.steps import ForwardStep
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
@@ -309,7 +308,7 @@ def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:
 def _refused_channels(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[Shortage, ...]:
     """Return the shortage of sessions by refused channels, if the known errors are those of one of these trials."""
     scenario, found = plan.spec.scenario, summary.capacity
-    opens_others = plan.spec.locustfile is not None or any(isinstance(step, ForwardStep) for step in scenario.steps)
+    opens_others = plan.spec.locustfile is not None or any(step.destination for step in scenario.steps)
     if opens_others or found is None or not _describes(found, trials):
         return ()
     refused = [one for one in summary.errors if one.outcome is Outcome.CHANNEL_REFUSED]
