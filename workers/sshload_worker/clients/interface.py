@@ -12,7 +12,8 @@ resolves the name, and `login.address` is None), everything else happens inside 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from enum import IntEnum, unique
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from sshload_contract.wire.report import Negotiated
 
@@ -99,6 +100,32 @@ class RemoteFile(Protocol):
         """Wait until all is written, and close the file."""
 
 
+@unique
+class SftpType(IntEnum):
+    """The SFTP requests that a status answers, by their numbers (draft-ietf-secsh-filexfer-02 section 3)."""
+
+    REMOVE = 13
+    MKDIR = 14
+    RMDIR = 15
+    RENAME = 18
+
+
+SFTP_PERMISSIONS: Final = 4
+"""The flag of file attributes that have only permissions (section 5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SftpRequest:
+    """An SFTP request that a status answers.
+
+    `fields` are what the protocol sends after its id: texts, and numbers of 32 bits. `step` names it in messages.
+    """
+
+    kind: SftpType
+    fields: tuple[str | int, ...]
+    step: "Timing"
+
+
 class Sftp(Protocol):
     """The SFTP subsystem on its own channel (draft-ietf-secsh-filexfer-02)."""
 
@@ -120,17 +147,8 @@ class Sftp(Protocol):
     def stat(self, path: str) -> int | None:
         """Return a file's size in bytes, or None if the server does not tell it."""
 
-    def mkdir(self, path: str) -> None:
-        """Make a directory."""
-
-    def rmdir(self, path: str) -> None:
-        """Remove an empty directory."""
-
-    def rename(self, path: str, to: str) -> None:
-        """Rename a file."""
-
-    def remove(self, path: str) -> None:
-        """Remove a file."""
+    def change(self, request: SftpRequest) -> None:
+        """Send a request, and wait for the status that answers it."""
 
     def close(self) -> None:
         """End the subsystem and close its channel."""

@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any
 
 from asyncssh import sftp as library
+from asyncssh.packet import String, UInt32
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Timing
 
 from sshload_worker.clients.asyncssh.driver import Driver
 from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import split_into_pieces
-from sshload_worker.clients.interface import Course
+from sshload_worker.clients.interface import Course, SftpRequest
 
 _READ_BYTES = 4_194_304
 
@@ -68,21 +69,11 @@ class AsyncsshSftp:
         """Return a file's size in bytes, or None if the server does not tell it."""
         return self._driver.run(Timing.SFTP_STAT, self._requests.stat(path)).size
 
-    def mkdir(self, path: str) -> None:
-        """Make a directory."""
-        self._driver.run(Timing.SFTP_MKDIR, self._requests.mkdir(path))
-
-    def rmdir(self, path: str) -> None:
-        """Remove an empty directory."""
-        self._driver.run(Timing.SFTP_RMDIR, self._requests.rmdir(path))
-
-    def rename(self, path: str, to: str) -> None:
-        """Rename a file."""
-        self._driver.run(Timing.SFTP_RENAME, self._requests.rename(path, to))
-
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        self._driver.run(Timing.SFTP_REMOVE, self._requests.remove(path))
+    def change(self, request: SftpRequest) -> None:
+        """Send a request, and wait for the status that answers it."""
+        fields = (UInt32(field) if isinstance(field, int) else String(field) for field in request.fields)
+        handler = self._requests._handler  # noqa: SLF001 - asyncssh's own calls add requests of theirs
+        self._driver.run(request.step, handler._make_request(request.kind, *fields))  # noqa: SLF001 - likewise
 
     def close(self) -> None:
         """End the subsystem and close its channel."""

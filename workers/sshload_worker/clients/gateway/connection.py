@@ -117,7 +117,7 @@ class GatewayChannel:
 class GatewayListing:
     """Listings of directories."""
 
-    open_to_read = open_to_write = read_file = stat = mkdir = rmdir = rename = remove = _not_over_http
+    open_to_read = open_to_write = read_file = stat = change = _not_over_http
 
     def __init__(self, connection: GatewayConnection) -> None:
         self._connection = connection

@@ -51,10 +51,7 @@ class Request(IntEnum):
     CLOSE_FILE = 25
     LIST = 26
     STAT = 27
-    MKDIR = 28
-    RMDIR = 29
-    RENAME = 30
-    REMOVE = 31
+    CHANGE = 28
 
 
 @unique

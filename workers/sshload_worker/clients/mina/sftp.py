@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sshload_contract.client import Client
 
 from sshload_worker.clients.by_parts import read_by_parts
-from sshload_worker.clients.interface import Course
+from sshload_worker.clients.interface import Course, SftpRequest
 from sshload_worker.clients.mina.conversation import Conversation, Request
 
 _READ_BYTES = 261_120  # MINA SSHD takes no answer of more than 256 KiB, of which the content is a part
@@ -42,21 +42,9 @@ class MinaSftp:
         """Return a file's size in bytes."""
         return self._conversation.ask(Request.STAT, path).number()
 
-    def mkdir(self, path: str) -> None:
-        """Make a directory."""
-        self._conversation.ask(Request.MKDIR, path)
-
-    def rmdir(self, path: str) -> None:
-        """Remove an empty directory."""
-        self._conversation.ask(Request.RMDIR, path)
-
-    def rename(self, path: str, to: str) -> None:
-        """Rename a file."""
-        self._conversation.ask(Request.RENAME, path, to)
-
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        self._conversation.ask(Request.REMOVE, path)
+    def change(self, request: SftpRequest) -> None:
+        """Send a request, and wait for the status that answers it."""
+        self._conversation.ask(Request.CHANGE, request.kind, *request.fields)
 
     def close(self) -> None:
         """End the subsystem and close its channel."""

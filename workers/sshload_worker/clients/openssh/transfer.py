@@ -7,10 +7,11 @@ server sends is limited: the memory of a program, and the disk that the fetched 
 import errno
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import gevent
 from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES
@@ -18,7 +19,7 @@ from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import NO_SCP_STATUS
-from sshload_worker.clients.interface import Course
+from sshload_worker.clients.interface import Course, SftpRequest, SftpType
 from sshload_worker.clients.openssh.log import sftp_failure
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.process import Pipes, Process
@@ -31,6 +32,14 @@ _MEMORY_LIMIT_BYTES = 256 * 2**20  # of which sftp takes 20 MB for 60,000 names 
 _DISK_CHECK_INTERVAL_S = 0.2
 _ENTRY = re.compile(rb"\S{10,} +\S+ +\S+ +\S+ +\d+ \w{3} [ \d]\d +[\d:]+ (.*)")
 """A line of `ls -ln`. A name may contain line ends, so what does not look like this belongs to the line before."""
+
+_COMMANDS: Final[Mapping[SftpType, str]] = {
+    SftpType.REMOVE: "rm -- {}",
+    SftpType.MKDIR: "mkdir -- {}",
+    SftpType.RMDIR: "rmdir -- {}",
+    SftpType.RENAME: "rename -l -- {} {}",
+}
+"""sftp's command for each request, with the request's fields."""
 
 _OWN_ENTRIES = (b".", b"..")
 _NO_ANSWERS = (Outcome.SFTP_CONNECTION_LOST, Outcome.SFTP_NO_CONNECTION, Outcome.SFTP_OTHER)
@@ -242,21 +251,10 @@ class OpenSSHSftp:
         words = self._programs.sftp(f"ls -ln -- {_listed(path)}\n").split()
         return int(words[_SIZE_WORD]) if len(words) > _SIZE_WORD else None
 
-    def mkdir(self, path: str) -> None:
-        """Make a directory."""
-        self._programs.sftp(f"mkdir -- {_escaped(path)}\n")
-
-    def rmdir(self, path: str) -> None:
-        """Remove an empty directory."""
-        self._programs.sftp(f"rmdir -- {_escaped(path)}\n")
-
-    def rename(self, path: str, to: str) -> None:
-        """Rename a file."""
-        self._programs.sftp(f"rename -l -- {_escaped(path)} {_escaped(to)}\n")
-
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        self._programs.sftp(f"rm -- {_escaped(path)}\n")
+    def change(self, request: SftpRequest) -> None:
+        """Send a request, and wait for the status that answers it."""
+        fields = (_escaped(field) if isinstance(field, str) else field for field in request.fields)
+        self._programs.sftp(_COMMANDS[request.kind].format(*fields) + "\n")
 
     def close(self) -> None:
         """Do nothing: each operation has ended its own subsystem."""

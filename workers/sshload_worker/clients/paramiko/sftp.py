@@ -24,7 +24,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import END_OF_FILE, split_into_pieces, status_failure
-from sshload_worker.clients.interface import Course
+from sshload_worker.clients.interface import Course, SftpRequest
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
@@ -61,6 +61,10 @@ class _Requests(SFTPClient):
         if kind != CMD_HANDLE:
             raise SFTPError("no handle")
         return _File(self, message.get_binary(), mode)
+
+    def change(self, request: SftpRequest) -> None:
+        """Send a request, and wait for the status that answers it."""
+        self._request(request.kind, *request.fields)
 
     def count_entries(self, path: str) -> int:
         """Read a whole directory, and count its entries without keeping them, unlike paramiko's `listdir`."""
@@ -174,21 +178,9 @@ class ParamikoSftp:
         size: int | None = self._driver.call(Timing.SFTP_STAT, self._requests.stat, path).st_size
         return size
 
-    def mkdir(self, path: str) -> None:
-        """Make a directory."""
-        self._driver.call(Timing.SFTP_MKDIR, self._requests.mkdir, path)
-
-    def rmdir(self, path: str) -> None:
-        """Remove an empty directory."""
-        self._driver.call(Timing.SFTP_RMDIR, self._requests.rmdir, path)
-
-    def rename(self, path: str, to: str) -> None:
-        """Rename a file."""
-        self._driver.call(Timing.SFTP_RENAME, self._requests.rename, path, to)
-
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        self._driver.call(Timing.SFTP_REMOVE, self._requests.remove, path)
+    def change(self, request: SftpRequest) -> None:
+        """Send a request, and wait for the status that answers it."""
+        self._driver.call(request.step, self._requests.change, request)
 
     def close(self) -> None:
         """End the subsystem and close its channel."""

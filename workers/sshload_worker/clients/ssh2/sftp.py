@@ -1,9 +1,9 @@
 """The SFTP subsystem of a libssh2 session, its files, and its requests, many of which may be in progress at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
@@ -30,7 +30,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import status_failure
-from sshload_worker.clients.interface import Course
+from sshload_worker.clients.interface import Course, SftpRequest, SftpType
 from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, ending_of, last_error_text, own_file
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
@@ -60,7 +60,14 @@ _FIRST_READ_BYTES = 15_000
 _READ_GROWTH = 4
 _SUBSYSTEM_REFUSED = "subsystem"
 _FILE_MODE = 0o644
-_DIRECTORY_MODE = 0o755
+_CALLS: Final[Mapping[SftpType, Callable[..., Any]]] = {
+    SftpType.REMOVE: SFTP.unlink,
+    SftpType.MKDIR: lambda sftp, path, _, mode: sftp.mkdir(path, mode),
+    SftpType.RMDIR: SFTP.rmdir,
+    SftpType.RENAME: SFTP.rename,
+}
+"""libssh2's call for each request, with the request's fields."""
+
 _NAME_BYTES = 4_096
 _OWN_ENTRIES = (b".", b"..")
 
@@ -276,21 +283,10 @@ class SSH2Sftp:
         attributes = self._requests.done(Timing.SFTP_STAT, path, self._sftp.stat, path)
         return int(attributes.filesize) if attributes.flags & LIBSSH2_SFTP_ATTR_SIZE else None
 
-    def mkdir(self, path: str) -> None:
-        """Make a directory."""
-        self._requests.done(Timing.SFTP_MKDIR, path, self._sftp.mkdir, path, _DIRECTORY_MODE)
-
-    def rmdir(self, path: str) -> None:
-        """Remove an empty directory."""
-        self._requests.done(Timing.SFTP_RMDIR, path, self._sftp.rmdir, path)
-
-    def rename(self, path: str, to: str) -> None:
-        """Rename a file."""
-        self._requests.done(Timing.SFTP_RENAME, path, self._sftp.rename, path, to)
-
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        self._requests.done(Timing.SFTP_REMOVE, path, self._sftp.unlink, path)
+    def change(self, request: SftpRequest) -> None:
+        """Send a request, and wait for the status that answers it."""
+        call, path = _CALLS[request.kind], str(request.fields[0])
+        self._requests.done(request.step, path, call, self._sftp, *request.fields)
 
     def close(self) -> None:
         """End the subsystem, and wait until the server has closed its channel."""

@@ -9,6 +9,7 @@ from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.steps.runners import StepMethods, runs
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 from sshload_worker.scenario.steps.transfer import await_text
 
@@ -16,6 +17,7 @@ _REMEMBERED_DESTINATIONS = 1_024
 """For how many destinations the result is cached, so that iterations do not wait for a long allow-list."""
 
 
+@runs(ShellStep)
 def run_shell(step: ShellStep, run: StepRun) -> None:
     """Run the shell; raises StepFailure if it does not start, or ends before the expected text arrives."""
     run.clock.timed(measured_step(step.name, Timing.SHELL), partial(_run_shell, step, run))
@@ -58,6 +60,7 @@ def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule
     return ""
 
 
+@runs(ForwardStep)
 def run_forward(step: ForwardStep, run: StepRun) -> None:
     """Connect through the server; raises StepFailure if it refuses, or the answer ends before `expect` arrives."""
     run.clock.timed(measured_step(step.name, Timing.FORWARD), partial(_run_forward, step, run))
@@ -81,3 +84,17 @@ def _exchange(step: ForwardStep, run: StepRun, channel: Channel) -> None:
     if step.send:
         channel.write(run.fill_in(step.send).encode())
     await_text(channel.read, run.fill_in(step.expect), "expect")
+
+
+class ChannelMethods(StepMethods):
+    """The steps that exchange text on a channel, for locustfiles."""
+
+    def shell(  # noqa: PLR0913 - the fields of the step
+        self, send: str, expect: str, *, name: str = "", command: str = "", ready: str = "", repeat: int = 1
+    ) -> None:
+        """Work in an interactive shell: `repeat` times, send `send` and wait until `expect` comes back."""
+        self._run(ShellStep(name, command, ready, send, expect, repeat))
+
+    def forward(self, host: str, port: int, *, name: str = "", send: str = "", expect: str = "") -> None:
+        """Have the server connect to `host` and `port`, send, and wait for the answer."""
+        self._run(ForwardStep(name, host, port, send, expect))

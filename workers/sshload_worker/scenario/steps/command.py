@@ -13,6 +13,7 @@ from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import classify_error
+from sshload_worker.scenario.steps.runners import PREPARATIONS, StepMethods, runs
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch
 
@@ -27,6 +28,7 @@ def _parts(name: str) -> Parts:
     return Parts.of(name, Timing.COMMAND, Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE)
 
 
+@runs(ExecStep)
 def run_command(step: ExecStep, run: StepRun) -> None:
     """Run the command; raises StepFailure if it does not end as expected."""
     parts, course, opened_ns = _parts(step.name), Course(), 0
@@ -61,6 +63,9 @@ def _unlike_expected(output: bytes) -> str:
 def prepare_command(step: ExecStep) -> None:
     """Prepare the step, so that nothing is compiled while it is measured; raises GeneratorFaultError."""
     _expected(step)
+
+
+PREPARATIONS[ExecStep] = prepare_command
 
 
 def _expected(step: ExecStep) -> "Expression | None":
@@ -112,3 +117,11 @@ def check_end(end: CommandEnd, expect_exit_code: int) -> None:
     if end.exit_code is None:
         raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server sent no exit status: {stderr}".rstrip(": "))
     raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
+
+
+class CommandMethods(StepMethods):
+    """The step that runs a command, for locustfiles."""
+
+    def execute(self, command: str, *, name: str = "", expect_exit_code: int = 0, expect_stdout: str = "") -> None:
+        """Run a command. `expect_stdout` is a regular expression, empty for any output."""
+        self._run(ExecStep(name, command, expect_exit_code, expect_stdout))

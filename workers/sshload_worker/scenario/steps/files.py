@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 from time import monotonic_ns
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from sshload_contract.steps import (
+    ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
     SftpListStep,
@@ -21,21 +22,26 @@ from sshload_contract.steps import (
 from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_worker.clients.by_parts import read_by_parts
-from sshload_worker.clients.interface import Course, Sftp
+from sshload_worker.clients.interface import SFTP_PERMISSIONS, Course, Sftp, SftpRequest, SftpType
 from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import classify_error
+from sshload_worker.scenario.steps.runners import StepMethods, runs
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import Expectation, Flow, raise_mismatch, verify_file, write_file
 
 _Read: TypeAlias = Callable[[Callable[[bytes], object], Course], None]
 """Reads a file: passes each piece to a function, and records the course."""
 
+_NEW_DIRECTORY: Final = (SFTP_PERMISSIONS, 0o755)
 
+
+@runs(SftpReadStep)
 def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure if this fails or the file is not as expected."""
     _read(step, run, Timing.SFTP_READ, lambda: partial(run.sftp(step.name).read_file, run.fill_in(step.path)))
 
 
+@runs(SftpWriteStep)
 def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
     run.clock.timed(measured_step(step.name, Timing.SFTP_WRITE), partial(_sftp_write, step, run))
@@ -50,6 +56,7 @@ def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
             run.time_part(step.name, Timing.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
 
 
+@runs(ScpReadStep)
 def run_scp_read(step: ScpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure if this fails or the file is not as expected."""
     begin = partial(run.connection.scp_read, run.fill_in(step.path))
@@ -84,6 +91,7 @@ def _pass_on(read: _Read, expectation: Expectation, flow: Flow, course: Course) 
         flow.end()
 
 
+@runs(ScpWriteStep)
 def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
     run.clock.timed(measured_step(step.name, Timing.SCP_WRITE), partial(_scp_write, step, run))
@@ -104,6 +112,7 @@ def _size_by_sftp(run: StepRun, name: str, path: str) -> int | None:
     return run.sftp(name).stat(path)
 
 
+@runs(SftpListStep)
 def run_sftp_list(step: SftpListStep, run: StepRun) -> None:
     """List the directory; raises StepFailure if this fails or the number of entries is not as expected."""
     _timed(run, step.name, Timing.SFTP_LIST, partial(_list, step, run.fill_in(step.path)))
@@ -115,34 +124,42 @@ def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
         raise_mismatch(f"{entries} entries, expected {step.expect_entries}")
 
 
+@runs(SftpStatStep)
 def run_sftp_stat(step: SftpStatStep, run: StepRun) -> None:
     """Request the attributes; raises StepFailure if this fails."""
     path = run.fill_in(step.path)
     _timed(run, step.name, Timing.SFTP_STAT, lambda sftp: sftp.stat(path))
 
 
+@runs(SftpMkdirStep)
 def run_sftp_mkdir(step: SftpMkdirStep, run: StepRun) -> None:
     """Make the directory; raises StepFailure if the server does not."""
-    path = run.fill_in(step.path)
-    _timed(run, step.name, Timing.SFTP_MKDIR, lambda sftp: sftp.mkdir(path))
+    _change(step, run, SftpType.MKDIR, step.path, *_NEW_DIRECTORY)
 
 
+@runs(SftpRmdirStep)
 def run_sftp_rmdir(step: SftpRmdirStep, run: StepRun) -> None:
     """Remove the directory; raises StepFailure if the server does not."""
-    path = run.fill_in(step.path)
-    _timed(run, step.name, Timing.SFTP_RMDIR, lambda sftp: sftp.rmdir(path))
+    _change(step, run, SftpType.RMDIR, step.path)
 
 
+@runs(SftpRenameStep)
 def run_sftp_rename(step: SftpRenameStep, run: StepRun) -> None:
     """Rename the file; raises StepFailure if the server does not."""
-    path, to = run.fill_in(step.path), run.fill_in(step.to)
-    _timed(run, step.name, Timing.SFTP_RENAME, lambda sftp: sftp.rename(path, to))
+    _change(step, run, SftpType.RENAME, step.path, step.to)
 
 
+@runs(SftpRemoveStep)
 def run_sftp_remove(step: SftpRemoveStep, run: StepRun) -> None:
     """Remove the file; raises StepFailure if the server does not."""
-    path = run.fill_in(step.path)
-    _timed(run, step.name, Timing.SFTP_REMOVE, lambda sftp: sftp.remove(path))
+    _change(step, run, SftpType.REMOVE, step.path)
+
+
+def _change(step: ScenarioStep, run: StepRun, kind: SftpType, *fields: str | int) -> None:
+    """Send the step's request, with the iteration's number filled in."""
+    whole = step.timings[-1]
+    filled = tuple(run.fill_in(field) if isinstance(field, str) else field for field in fields)
+    _timed(run, step.name, whole, lambda sftp: sftp.change(SftpRequest(kind, filled, whole)))
 
 
 def _timed(run: StepRun, name: str, kind: Timing, ask: Callable[[Sftp], object]) -> None:
@@ -153,3 +170,47 @@ def _limited(run: StepRun, name: str, kind: Timing, ask: Callable[[Sftp], object
     sftp = run.sftp(name)
     with run.step_limit(kind):
         ask(sftp)
+
+
+class FileMethods(StepMethods):
+    """The steps that work on files, for locustfiles."""
+
+    def sftp_read(self, path: str, *, name: str = "", expect_bytes: int | None = None, expect_sha256: str = "") -> None:
+        """Read a file over SFTP, and check its size and its SHA-256 (hexadecimal) if they are given."""
+        self._run(SftpReadStep(name, path, expect_bytes, expect_sha256))
+
+    def sftp_write(self, path: str, size_bytes: int, *, name: str = "", verify: str = "none") -> None:
+        """Write a file over SFTP, and check it as `verify` says: "none", "size" or "content"."""
+        self._run(SftpWriteStep(name, path, size_bytes, Verify(verify)))
+
+    def sftp_list(self, path: str, *, name: str = "", expect_entries: int | None = None) -> None:
+        """List a directory over SFTP. `expect_entries` does not count `.` and `..`."""
+        self._run(SftpListStep(name, path, expect_entries))
+
+    def sftp_stat(self, path: str, *, name: str = "") -> None:
+        """Request a file's attributes over SFTP."""
+        self._run(SftpStatStep(name, path))
+
+    def sftp_mkdir(self, path: str, *, name: str = "") -> None:
+        """Make a directory over SFTP."""
+        self._run(SftpMkdirStep(name, path))
+
+    def sftp_rmdir(self, path: str, *, name: str = "") -> None:
+        """Remove an empty directory over SFTP."""
+        self._run(SftpRmdirStep(name, path))
+
+    def sftp_rename(self, path: str, to: str, *, name: str = "") -> None:
+        """Rename a file over SFTP."""
+        self._run(SftpRenameStep(name, path, to))
+
+    def sftp_remove(self, path: str, *, name: str = "") -> None:
+        """Remove a file over SFTP."""
+        self._run(SftpRemoveStep(name, path))
+
+    def scp_read(self, path: str, *, name: str = "", expect_bytes: int | None = None, expect_sha256: str = "") -> None:
+        """Read a file by scp, and check its size and its SHA-256 (hexadecimal) if they are given."""
+        self._run(ScpReadStep(name, path, expect_bytes, expect_sha256))
+
+    def scp_write(self, path: str, size_bytes: int, *, name: str = "", verify: str = "none") -> None:
+        """Write a file by scp, and check it as `verify` says: "none", "size" or "content"."""
+        self._run(ScpWriteStep(name, path, size_bytes, Verify(verify)))

@@ -14,6 +14,7 @@ from sshload_contract.vocabulary import Outcome, Timing, measured_step
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.command import check_end
+from sshload_worker.scenario.steps.runners import StepMethods, runs
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch, read_to_end
 
@@ -163,6 +164,7 @@ class PackCheck:
         return ""
 
 
+@runs(GitUploadPackStep)
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
     """Fetch the repository; raises StepFailure if git refuses, or the pack is not complete."""
     measured = measured_step(step.name, Timing.GIT_UPLOAD_PACK)
@@ -219,3 +221,11 @@ class _UploadPackReader:
         except StepFailure as failure:
             return failure
         return StepFailure(Outcome.OUTPUT_MISMATCH, "git's output ended too early")
+
+
+class GitMethods(StepMethods):
+    """The step that fetches a repository, for locustfiles."""
+
+    def git_upload_pack(self, repository: str, *, name: str = "") -> None:
+        """Fetch everything that HEAD of a repository reaches, as `git clone` would."""
+        self._run(GitUploadPackStep(name, repository))

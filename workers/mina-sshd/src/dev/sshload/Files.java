@@ -19,10 +19,7 @@ final class Files implements Conversation.Subject {
     private static final int CLOSE_FILE = 25;
     private static final int LIST = 26;
     private static final int STAT = 27;
-    private static final int MKDIR = 28;
-    private static final int RMDIR = 29;
-    private static final int RENAME = 30;
-    private static final int REMOVE = 31;
+    private static final int CHANGE = 28;
     private static final String IMPOSSIBLE_LENGTH = "sftp packet length";
 
     private final SftpClient sftp;
@@ -106,20 +103,22 @@ final class Files implements Conversation.Subject {
                 wire.answer(Wire.OK, count);
             }
             case STAT -> wire.answer(Wire.OK, sftp.stat(wire.text()).getSize());
-            default -> {
-                change(asked, wire);
+            case CHANGE -> {
+                change((int) wire.number(), wire);
                 wire.answer(Wire.OK);
             }
+            default -> throw new Failure("fault", "an SFTP channel has no request " + asked);
         }
     }
 
-    private void change(int asked, Wire wire) throws Exception {
-        switch (asked) {
-            case MKDIR -> sftp.mkdir(wire.text());
-            case RMDIR -> sftp.rmdir(wire.text());
-            case RENAME -> sftp.rename(wire.text(), wire.text());
-            case REMOVE -> sftp.remove(wire.text());
-            default -> throw new Failure("fault", "an SFTP channel has no request " + asked);
+    /** Send the SFTP request of this type, whose fields follow. The library leads the newest version that the server has. */
+    private void change(int type, Wire wire) throws Exception {
+        switch (type) {
+            case SftpConstants.SSH_FXP_REMOVE -> sftp.remove(wire.text());
+            case SftpConstants.SSH_FXP_MKDIR -> sftp.mkdir(wire.text());
+            case SftpConstants.SSH_FXP_RMDIR -> sftp.rmdir(wire.text());
+            case SftpConstants.SSH_FXP_RENAME -> sftp.rename(wire.text(), wire.text());
+            default -> throw new Failure("fault", "no SFTP request of type " + type);
         }
     }
 
