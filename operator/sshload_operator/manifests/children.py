@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sshload_operator.api.targets import ManagedTarget
-from sshload_operator.manifests.gateway import gateway_deployment, gateway_service
+from sshload_operator.manifests.gateway import gateway_objects
 from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
 from sshload_operator.manifests.mounts import (
@@ -27,15 +26,18 @@ from sshload_operator.manifests.network_policy import (
     target_policy,
     workers_policy,
 )
-from sshload_operator.manifests.proxy import proxy_deployment, proxy_service
+from sshload_operator.manifests.proxy import proxy_objects
 from sshload_operator.manifests.run_config import config_map
-from sshload_operator.manifests.target import target_deployment, target_service
+from sshload_operator.manifests.target import target_objects
 from sshload_operator.manifests.workers import workers_job
 from sshload_operator.planning.plan import Plan, TestIdentity
-from sshload_operator.state import Manifest
+from sshload_operator.state import Manifest, Role
 
 KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
 _GATEWAY_FILES = (GATEWAY_TOKEN_FILE, GATEWAY_JWKS_FILE, GATEWAY_SEALING_KEY_FILE, GATEWAY_CREDENTIAL_FILE)
+_KEY_FILES = {Role.TARGET: KEY_FILES, Role.GATEWAY: _GATEWAY_FILES}
+_OBJECTS = {Role.TARGET: target_objects, Role.GATEWAY: gateway_objects, Role.PROXY: proxy_objects}
+_POLICIES = {Role.TARGET: target_policy, Role.PROXY: proxy_policy, Role.GATEWAY: gateway_policy}
 _RESOURCES = {
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
@@ -66,8 +68,7 @@ _SWEPT = (
 
 def key_files(plan: Plan) -> tuple[str, ...]:
     """Return which keys the run's Secret holds besides the token: none if the target is not managed."""
-    of_target = () if plan.spec.managed is None else KEY_FILES
-    return of_target if plan.spec.gateway is None else (*of_target, *_GATEWAY_FILES)
+    return tuple(file for role in plan.spec.target.pods for file in _KEY_FILES.get(role, ()))
 
 
 def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:
@@ -100,29 +101,19 @@ class ChildRef:
 
 def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
     """Return the objects of a run in the order to apply them, without the Secret: policies come before pods."""
-    target = plan.spec.managed
+    target, of_target = plan.spec.managed, []
+    if target is not None:
+        of_target = [made for role, make in _OBJECTS.items() if role in target.pods for made in make(plan, target)]
     shared = (config_map(plan), master_service(plan))
     jobs = (master_job(plan, proof_sha256), workers_job(plan))
-    if target is not None:
-        of_target = (target_service(plan), target_deployment(plan, target))
-        return (*_policies(plan), *shared, *of_target, *_in_the_path(plan, target), *jobs)
-    return (*_policies(plan), *shared, *jobs)
-
-
-def _in_the_path(plan: Plan, target: ManagedTarget) -> tuple[Manifest, ...]:
-    gateway = () if target.gateway is None else (gateway_service(plan), gateway_deployment(plan, target))
-    proxy = () if target.proxy is None else (proxy_service(plan, target), proxy_deployment(plan, target))
-    return (*gateway, *proxy)
+    return (*_policies(plan), *shared, *of_target, *jobs)
 
 
 def _policies(plan: Plan) -> tuple[Manifest, ...]:
     if not plan.installation.run_pods.network_policies:
         return ()
-    target, of_target = plan.spec.managed, []
-    if target is not None:
-        of_target.append(target_policy(plan, target))
-        of_target += [proxy_policy(plan, target)] if target.proxy is not None else []
-        of_target += [gateway_policy(plan, target)] if target.gateway is not None else []
+    target = plan.spec.managed
+    of_target = [] if target is None else [_POLICIES[role](plan, target) for role in target.pods]
     return (*of_target, master_policy(plan), workers_policy(plan))
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sshload_contract.wire.program import ProgramConfig
@@ -10,6 +10,7 @@ from sshload_contract.wire.run_config import GatewayEndpoint
 
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
     GATEWAY_HEALTH_PORT,
     GATEWAY_PORT,
@@ -20,8 +21,6 @@ from sshload_operator.manifests.labels import (
     STATS_PORT_NAME,
     Part,
     child_name,
-    metadata,
-    role_selector,
 )
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
@@ -36,7 +35,7 @@ from sshload_operator.manifests.mounts import (
     empty_dir,
     run_keys_source,
 )
-from sshload_operator.manifests.pod import Container, away_from, pod_template
+from sshload_operator.manifests.pod import Container
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
@@ -47,7 +46,6 @@ CALLER: Final = "sshload"
 CREDENTIAL: Final = "target"
 """The gateway's name for the credential of the managed target."""
 SIGNATURE: Final = "EdDSA"
-_POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
 _DATA_DIR: Final = "/var/lib/sshload-gateway"
 _UNLIMITED: Final = 100_000
 _OTHER_FILES: Final = 200
@@ -165,57 +163,23 @@ def managed_gateway_endpoint(host: str, port: int, token_path: str) -> GatewayEn
     )
 
 
-def gateway_service(plan: Plan) -> Manifest:
-    """Return the Service through which the workers reach the gateway, and the master its counts."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(plan, Part.GATEWAY, Role.GATEWAY),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": role_selector(plan, Role.GATEWAY),
-            "publishNotReadyAddresses": True,
-            "ports": [
-                {"name": name, "port": port, "targetPort": name, "protocol": "TCP"}
-                for name, port in ((GATEWAY_PORT_NAME, GATEWAY_PORT), (STATS_PORT_NAME, GATEWAY_STATS_PORT))
-            ],
-        },
-    }
-
-
-def gateway_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the Deployment of the gateway. Its pod is made and placed like a proxy's."""
-    pods = replace(target, env=(), volumes=())
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(plan, Part.GATEWAY, Role.GATEWAY),
-        "spec": {
-            "replicas": 1,
-            "revisionHistoryLimit": 0,
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": role_selector(plan, Role.GATEWAY)},
-            "template": pod_template(plan, _container(plan), pods, _POD_SPEC, away_from(plan, Role.TARGET)),
-        },
-    }
-
-
-def _container(plan: Plan) -> Container:
+def gateway_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifest]:
+    """Return the Service through which the workers reach the gateway, and the master its counts, and the Deployment."""
+    ports = {GATEWAY_PORT_NAME: GATEWAY_PORT, STATS_PORT_NAME: GATEWAY_STATS_PORT}
     keys: tuple[dict[str, Any], ...] = (
         run_keys_source(plan, (GATEWAY_JWKS_FILE, GATEWAY_CREDENTIAL_FILE)),
         run_keys_source(plan, (GATEWAY_SEALING_KEY_FILE,), SEALING_FOLDER),
     )
-    return Container(
+    container = Container(
         role=Role.GATEWAY,
-        image=plan.installation.gateway_image,
         command=("python", "-m", "sshload_target.in_path", "--config", f"{CONFIG_DIR}/{GATEWAY_FILE}"),
         ports={
             GATEWAY_PORT_NAME: GATEWAY_PORT,
             HEALTH_PORT_NAME: GATEWAY_HEALTH_PORT,
             STATS_PORT_NAME: GATEWAY_STATS_PORT,
         },
-        resources=plan.installation.run_pods.gateway_resources,
         readiness_port=HEALTH_PORT_NAME,
         mounts=({"name": "data", "mountPath": _DATA_DIR},),
         volumes=(config_volume(plan, config_source(plan, GATEWAY_FILE), *keys), empty_dir("data", "64Mi")),
     )
+    return service(plan, Role.GATEWAY, ports), deployment(plan, target, container)

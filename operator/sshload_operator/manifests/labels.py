@@ -60,6 +60,8 @@ class Part(StrEnum):
 
 DEPLOYMENT_PARTS = {Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY, Role.GATEWAY: Part.GATEWAY}
 """The part of the Deployment, for each role whose pods a Deployment makes."""
+STATS_PORTS = {Role.TARGET: TARGET_HTTP_PORT, Role.PROXY: PROXY_HTTP_PORT, Role.GATEWAY: GATEWAY_STATS_PORT}
+"""Where each of them serves its counts."""
 _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
 
 

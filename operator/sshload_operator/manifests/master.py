@@ -75,12 +75,9 @@ def master_job(plan: Plan, proof_sha256: str) -> Manifest:
 def _container(plan: Plan) -> Container:
     return Container(
         role=Role.MASTER,
-        image=plan.spec.workers.image or plan.installation.worker_image,
         command=("python", "-m", "sshload_worker", "--role", "master", "--config", f"{CONFIG_DIR}/{RUN_FILE}"),
         ports={LOCUST_PORT_NAME: LOCUST_PORT, METRICS_PORT_NAME: MASTER_HTTP_PORT},
-        resources=plan.installation.run_pods.master_resources,
         readiness_port=METRICS_PORT_NAME,
-        mounts=(),
         volumes=(config_volume(plan, config_source(plan, RUN_FILE), run_keys_source(plan, (TOKEN_FILE,))),),
     )
 

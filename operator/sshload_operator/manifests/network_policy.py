@@ -19,6 +19,7 @@ from sshload_operator.manifests.labels import (
     MASTER_HTTP_PORT,
     PROXY_HTTP_PORT,
     SSH_PORT,
+    STATS_PORTS,
     TARGET_HTTP_PORT,
     Part,
     behind_proxy,
@@ -97,14 +98,8 @@ def master_policy(plan: Plan) -> Manifest:
     ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT)]
     if scrapers := _scrapers(plan):  # a rule without peers would open the port to everything
         ingress.append(_rule("from", scrapers, MASTER_HTTP_PORT))
-    if plan.spec.managed is None:
-        return _policy(plan, Part.MASTER, Role.MASTER, ingress, [])
-    counts = [_rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)]
-    if plan.spec.proxy is not None:
-        counts.append(_rule("to", [_pods(plan, Role.PROXY)], PROXY_HTTP_PORT))
-    if plan.spec.gateway is not None:
-        counts.append(_rule("to", [_pods(plan, Role.GATEWAY)], GATEWAY_STATS_PORT))
-    return _policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, _dns(plan)])
+    counts = [_rule("to", [_pods(plan, role)], STATS_PORTS[role]) for role in plan.spec.target.pods]
+    return _policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, _dns(plan)] if counts else [])
 
 
 def _scrapers(plan: Plan) -> list[dict[str, Any]]:

@@ -42,13 +42,11 @@ class Container:
     """The only container of a pod. `mounts` and `volumes` are added to the config volume's mount and /tmp."""
 
     role: Role
-    image: str
     command: tuple[str, ...]
     ports: Mapping[str, int]
-    resources: Mapping[str, Any]
     readiness_port: str
-    mounts: tuple[Mapping[str, Any], ...]
     volumes: tuple[Mapping[str, Any], ...]
+    mounts: tuple[Mapping[str, Any], ...] = ()
 
 
 def pod_template(
@@ -125,10 +123,10 @@ def _volume_name(volume: Volume) -> str:
 def _container(plan: Plan, container: Container, pods: Pods) -> dict[str, Any]:
     manifest: dict[str, Any] = {
         "name": str(container.role),
-        "image": container.image,
+        "image": plan.image(container.role),
         "imagePullPolicy": plan.installation.image_pull_policy,
         "command": list(container.command),
-        "resources": dict(container.resources),
+        "resources": dict(plan.resources(container.role)),
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},

@@ -1,31 +1,24 @@
 """The proxy in the path to a managed target, or to its gateway: its configuration, its Deployment, and its Service."""
 
-from dataclasses import replace
-from typing import Final
-
 from sshload_contract.wire.program import ProgramConfig
 
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
     GATEWAY_PORT_NAME,
     HEALTH_PORT_NAME,
     PROXY_HTTP_PORT,
     SSH_PORT_NAME,
-    Part,
     behind_proxy,
     child_name,
-    metadata,
-    role_selector,
 )
 from sshload_operator.manifests.mounts import CONFIG_DIR, PROXY_FILE, config_source, config_volume
-from sshload_operator.manifests.pod import Container, away_from, pod_template
+from sshload_operator.manifests.pod import Container
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.proxy_programs import ProxyPlaces, program_config
 from sshload_operator.state import Manifest, Role
-
-_POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
 
 
 def cluster_proxy_config(plan: Plan, target: ManagedTarget, proxy: Proxy) -> ProgramConfig:
@@ -41,64 +34,18 @@ def cluster_proxy_config(plan: Plan, target: ManagedTarget, proxy: Proxy) -> Pro
     return program_config(proxy, places)
 
 
-def proxy_service(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the Service through which workers or the last jump host reach the proxy, and the master its counts."""
-    name, port = _port(target)
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(plan, Part.PROXY, Role.PROXY),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": role_selector(plan, Role.PROXY),
-            "publishNotReadyAddresses": True,
-            "ports": [
-                {"name": name, "port": port, "targetPort": name, "protocol": "TCP"},
-                {
-                    "name": HEALTH_PORT_NAME,
-                    "port": PROXY_HTTP_PORT,
-                    "targetPort": HEALTH_PORT_NAME,
-                    "protocol": "TCP",
-                },
-            ],
-        },
-    }
+def proxy_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifest]:
+    """Return the Service through which workers or the last jump host reach the proxy, and the Deployment.
 
-
-def proxy_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the Deployment of the proxy.
-
-    Its pod is made and placed like the target's, on another node if there is one. It does not get the
-    variables and volumes for a custom image of the target.
+    By the Service the master reaches the proxy's counts too.
     """
-    pods = replace(target, env=(), volumes=())
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(plan, Part.PROXY, Role.PROXY),
-        "spec": {
-            "replicas": 1,
-            "revisionHistoryLimit": 0,
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": role_selector(plan, Role.PROXY)},
-            "template": pod_template(plan, _container(plan, target), pods, _POD_SPEC, away_from(plan, Role.TARGET)),
-        },
-    }
-
-
-def _port(target: ManagedTarget) -> tuple[str, int]:
     role, port = behind_proxy(target)
-    return SSH_PORT_NAME if role is Role.TARGET else GATEWAY_PORT_NAME, port
-
-
-def _container(plan: Plan, target: ManagedTarget) -> Container:
-    return Container(
+    ports = {SSH_PORT_NAME if role is Role.TARGET else GATEWAY_PORT_NAME: port, HEALTH_PORT_NAME: PROXY_HTTP_PORT}
+    container = Container(
         role=Role.PROXY,
-        image=plan.installation.proxy_image,
         command=("python", "-m", "sshload_target.in_path", "--config", f"{CONFIG_DIR}/{PROXY_FILE}"),
-        ports=dict((_port(target), (HEALTH_PORT_NAME, PROXY_HTTP_PORT))),
-        resources=plan.installation.run_pods.proxy_resources,
+        ports=ports,
         readiness_port=HEALTH_PORT_NAME,
-        mounts=(),
         volumes=(config_volume(plan, config_source(plan, PROXY_FILE)),),
     )
+    return service(plan, Role.PROXY, ports), deployment(plan, target, container)

@@ -1,6 +1,6 @@
 """RunConfig from a plan, for a run in a cluster or elsewhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sshload_contract.allow_list import AllowList
@@ -17,10 +17,8 @@ from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.manifests.gateway import cluster_gateway_program, managed_gateway_endpoint
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
-    GATEWAY_STATS_PORT,
-    PROXY_HTTP_PORT,
     SSH_PORT,
-    TARGET_HTTP_PORT,
+    STATS_PORTS,
     Part,
     child_name,
     entrance,
@@ -83,22 +81,15 @@ def cluster_places(plan: Plan) -> Places:
         target=_managed(plan, spec.target),
         via=via,
         allow_list=allow_list,
-        stats_url=_stats_url(plan, Part.TARGET, TARGET_HTTP_PORT),
+        stats_url=_stats_url(plan, Role.TARGET),
         files=files,
         token_path=_TOKEN_PATH,
-        in_path=dict(_in_path(plan, spec.target)),
+        in_path={InPath(role): _stats_url(plan, role) for role in spec.target.pods if role is not Role.TARGET},
     )
 
 
-def _in_path(plan: Plan, target: ManagedTarget) -> Iterator[tuple[InPath, str]]:
-    if target.proxy is not None:
-        yield InPath.PROXY, _stats_url(plan, Part.PROXY, PROXY_HTTP_PORT)
-    if target.gateway is not None:
-        yield InPath.GATEWAY, _stats_url(plan, Part.GATEWAY, GATEWAY_STATS_PORT)
-
-
-def _stats_url(plan: Plan, part: Part, port: int) -> str:
-    return f"http://{child_name(plan, part)}:{port}/stats"
+def _stats_url(plan: Plan, role: Role) -> str:
+    return f"http://{child_name(plan, DEPLOYMENT_PARTS[role])}:{STATS_PORTS[role]}/stats"
 
 
 def login_to_managed(plan: Plan, target: ManagedTarget) -> Endpoint:

@@ -12,14 +12,12 @@ from sshload_contract.wire.target import (
 
 from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd, settings
 from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
     METRICS_PORT_NAME,
     SSH_PORT,
     SSH_PORT_NAME,
     TARGET_HTTP_PORT,
-    Part,
-    metadata,
-    role_selector,
 )
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
@@ -33,11 +31,10 @@ from sshload_operator.manifests.mounts import (
     empty_dir,
     run_keys_source,
 )
-from sshload_operator.manifests.pod import Container, pod_template
+from sshload_operator.manifests.pod import Container
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
-_POD_SPEC = {"terminationGracePeriodSeconds": 2}
 _MIB = 1024 * 1024
 _FILE_OVERHEAD_BYTES = 4096
 _REPOSITORY_OVERHEAD_BYTES = 256 * 1024
@@ -81,56 +78,14 @@ def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
     )
 
 
-def target_service(plan: Plan) -> Manifest:
-    """Return the Service through which workers reach sshd, and the master the target's counts.
-
-    It leads to the pod even if that is not ready: an overloaded sshd must be measured, not hidden.
-    """
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(plan, Part.TARGET, Role.TARGET),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": role_selector(plan, Role.TARGET),
-            "publishNotReadyAddresses": True,
-            "ports": [
-                {"name": SSH_PORT_NAME, "port": SSH_PORT, "targetPort": SSH_PORT_NAME, "protocol": "TCP"},
-                {
-                    "name": METRICS_PORT_NAME,
-                    "port": TARGET_HTTP_PORT,
-                    "targetPort": METRICS_PORT_NAME,
-                    "protocol": "TCP",
-                },
-            ],
-        },
-    }
-
-
-def target_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the Deployment of the target. Its pod has no deadline (Kubernetes refuses one), and idles without load."""
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(plan, Part.TARGET, Role.TARGET),
-        "spec": {
-            "replicas": 1,
-            "revisionHistoryLimit": 0,
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": role_selector(plan, Role.TARGET)},
-            "template": pod_template(plan, _container(plan, target), target, _POD_SPEC, {}),
-        },
-    }
-
-
-def _container(plan: Plan, target: ManagedTarget) -> Container:
+def target_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifest]:
+    """Return the Service through which workers reach sshd, and the master the target's counts, and the Deployment."""
+    ports = {SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT}
     keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES))
-    return Container(
+    container = Container(
         role=Role.TARGET,
-        image=target.image or plan.installation.target_image,
         command=("python", "-m", "sshload_target", "--config", f"{CONFIG_DIR}/{TARGET_FILE}"),
-        ports={SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT},
-        resources=target.resources or plan.installation.run_pods.target_resources,
+        ports=ports,
         readiness_port=METRICS_PORT_NAME,
         mounts=({"name": "home", "mountPath": "/home"},),
         volumes=(
@@ -138,6 +93,7 @@ def _container(plan: Plan, target: ManagedTarget) -> Container:
             empty_dir("home", f"{_home_mib(target)}Mi"),
         ),
     )
+    return service(plan, Role.TARGET, ports), deployment(plan, target, container)
 
 
 def _home_mib(target: ManagedTarget) -> int:

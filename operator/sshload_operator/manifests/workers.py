@@ -23,7 +23,7 @@ from sshload_operator.manifests.mounts import (
     secret_sources,
 )
 from sshload_operator.manifests.pod import Container, away_from, job_limits, load_pod_spec, pod_template
-from sshload_operator.planning.plan import Plan, pods_asked, worker_resources
+from sshload_operator.planning.plan import Plan, pods_asked
 from sshload_operator.state import DEPLOYED, Manifest, Role
 
 _NAMES_AS_THEY_ARE = {"name": "ndots", "value": "1"}
@@ -55,16 +55,12 @@ def workers_job(plan: Plan) -> Manifest:
 
 
 def _container(plan: Plan) -> Container:
-    workers = plan.spec.workers
     command = ("python", "-m", "sshload_worker", "--role", "worker", "--config", f"{CONFIG_DIR}/{RUN_FILE}")
     return Container(
         role=Role.WORKER,
-        image=workers.image or plan.installation.worker_image,
         command=(*command, "--master-host", child_name(plan, Part.MASTER), "--master-port", str(LOCUST_PORT)),
         ports={},
-        resources=worker_resources(workers, plan.installation.worker_resources),
         readiness_port="",
-        mounts=(),
         volumes=(config_volume(plan, config_source(plan, RUN_FILE), *_credentials(plan), *_files(plan)),),
     )
 

@@ -11,7 +11,7 @@ from sshload_contract.quantities import resource_amount
 from sshload_contract.shortened import shortened
 
 from sshload_operator.api.status.installed import RESOURCES_CHARACTERS, PodResources
-from sshload_operator.planning.plan import Plan, pods_asked, worker_resources
+from sshload_operator.planning.plan import Plan, pods_asked
 from sshload_operator.state import Amount, PodFacts, Role
 
 
@@ -29,7 +29,7 @@ def _tells(plan: Plan, role: Role, pod: PodFacts) -> bool:
 
 
 def _admitted(plan: Plan, role: Role, pods: Sequence[PodFacts]) -> PodResources | None:
-    asked = _asked(plan, role)
+    asked = plan.resources(role) or {}
     limits = asked.get("limits") or {}
     # Kubernetes takes a limit for the request where none is stated.
     of_lists = {"limits": limits, "requests": {**limits, **(asked.get("requests") or {})}}
@@ -55,16 +55,3 @@ def _number(value: Any) -> Any:
         return resource_amount(value)
     except ValueError:
         return value
-
-
-def _asked(plan: Plan, role: Role) -> Mapping[str, Any]:
-    given, managed = plan.installation.run_pods, plan.spec.managed
-    of_target = None if managed is None else managed.resources
-    asked = {
-        Role.WORKER: worker_resources(plan.spec.workers, plan.installation.worker_resources),
-        Role.MASTER: given.master_resources,
-        Role.TARGET: of_target or given.target_resources,
-        Role.PROXY: given.proxy_resources,
-        Role.GATEWAY: given.gateway_resources,
-    }
-    return asked[role] or {}

@@ -139,6 +139,22 @@ class Installation:
     paused: bool = False
     webhook: Webhook | None = None
 
+    def image(self, role: Role) -> str:
+        """Return the image of a role's pods whose test names none."""
+        images = {Role.TARGET: self.target_image, Role.PROXY: self.proxy_image, Role.GATEWAY: self.gateway_image}
+        return images.get(role, self.worker_image)
+
+    def resources(self, role: Role) -> Mapping[str, Any]:
+        """Return the resources of a role's pods whose test names none."""
+        given = {
+            Role.WORKER: self.worker_resources,
+            Role.MASTER: self.run_pods.master_resources,
+            Role.TARGET: self.run_pods.target_resources,
+            Role.PROXY: self.run_pods.proxy_resources,
+            Role.GATEWAY: self.run_pods.gateway_resources,
+        }
+        return given[role]
+
 
 @dataclass(frozen=True, slots=True)
 class TestIdentity:
@@ -182,10 +198,27 @@ class Plan:
         """How many workers there are: processes of all pods together."""
         return self.spec.workers.replicas * self.processes_per_pod
 
+    def image(self, role: Role) -> str:
+        """Return the image of a role's pods. The master runs what the workers run."""
+        pods = {Role.TARGET: self.spec.managed, Role.MASTER: self.spec.workers, Role.WORKER: self.spec.workers}
+        stated = pods.get(role)
+        return (stated.image if stated is not None else "") or self.installation.image(role)
+
+    def resources(self, role: Role) -> Mapping[str, Any]:
+        """Return the resources that are asked for a role's pods."""
+        return stated_resources(self.spec, role) or self.installation.resources(role)
+
 
 def pods_asked(spec: LoadTestSpec) -> Mapping[Role, int]:
     """Return how many pods a run with this spec has of each role, those with none left out."""
     return {**dict.fromkeys(spec.target.pods, 1), Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
+
+
+def stated_resources(spec: LoadTestSpec, role: Role) -> Mapping[str, Any]:
+    """Return the resources that a spec states for a role's pods, empty if it leaves them to the installation."""
+    if role is Role.TARGET and spec.managed is not None:
+        return spec.managed.resources
+    return spec.workers.resources if role is Role.WORKER else {}
 
 
 def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:
@@ -212,14 +245,8 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
     """Return the installation's resources by role, where the spec leaves them to it; None if there are no pods."""
     if installation.one_address:
         return None
-    managed = spec.managed
-    return InstalledResources(
-        worker=None if spec.workers.resources else _pod_resources(installation.worker_resources),
-        master=_pod_resources(installation.run_pods.master_resources),
-        target=None if managed is None or managed.resources else _pod_resources(installation.run_pods.target_resources),
-        proxy=None if spec.proxy is None else _pod_resources(installation.run_pods.proxy_resources),
-        gateway=None if spec.gateway is None else _pod_resources(installation.run_pods.gateway_resources),
-    )
+    left = (role for role in pods_asked(spec) if not stated_resources(spec, role))
+    return InstalledResources(**{str(role): _pod_resources(installation.resources(role)) for role in left})
 
 
 def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> PodResources | None:
@@ -267,11 +294,6 @@ def is_of_generation(generation: int | None, status: "ObjectStatus") -> bool:
     return generation is not None and status.observed_generation == generation
 
 
-def worker_resources(workers: Workers, default: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the resources of a worker pod: the test's own, else the installation's."""
-    return workers.resources or default
-
-
 def processes_per_pod(workers: Workers, default: Mapping[str, Any]) -> int:
     """Return how many processes a worker pod runs: as the test says, else one for each whole CPU, one at least.
 
@@ -279,7 +301,7 @@ def processes_per_pod(workers: Workers, default: Mapping[str, Any]) -> int:
     """
     if workers.processes_per_pod is not None:
         return workers.processes_per_pod
-    resources = worker_resources(workers, default)
+    resources = workers.resources or default
     for kind in ("limits", "requests"):
         amount = resources.get(kind, {}).get("cpu")
         if amount is not None:

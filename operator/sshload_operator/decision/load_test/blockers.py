@@ -86,7 +86,7 @@ def _rejection(observed: Observed) -> str:
 
 
 def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
-    where = f"pod {pod.name} (image {_image(situation, pod.role)})"
+    where = f"pod {pod.name} (image {situation.plan.image(pod.role)})"
     why = ": ".join(filter(None, (pod.waiting_reason, pod.waiting_message)))
     if pod.waiting_reason == _INVALID_IMAGE:
         yield _error(Reason.IMAGE_UNAVAILABLE, f"{where} cannot get its image: {why}. {_IMAGE_ADVICE}", 0.0)
@@ -100,17 +100,6 @@ def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
         advice = f". {_ROOM_ADVICE[pod.role]}" if _INSUFFICIENT in pod.blocked_message else ""
         message = f"pod {pod.name} cannot be scheduled: {pod.blocked_message.rstrip('.')}{advice}"
         yield _error(Reason.UNSCHEDULABLE, message, None)
-
-
-def _image(situation: Situation, role: Role) -> str:
-    spec, installation = situation.plan.spec, situation.plan.installation
-    if role is Role.TARGET:
-        return ("" if spec.managed is None else spec.managed.image) or installation.target_image
-    if role is Role.PROXY:
-        return installation.proxy_image
-    if role is Role.GATEWAY:
-        return installation.gateway_image
-    return spec.workers.image or installation.worker_image
 
 
 def _unreadable_results(situation: Situation) -> Blocker | None:
