@@ -11,7 +11,7 @@ from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, s
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, own_delay
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, terms_of
+from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Trait, Window, measured_step
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
@@ -26,6 +26,7 @@ BURST_SHARE_OF_MEDIAN = 0.25
 SHARE_OF_WINDOW = 0.1
 """The longest pause of the generator that is tolerated, as a share of the measured window."""
 
+_PERCENT = 100
 _US_PER_S = 1_000_000
 _LONG_PAUSE_US = 100_000
 """Of a worker whose longest pause is shorter, those below 20 ms matter as much, which nobody notes."""
@@ -75,7 +76,7 @@ def held_sessions(load: Load, summary: RunSummary) -> Attempts:
 
 def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSummary) -> Judged:
     """Return whether the share of failures is proven to be below its limit, or not below it, with 95 % confidence."""
-    terms, tried = terms_of(threshold), attempts(load, summary)
+    terms, tried = threshold.terms, attempts(load, summary)
     rate = tried.error_rate
     if rate is None:
         return Judged(ThresholdResult(terms, None, None))
@@ -98,6 +99,14 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
         f" (timeouts, and refusals of connections that came together)"
     )
     return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
+
+
+def measured_error_rate(
+    _: ErrorRateThreshold, load: Load, summary: RunSummary
+) -> tuple[float | None, float | None, float | None]:
+    """Return the share of failures in percent."""
+    rate = attempts(load, summary).error_rate
+    return None if rate is None else rate * _PERCENT, None, None
 
 
 def _do_unsure_decide(limit: float, tried: Attempts, sure: int) -> bool:
@@ -201,7 +210,7 @@ def many_failed(thresholds: Sequence[Threshold], load: Load, summary: RunSummary
     """Return a sentence if more failed than may fail without a threshold on the error rate; "" if not."""
     tried = attempts(load, summary)
     rate = tried.error_rate
-    if rate is None or rate < FAILED_SHARE_LIMIT or any(isinstance(one, ErrorRateThreshold) for one in thresholds):
+    if rate is None or rate < FAILED_SHARE_LIMIT or any(one.allowed_failures is not None for one in thresholds):
         return ""
     return (
         f"{rate * 100:.4g} % failed ({tried.failed} of {tried.ended}). Without an errorRate threshold, less than "

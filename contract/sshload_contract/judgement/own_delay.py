@@ -16,6 +16,13 @@ SOUND_SHARE_OF_LIMIT = 0.1
 PROMPT_BELOW_US = 5_000
 """A median delay up to which a worker is prompt but for its pauses: ten such delays are a pause of 50 ms."""
 
+HIDDEN_DELAYS = 2
+"""A timing with delays in it may be shorter than without them, by at most so many of the largest delays."""
+
+ADDED_DELAYS = 10
+"""Any timing may be longer than without delays, by at most so many of the largest: so often it waits for the loop."""
+
+MAY_DIFFER = "the generator's own delays may have made the difference"
 _COMMON_PERCENTILE = 90.0
 _RARE_PERCENTILE = 99.0
 MORE_CPU = (

@@ -23,7 +23,7 @@ from sshload_contract.declared import (
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, UsersLoad
 from sshload_contract.names import ConfigMapFile, ConfigMapKey, ConfigMapName
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.thresholds import Capacity, Threshold
+from sshload_contract.thresholds import Capacity, CapacityThreshold, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_operator.api.managed_gateway import ManagedGateway
@@ -34,7 +34,7 @@ from sshload_operator.api.search import Search, search_budget_s
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
-from sshload_operator.api.thresholds import CapacityThreshold, RelativeThreshold, WrittenThreshold
+from sshload_operator.api.thresholds import RelativeThreshold, WrittenThreshold
 
 LOCUSTFILE: Final = "locustfile.py"
 TRACE: Final = "trace.txt"

@@ -8,7 +8,7 @@ from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, L
 from sshload_contract.declared import Rule
 from sshload_contract.load import BurstLoad, UsersLoad
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.thresholds import Threshold
 from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
@@ -29,7 +29,7 @@ from sshload_operator.api.targets.gateway_rules import (
     NO_CLIENT,
     timings_of_gateway,
 )
-from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThroughput
+from sshload_operator.api.thresholds import RelativeThroughput
 
 _MICROSECONDS: Final = 1_000_000
 _STEP_KINDS: Final = ScenarioStep.__args__
@@ -273,8 +273,8 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
 
 
 def _latency_steps(spec: LoadTestSpec) -> list[str]:
-    thresholds = (*spec.thresholds, *spec.relative_thresholds)
-    return [one.step for one in thresholds if isinstance(one, LatencyThreshold | RelativeLatency)]
+    asked = (one.asked_percentile for one in (*spec.thresholds, *spec.relative_thresholds))
+    return [one.step for one in asked if one is not None]
 
 
 def _unmeasured(spec: LoadTestSpec) -> list[str]:
@@ -292,18 +292,8 @@ def _parts_that_nobody_times(spec: LoadTestSpec) -> list[str]:
     return [step for step in _latency_steps(spec) if step.rpartition(".")[2] in _PARTS]
 
 
-def _aborting(spec: LoadTestSpec) -> list[LatencyThreshold | ErrorRateThreshold]:
-    return [
-        one for one in spec.thresholds if isinstance(one, LatencyThreshold | ErrorRateThreshold) and one.abort_on_fail
-    ]
-
-
-def _within_other_than_capacity(spec: LoadTestSpec) -> bool:
-    return any(not isinstance(one, RelativeCapacity) for one in spec.relative_thresholds)
-
-
-def _on_capacity(spec: LoadTestSpec) -> bool:
-    return bool(spec.capacity_thresholds) or any(isinstance(one, RelativeCapacity) for one in spec.relative_thresholds)
+def _aborting(spec: LoadTestSpec) -> list[Threshold]:
+    return [one for one in spec.thresholds if one.abort_on_fail]
 
 
 _TIMINGS_IN_CEL: Final = " || ".join(
@@ -326,7 +316,7 @@ _THRESHOLDS: Final = (
         " (!has(t.latency) || !has(t.latency.within)) && (!has(t.throughput) || !has(t.throughput.within)))",
         "latency.within and throughput.within are not for load.capacity: its trials differ from the baseline's; use"
         " capacity.within",
-        lambda spec: spec.capacity is None or not _within_other_than_capacity(spec),
+        lambda spec: spec.capacity is None or all(one.is_on_capacity for one in spec.relative_thresholds),
         at=".thresholds",
     ),
     Rule(
@@ -355,14 +345,17 @@ _THRESHOLDS: Final = (
         " known",
         lambda spec: (
             spec.locustfile is None
-            or all(not isinstance(one, LatencyThreshold) or one.step == Timing.TOTAL for one in _aborting(spec))
+            or all(one.asked_percentile is None or one.asked_percentile.step == Timing.TOTAL for one in _aborting(spec))
         ),
         at=".thresholds",
     ),
     Rule(
         "has(self.load.capacity) || !has(self.thresholds) || self.thresholds.all(t, !has(t.capacity))",
         "capacity is for load.capacity only: no other load searches it",
-        lambda spec: spec.capacity is not None or not _on_capacity(spec),
+        lambda spec: (
+            spec.capacity is not None
+            or not any(one.is_on_capacity for one in (*spec.capacity_thresholds, *spec.relative_thresholds))
+        ),
         at=".thresholds",
     ),
     Rule(

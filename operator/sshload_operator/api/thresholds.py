@@ -5,23 +5,26 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Percentage, Rule, Text, exactly_one
 from sshload_contract.load import MOST
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
+from sshload_contract.thresholds import (
+    BASELINE_UNIT,
+    AskedPercentile,
+    CapacityThreshold,
+    ErrorRateThreshold,
+    LatencyThreshold,
+    Terms,
+    Threshold,
+    ThresholdKind,
+    ThroughputThreshold,
+)
 
 _LEAST_SHARE: Final = "0.0001%"
+_PERCENT: Final = 100
 _Share: TypeAlias = Annotated[float | None, Percentage(_LEAST_SHARE, "99.9999%")]
 _Amount: TypeAlias = Annotated[float | None, Number(0, MOST)]
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityThreshold:
-    """The capacity that a search finds is to be above this amount."""
-
-    kind: ClassVar[str] = "capacity"
-    above: float
-
-
-@dataclass(frozen=True, slots=True)
-class RelativeLatency:
+class RelativeLatency(ThresholdKind):
     """The percentile of a step is to be at most this fraction above the baseline's."""
 
     kind: ClassVar[str] = "relativeLatency"
@@ -29,21 +32,42 @@ class RelativeLatency:
     percentile: float
     within: float
 
+    @property
+    def terms(self) -> Terms:
+        """The limit in percent of the baseline."""
+        return Terms(LatencyThreshold.kind, self.within * _PERCENT, BASELINE_UNIT, self.step, self.percentile)
+
+    @property
+    def asked_percentile(self) -> AskedPercentile:
+        """Its percentile."""
+        return AskedPercentile(self.step, self.percentile)
+
 
 @dataclass(frozen=True, slots=True)
-class RelativeThroughput:
+class RelativeThroughput(ThresholdKind):
     """Iterations completed per second are to be at most this fraction below the baseline's."""
 
     kind: ClassVar[str] = "relativeThroughput"
     within: float
 
+    @property
+    def terms(self) -> Terms:
+        """The limit in percent of the baseline."""
+        return Terms(ThroughputThreshold.kind, self.within * _PERCENT, BASELINE_UNIT)
+
 
 @dataclass(frozen=True, slots=True)
-class RelativeCapacity:
+class RelativeCapacity(ThresholdKind):
     """The capacity is to be at most this fraction below the baseline's."""
 
     kind: ClassVar[str] = "relativeCapacity"
+    is_on_capacity: ClassVar[bool] = True
     within: float
+
+    @property
+    def terms(self) -> Terms:
+        """The limit in percent of the baseline."""
+        return Terms(CapacityThreshold.kind, self.within * _PERCENT, BASELINE_UNIT)
 
 
 RelativeThreshold = RelativeLatency | RelativeThroughput | RelativeCapacity

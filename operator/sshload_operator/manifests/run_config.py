@@ -6,14 +6,12 @@ from dataclasses import dataclass, field, replace
 from sshload_contract.allow_list import AllowList
 from sshload_contract.load import Load, ReplayLoad
 from sshload_contract.names import IMAGE_USER
-from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget, Server
-from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.manifests.gateway import cluster_gateway_program, managed_gateway_endpoint
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
@@ -152,8 +150,8 @@ def _load(spec: LoadTestSpec, places: Places) -> Load:
 
 def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:
     thresholds = (*spec.thresholds, *spec.relative_thresholds)
-    asked = {found.percentile for found in thresholds if isinstance(found, LatencyThreshold | RelativeLatency)}
-    return tuple(sorted(asked.union(_PUBLISHED_PERCENTILES)))
+    asked = filter(None, (one.asked_percentile for one in thresholds))
+    return tuple(sorted({one.percentile for one in asked}.union(_PUBLISHED_PERCENTILES)))
 
 
 def _drain_s(spec: LoadTestSpec) -> float:

@@ -7,14 +7,12 @@ from sshload_contract.client import Library
 from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.load import BurstLoad
-from sshload_contract.percentiles import percentile_key, samples_needed
 from sshload_contract.quantities import resource_amount
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, in_words
+from sshload_contract.thresholds import ThresholdKind
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget
-from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.estimates import likely_trials, most_attempts, most_load, most_samples, written_bytes
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.proxy_programs import PROXY_PROGRAMS
@@ -91,24 +89,26 @@ def _too_few_samples(plan: Plan) -> Iterator[str]:
     if spec.capacity is not None:
         return
     for threshold in (*spec.thresholds, *spec.relative_thresholds):
-        if isinstance(threshold, ErrorRateThreshold):
-            yield from _too_few_attempts(spec, threshold)
-        if not isinstance(threshold, LatencyThreshold | RelativeLatency):
+        yield from _too_few_attempts(spec, threshold)
+        asked = threshold.asked_percentile
+        if asked is None:
             continue
-        needed, samples = samples_needed(threshold.percentile), most_samples(spec, spec.load, threshold.step)
+        needed, samples = asked.samples_needed, most_samples(spec, spec.load, asked.step)
         if samples is not None and samples < needed:
             longer = "; make the load longer" if samples else ""
             yield (
-                f"spec.thresholds: p{percentile_key(threshold.percentile)} of {threshold.step} takes {needed} samples,"
+                f"spec.thresholds: {asked.words} takes {needed} samples,"
                 f" and the load makes about {samples:.0f}: it cannot be judged{longer}"
             )
 
 
-def _too_few_attempts(spec: LoadTestSpec, threshold: ErrorRateThreshold) -> Iterator[str]:
-    needed, made = tries_needed(0, 1, threshold.below), most_attempts(spec)
+def _too_few_attempts(spec: LoadTestSpec, threshold: ThresholdKind) -> Iterator[str]:
+    if threshold.allowed_failures is None:
+        return
+    needed, made = tries_needed(0, 1, threshold.allowed_failures), most_attempts(spec)
     if needed is not None and made is not None and made < needed:
         yield (
-            f"spec.thresholds: {in_words(threshold)} takes {needed} iterations without a failure, and the load makes"
+            f"spec.thresholds: {threshold.words} takes {needed} iterations without a failure, and the load makes"
             f" about {made:.0f}: it cannot be met; make the load longer"
         )
 

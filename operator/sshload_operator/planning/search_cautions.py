@@ -3,11 +3,7 @@
 from collections.abc import Iterator
 from math import ceil, sqrt
 
-from sshload_contract.percentiles import samples_needed
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold, in_words
-
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.thresholds import RelativeCapacity
 from sshload_operator.planning.estimates import likely_trial_s, likely_trials, most_samples
 from sshload_operator.planning.plan import Plan
 
@@ -28,7 +24,7 @@ def search_cautions(plan: Plan) -> tuple[str, ...]:
 
 
 def _no_error_rate(plan: Plan) -> Iterator[str]:
-    if not any(isinstance(threshold, ErrorRateThreshold) for threshold in plan.spec.thresholds):
+    if all(threshold.allowed_failures is None for threshold in plan.spec.thresholds):
         yield (
             "spec.thresholds has no errorRate: connections that the server refuses or drops have no latency, so that"
             " all thresholds may hold at a load that it partly refuses; add errorRate"
@@ -38,19 +34,18 @@ def _no_error_rate(plan: Plan) -> Iterator[str]:
 def _barely_enough_samples(plan: Plan) -> Iterator[str]:
     """Speak of percentiles that the failures allowed, or chance, may leave too few samples for."""
     spec = plan.spec
-    allowed = [threshold.below for threshold in spec.thresholds if isinstance(threshold, ErrorRateThreshold)]
+    allowed = [one.allowed_failures for one in spec.thresholds if one.allowed_failures is not None]
     for threshold in spec.thresholds:
-        if not isinstance(threshold, LatencyThreshold):
-            continue
-        samples = most_samples(spec, spec.load, threshold.step)
-        if samples is None:
+        asked = threshold.asked_percentile
+        samples = None if asked is None else most_samples(spec, spec.load, asked.step)
+        if asked is None or samples is None:
             continue
         fewest = samples - (_SPREAD_OF_POISSON * sqrt(samples) if spec.load.is_memoryless else 0)
         fewest *= 1 - min(allowed, default=0.0)
-        needed = samples_needed(threshold.percentile)
+        needed = asked.samples_needed
         if fewest < needed:
             yield (
-                f"spec.thresholds: {in_words(threshold)} takes {needed} samples. The least trial makes {samples:.0f},"
+                f"spec.thresholds: {threshold.words} takes {needed} samples. The least trial makes {samples:.0f},"
                 f" and only {max(fewest, 0):.0f} of them may remain, by chance or because of failures: a trial that"
                 f" cannot be judged has failed; make its duration longer"
             )
@@ -76,7 +71,7 @@ def _too_coarse(plan: Plan) -> Iterator[str]:
     if capacity is None:
         return
     for threshold in plan.spec.relative_thresholds:
-        if isinstance(threshold, RelativeCapacity) and capacity.precision > threshold.within:
+        if threshold.is_on_capacity and capacity.precision > threshold.within:
             yield (
                 f"spec.load.capacity.precision is {capacity.precision * 100:.4g}%, and spec.thresholds asks for a"
                 f" capacity within {threshold.within * 100:.4g}% of the baseline's: two searches of the same server"
@@ -87,7 +82,7 @@ def _too_coarse(plan: Plan) -> Iterator[str]:
 def _few_in_flight(plan: Plan) -> Iterator[str]:
     """Speak of a maxInFlight that is reached while the promised latency still holds: that trial is no trial."""
     load, capacity = plan.spec.load, plan.spec.capacity
-    promised_s = [threshold.below_s for threshold in plan.spec.thresholds if isinstance(threshold, LatencyThreshold)]
+    promised_s = [one.promised_s for one in plan.spec.thresholds if one.promised_s is not None]
     if capacity is None or not load.drops_arrivals or not promised_s:
         return
     under_way = ceil(capacity.most * min(promised_s))
@@ -115,16 +110,17 @@ def _no_probe(spec: LoadTestSpec) -> Iterator[str]:
 
 def _too_few_samples(spec: LoadTestSpec) -> Iterator[str]:
     for threshold in spec.thresholds:
-        if not isinstance(threshold, LatencyThreshold):
+        asked = threshold.asked_percentile
+        if asked is None:
             continue
-        needed, samples = samples_needed(threshold.percentile), most_samples(spec, spec.load, threshold.step)
+        needed, samples = asked.samples_needed, most_samples(spec, spec.load, asked.step)
         if samples is None or samples >= needed:
             continue
         if samples == 0:
-            yield f"spec.thresholds: {in_words(threshold)} cannot be judged, because a trial has no sample of it"
+            yield f"spec.thresholds: {threshold.words} cannot be judged, because a trial has no sample of it"
         else:
             yield (
-                f"spec.thresholds: {in_words(threshold)} takes {needed} samples, and a trial of {_least(spec)} makes"
+                f"spec.thresholds: {threshold.words} takes {needed} samples, and a trial of {_least(spec)} makes"
                 f" {samples:.0f} at most: make its duration longer, raise {_raise(spec)}, or ask for a lower percentile"
             )
 
@@ -132,9 +128,10 @@ def _too_few_samples(spec: LoadTestSpec) -> Iterator[str]:
 def _too_much_throughput(spec: LoadTestSpec) -> Iterator[str]:
     offered = spec.load.offered_rate
     for threshold in spec.thresholds:
-        if isinstance(threshold, ThroughputThreshold) and offered is not None and threshold.above >= offered:
+        promised = threshold.promised_rate
+        if promised is not None and offered is not None and promised >= offered:
             yield (
-                f"spec.thresholds: {in_words(threshold)} cannot hold in a trial of {_least(spec)}, which begins"
+                f"spec.thresholds: {threshold.words} cannot hold in a trial of {_least(spec)}, which begins"
                 f" {offered:.4g} iterations per second: lower it, or raise {_raise(spec)}"
             )
 

@@ -5,14 +5,19 @@ from typing import Any
 
 from plans import plan, quickstart
 from runs import generator, load, steps, summary, target_stats
-from sshload_contract.thresholds import Capacity, ErrorRateThreshold, LatencyThreshold, ThresholdResult, terms_of
+from sshload_contract.thresholds import (
+    Capacity,
+    CapacityThreshold,
+    ErrorRateThreshold,
+    LatencyThreshold,
+    ThresholdResult,
+)
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
-from sshload_operator.api.thresholds import CapacityThreshold
 from sshload_operator.planning.plan import Plan
 
-P99 = terms_of(LatencyThreshold("total", 99, 2.0))
-ERRORS = terms_of(ErrorRateThreshold(0.01))
+P99 = LatencyThreshold("total", 99, 2.0).terms
+ERRORS = ErrorRateThreshold(0.01).terms
 TRIAL_S = 40.0
 LOADS: dict[str, Any] = {
     "arrivals": {"stages": [{"rate": 10, "duration": "30s"}]},

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sshload_contract.thresholds import Threshold, ThresholdResult, terms_of
+from sshload_contract.thresholds import Threshold, ThresholdResult
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Snapshot
 from sshload_contract.wire.run_summary import RunSummary
@@ -41,7 +41,7 @@ def threshold_json(
     threshold: Threshold, observed: str | None = None, *, met: bool | None = None, value: float | None = None
 ) -> dict[str, Any]:
     """Return the result of a threshold as a status has it."""
-    return written(threshold_status(ThresholdResult(terms_of(threshold), observed, met, value)))
+    return written(threshold_status(ThresholdResult(threshold.terms, observed, met, value)))
 
 
 def percentile_of(step: Mapping[str, Any], percentile: float) -> float | None:

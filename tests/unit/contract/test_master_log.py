@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sshload_contract.thresholds import LatencyThreshold, ThresholdResult, terms_of
+from sshload_contract.thresholds import LatencyThreshold, ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 from sshload_contract.wire.bounds import WIRE_VERSION
 from sshload_contract.wire.codec import to_json, to_plain
@@ -301,7 +301,7 @@ def _step_stats(number: int) -> StepStats:
 
 
 def _trial(number: int) -> Trial:
-    told = ThresholdResult(terms_of(LatencyThreshold("total", 99, 2.0)), "1.5 s" * 10, met=True)
+    told = ThresholdResult(LatencyThreshold("total", 99, 2.0).terms, "1.5 s" * 10, met=True)
     return Trial(
         number=number,
         amount=100.0,

@@ -9,7 +9,8 @@ import click
 import pytest
 from command_lines import subcommands
 from guide import PAGES, ROOT
-from sshload_contract.judgement import error_rate, figures, own_delay, threshold
+from sshload_contract.judgement import error_rate, figures, own_delay
+from sshload_contract.judgement.threshold import latency, throughput
 from sshload_contract.percentiles import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Verdict
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT
@@ -133,12 +134,12 @@ def test_the_limits_of_validity_are_the_codes() -> None:
         f"{SOURCE_PORTS:,} each, which a closed connection keeps for {TIME_WAIT_S:.0f} s",
     ):
         assert words in text
-    shares = (own_delay.SOUND_SHARE_OF_LIMIT, threshold.LARGEST_SHARE_OF_LIMIT, threshold.CROWD_SHARE_OF_LIMIT)
+    shares = (own_delay.SOUND_SHARE_OF_LIMIT, latency.LARGEST_SHARE_OF_LIMIT, latency.CROWD_SHARE_OF_LIMIT)
     assert shares == (0.1, 0.25, 0.5)
-    assert (error_rate.BURST_SHARE_OF_MEDIAN, threshold.CROWD_SHARE_OF_RATE) == (0.25, 0.5)
-    assert (threshold.SURE_SHARE_OF_SHORTEST, error_rate.SHARE_OF_WINDOW) == (0.5, 0.1)
-    assert (threshold.SOUND_HIDDEN_DELAYS, threshold.SOUND_ADDED_DELAYS) == (2, 4)
-    assert (threshold.HIDDEN_DELAYS, threshold.ADDED_DELAYS) == (2, 10)
+    assert (error_rate.BURST_SHARE_OF_MEDIAN, throughput.CROWD_SHARE_OF_RATE) == (0.25, 0.5)
+    assert (latency.SURE_SHARE_OF_SHORTEST, error_rate.SHARE_OF_WINDOW) == (0.5, 0.1)
+    assert (latency.SOUND_HIDDEN_DELAYS, latency.SOUND_ADDED_DELAYS) == (2, 4)
+    assert (own_delay.HIDDEN_DELAYS, own_delay.ADDED_DELAYS) == (2, 10)
     for words in (
         "at most a tenth of the promised limit",
         "at most a quarter of the limit",

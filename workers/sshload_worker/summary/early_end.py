@@ -12,8 +12,7 @@ from math import ceil, inf
 from sshload_contract.judgement.binomial import is_not_below
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import Load, UsersLoad
-from sshload_contract.percentiles import percentile_key
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
+from sshload_contract.thresholds import AskedPercentile, Threshold
 from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
@@ -36,7 +35,7 @@ def unrecoverable_threshold(
     `unreported_s` is the time until the end of the load, plus the past time that is not reported yet. `so_far` makes
     the summary of what was measured so far.
     """
-    asked = [one for one in config.thresholds if _aborts(one)]
+    asked = [one for one in config.thresholds if one.abort_on_fail]
     if not asked:
         return None
     to_come = _most_to_come(config.load, totals, unreported_s)
@@ -47,22 +46,15 @@ def unrecoverable_threshold(
     return next((one for one in suspected if _stays_broken(one, config, totals, to_come, summary)), None)
 
 
-def _aborts(threshold: Threshold) -> bool:
-    return isinstance(threshold, LatencyThreshold | ErrorRateThreshold) and threshold.abort_on_fail
-
-
 def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float) -> bool:
     """Return, at little cost, whether a full judgement is worth it."""
-    counts = totals.window(Window.MEASURED)
-    match threshold:
-        case ErrorRateThreshold(below=below):
-            tried = counts.succeeded + counts.failed + to_come
-            return tried < inf and is_not_below(counts.failed, ceil(tried), below)
-        case LatencyThreshold(below_s=below_s):
-            best_us = _best_percentile_us(threshold, config, totals, to_come)
-            return best_us is not None and best_us >= below_s * _US_PER_S
-        case _:
-            return False
+    if threshold.allowed_failures is not None:
+        counts = totals.window(Window.MEASURED)
+        tried = counts.succeeded + counts.failed + to_come
+        return tried < inf and is_not_below(counts.failed, ceil(tried), threshold.allowed_failures)
+    asked, limit_s = threshold.asked_percentile, threshold.promised_s
+    best_us = None if asked is None else _best_percentile_us(asked, config, totals, to_come)
+    return best_us is not None and limit_s is not None and best_us >= limit_s * _US_PER_S
 
 
 def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> bool:
@@ -73,26 +65,26 @@ def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_co
 def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> RunSummary:
     """Return the summary for this threshold if all iterations that may still come succeeded, faster than any before."""
     load = replace(summary.load, succeeded=summary.load.succeeded + ceil(to_come))
-    if not isinstance(threshold, LatencyThreshold):
+    asked = threshold.asked_percentile
+    if asked is None:
         return replace(summary, load=load)
-    best_us = _best_percentile_us(threshold, config, totals, to_come)
-    key = percentile_key(threshold.percentile)
+    best_us = _best_percentile_us(asked, config, totals, to_come)
     steps = tuple(
-        replace(step, min_us=0, percentiles_us={**step.percentiles_us, key: best_us})
-        if (step.step, step.window) == (threshold.step, Window.MEASURED)
+        replace(step, min_us=0, percentiles_us={**step.percentiles_us, asked.key: best_us})
+        if (step.step, step.window) == (asked.step, Window.MEASURED)
         else step
         for step in summary.steps
     )
     return replace(summary, load=load, steps=steps)
 
 
-def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: Totals, to_come: float) -> int | None:
+def _best_percentile_us(asked: AskedPercentile, config: RunConfig, totals: Totals, to_come: float) -> int | None:
     """Return the percentile if all samples to come were below all present ones, None if it would be one to come."""
     if to_come == inf:
         return None
-    latencies = totals.successes(threshold.step, Window.MEASURED)
-    more = ceil(to_come) * config.scenario.samples_of(threshold.step)
-    return latencies.percentile_below_more_us(threshold.percentile, more)
+    latencies = totals.successes(asked.step, Window.MEASURED)
+    more = ceil(to_come) * config.scenario.samples_of(asked.step)
+    return latencies.percentile_below_more_us(asked.percentile, more)
 
 
 def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:

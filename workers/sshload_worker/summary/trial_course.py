@@ -7,7 +7,6 @@ from statistics import mean
 from typing import Final
 
 from sshload_contract.steal import stolen_share
-from sshload_contract.thresholds import in_words
 from sshload_contract.vocabulary import InPath, RunEnd
 from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Report
@@ -155,7 +154,7 @@ class TrialCourse:
         broken = unrecoverable_threshold(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
         if broken is None:
             return False
-        self.early_end = EarlyEnd(at_s, in_words(broken))
+        self.early_end = EarlyEnd(at_s, broken.words)
         return True
 
     def note_load_end(self, worker: int, after_s: float) -> None:

@@ -17,7 +17,6 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
-from sshload_operator.api.thresholds import RelativeCapacity
 from sshload_operator.decision.baseline.differs import comparable_hash, difference, installed_difference
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.planning.plan import Plan, is_of_generation, is_same_spec, spec_hash
@@ -123,7 +122,7 @@ def is_clean(ours: LoadTestSpec, delay_ms: float | None) -> bool:
 
 def compares_figures(spec: LoadTestSpec) -> bool:
     """Return whether anything but capacities is compared with the baseline: capacities rest on judged trials."""
-    return any(not isinstance(threshold, RelativeCapacity) for threshold in spec.relative_thresholds)
+    return any(not threshold.is_on_capacity for threshold in spec.relative_thresholds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,14 @@
 A relative threshold is met, broken, or within the noise of the two runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, inf, isinf, log
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
-from sshload_contract.percentiles import percentile_key, samples_needed
-from sshload_contract.thresholds import BASELINE_UNIT, Terms, ThresholdResult
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
@@ -67,14 +66,7 @@ class _Compared:
 
 def unjudged(threshold: RelativeThreshold) -> ThresholdResult:
     """Return the result of a threshold for which there is no baseline."""
-    return ThresholdResult(_terms(threshold), None, None)
-
-
-def _terms(threshold: RelativeThreshold) -> Terms:
-    limit = threshold.within * _PERCENT
-    if isinstance(threshold, RelativeLatency):
-        return Terms("latency", limit, BASELINE_UNIT, threshold.step, threshold.percentile)
-    return Terms("throughput" if isinstance(threshold, RelativeThroughput) else "capacity", limit, BASELINE_UNIT)
+    return ThresholdResult(threshold.terms, None, None)
 
 
 def _change(ratio: float) -> float | None:
@@ -84,10 +76,10 @@ def _change(ratio: float) -> float | None:
 
 def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> RelativeResult:
     """Compare what a test measured with what its baseline measured, both by their statuses."""
-    compared = _compare(threshold, new, base)
+    compared = _COMPARISONS[type(threshold)](threshold, new, base)
     if isinstance(compared, RelativeResult):
         return compared
-    terms, found = _terms(threshold), compared.ratio
+    terms, found = threshold.terms, compared.ratio
     if found is None:
         message = f"{terms.words} cannot be judged: it was {compared.new}, and {compared.base} in the baseline"
         return RelativeResult(ThresholdResult(terms, compared.new, None), compared.new, Reason.NO_BASELINE, message)
@@ -103,28 +95,26 @@ def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStat
     )
 
 
-def _compare(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
-    match threshold:
-        case RelativeLatency():
-            return _compare_latency(threshold, new, base)
-        case RelativeThroughput():
-            ours, theirs = completed_rate(new), completed_rate(base)
-            if ours is None or theirs is None:
-                return _missing(threshold, Reason.NO_BASELINE, "the baseline does not state it. Run it again")
-            return _Compared(f"{ours.value:.2f}/s", f"{theirs.value:.2f}/s", ratio(ours, theirs))
-        case RelativeCapacity():
-            found, known = capacity(new), capacity(base)
-            if found is None or known is None or known.lower is None:
-                return _missing(threshold, Reason.NO_BASELINE, "the baseline has found no capacity. Run it again")
-            return _Compared(_amount(found), _amount(known), capacity_ratio(found, known))
+def _compare_capacity(threshold: RelativeCapacity, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
+    found, known = capacity(new), capacity(base)
+    if found is None or known is None or known.lower is None:
+        return _missing(threshold, Reason.NO_BASELINE, "the baseline has found no capacity. Run it again")
+    return _Compared(_amount(found), _amount(known), capacity_ratio(found, known))
+
+
+def _compare_throughput(threshold: RelativeThroughput, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
+    ours, theirs = completed_rate(new), completed_rate(base)
+    if ours is None or theirs is None:
+        return _missing(threshold, Reason.NO_BASELINE, "the baseline does not state it. Run it again")
+    return _Compared(f"{ours.value:.2f}/s", f"{theirs.value:.2f}/s", ratio(ours, theirs))
 
 
 def _compare_latency(threshold: RelativeLatency, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
     ours = latency_ms(new, threshold.step, threshold.percentile)
     theirs = latency_ms(base, threshold.step, threshold.percentile)
     if ours is None:
-        percentile = percentile_key(threshold.percentile)
-        needed = f"p{percentile} needs {samples_needed(threshold.percentile)} samples"
+        asked = threshold.asked_percentile
+        needed = f"p{asked.key} needs {asked.samples_needed} samples"
         return _missing(threshold, Reason.TOO_FEW_SAMPLES, f"{needed}. Lengthen the load or raise its rate")
     if theirs is None or lacks_interval(base, threshold.step, threshold.percentile):
         stated = "does not state it" if theirs is None else "states it without its interval"
@@ -134,24 +124,33 @@ def _compare_latency(threshold: RelativeLatency, new: TestStatus, base: TestStat
 
 
 def _missing(threshold: RelativeThreshold, reason: Reason, why: str) -> RelativeResult:
-    return RelativeResult(unjudged(threshold), "", reason, f"{_terms(threshold).words} cannot be judged: {why}")
+    return RelativeResult(unjudged(threshold), "", reason, f"{threshold.terms.words} cannot be judged: {why}")
+
+
+_COMPARISONS: Final[
+    Mapping[type[RelativeThreshold], Callable[[Any, TestStatus, TestStatus], _Compared | RelativeResult]]
+] = {
+    RelativeLatency: _compare_latency,
+    RelativeThroughput: _compare_throughput,
+    RelativeCapacity: _compare_capacity,
+}
 
 
 def _limit(threshold: RelativeThreshold) -> float:
-    return 1 + threshold.within if isinstance(threshold, RelativeLatency) else 1 - threshold.within
+    return 1 + threshold.within if threshold.terms.is_upper_limit else 1 - threshold.within
 
 
 def _holds(threshold: RelativeThreshold, found: Ratio) -> bool | None:
     """Return True if the whole interval of the ratio is within the limit, False if all of it is outside, else None."""
     limit = _limit(threshold)
-    if isinstance(threshold, RelativeLatency):
+    if threshold.terms.is_upper_limit:
         return True if found.high <= limit else False if found.low > limit else None
     return True if found.low >= limit else False if found.high < limit else None
 
 
 def _remedy(threshold: RelativeThreshold, found: Ratio) -> str:
     """Return what a decision needs: the noise decreases with the square root of the load's length."""
-    if isinstance(threshold, RelativeCapacity):
+    if threshold.is_on_capacity:
         precision = threshold.within * 100 / 2
         return (
             f"Search both with spec.load.capacity.precision of {precision:.3g}% or finer, and a max at which a"

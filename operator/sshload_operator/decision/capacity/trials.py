@@ -3,8 +3,6 @@
 from math import isclose
 
 from sshload_contract.load import Load
-from sshload_contract.percentiles import samples_needed
-from sshload_contract.thresholds import LatencyThreshold, terms_of
 from sshload_contract.vocabulary import SearchEnd, TrialState
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 
@@ -84,8 +82,8 @@ def _had_too_few(plan: Plan, trial: Trial) -> bool:
         return False
     unknown = {result.terms for result in trial.thresholds if result.met is None}
     needed = (
-        samples_needed(threshold.percentile)
+        asked.samples_needed
         for threshold in plan.spec.thresholds
-        if isinstance(threshold, LatencyThreshold) and terms_of(threshold) in unknown
+        if (asked := threshold.asked_percentile) is not None and threshold.terms in unknown
     )
     return trial.load.started < max(needed, default=0)

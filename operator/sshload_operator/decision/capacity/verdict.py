@@ -3,11 +3,10 @@
 The bounds must rest on trials: if a bound has no judged trial, the search is Invalid.
 """
 
-from sshload_contract.thresholds import Terms, ThresholdResult
+from sshload_contract.thresholds import CapacityThreshold, ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary
 
-from sshload_operator.api.thresholds import CapacityThreshold, RelativeCapacity
 from sshload_operator.decision.capacity.limited_by import limited_by, sentence
 from sshload_operator.decision.capacity.trials import (
     amount_in_words,
@@ -143,8 +142,7 @@ def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, 
 
 def promises_capacity(plan: Plan) -> bool:
     """Return whether there is a threshold on the capacity, absolute or relative to a baseline."""
-    relative = any(isinstance(threshold, RelativeCapacity) for threshold in plan.spec.relative_thresholds)
-    return relative or bool(plan.spec.capacity_thresholds)
+    return any(one.is_on_capacity for one in (*plan.spec.capacity_thresholds, *plan.spec.relative_thresholds))
 
 
 def _stated(plan: Plan, found: CapacityResult) -> str:
@@ -157,8 +155,7 @@ def known(plan: Plan, found: CapacityResult) -> str | None:
 
 
 def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
-    terms = Terms(threshold.kind, threshold.above, plan.spec.load.unit)
-    found = summary.capacity
+    terms, found = threshold.terms_in(plan.spec.load.unit), summary.capacity
     if found is None:
         return ThresholdResult(terms, None, None)
     met: bool | None = None

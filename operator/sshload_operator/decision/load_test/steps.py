@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from sshload_contract.percentiles import percentile_key
-from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
@@ -12,7 +10,6 @@ from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, TELLING_PERCENTILES, Percentile
 from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
 from sshload_operator.api.status.steps import StepResult, in_order, with_percentiles
-from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.plan import Plan
 
 _WHOLE: Final = frozenset(map(str, WHOLE_STEPS))
@@ -22,8 +19,8 @@ def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
     """Return the measured steps as they happen, and of several with the same name only the first."""
     named: dict[str, set[float]] = {}
     for threshold in (*plan.spec.thresholds, *plan.spec.relative_thresholds):
-        if isinstance(threshold, LatencyThreshold | RelativeLatency):
-            named.setdefault(threshold.step, set()).add(float(percentile_key(threshold.percentile)))
+        if (asked := threshold.asked_percentile) is not None:
+            named.setdefault(asked.step, set()).add(float(asked.key))
     steps: dict[str, StepResult] = {}
     for step in summary.steps:
         if step.window is Window.MEASURED:

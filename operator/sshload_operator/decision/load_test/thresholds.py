@@ -9,7 +9,6 @@ from sshload_contract.thresholds import BASELINE_UNIT, Terms, ThresholdResult
 from sshload_operator.api.status.figures import percent, rounded
 from sshload_operator.api.status.thresholds import THRESHOLD_MESSAGE_CHARACTERS, ThresholdStatus
 
-_CAPACITY: Final = "capacity"
 _PERCENT: Final = "%"
 _AT_THE_LIMIT: Final = "at the limit"
 _HUNDRED: Final = 100
@@ -30,7 +29,7 @@ def threshold_status(result: ThresholdResult) -> ThresholdStatus:
         met=result.met,
         message="",
     )
-    seen = result.observed or (_why_unseen(terms) if result.met is None else "")
+    seen = result.observed or (terms.why_unseen if result.met is None else "")
     said = ", ".join(filter(None, (seen, _distance(stated, terms))))
     return replace(
         stated, message=shortened(": ".join(filter(None, (terms.words, said))), THRESHOLD_MESSAGE_CHARACTERS)
@@ -56,13 +55,6 @@ def _distance(one: ThresholdStatus, terms: Terms) -> str:
     if one.unit == _PERCENT:
         return f"{_points(apart)} {side}"
     return f"{abs(apart) / one.limit * _HUNDRED:.3g} % {side}" if one.limit > 0 else ""
-
-
-def _why_unseen(terms: Terms) -> str:
-    """Return why nothing was observed."""
-    if terms.unit == BASELINE_UNIT:
-        return "not compared with a baseline"
-    return "no capacity is known" if terms.kind == _CAPACITY else "too few samples"
 
 
 def _points(apart: float) -> str:

@@ -2,10 +2,10 @@
 
 from specs.relative import RELATIVE
 from specs.search import SEARCH_ARRIVALS
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.thresholds import CapacityThreshold, ErrorRateThreshold, LatencyThreshold
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import Baseline
-from sshload_operator.api.thresholds import CapacityThreshold, RelativeCapacity, RelativeLatency, RelativeThroughput
+from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThroughput
 
 
 def test_thresholds_are_told_apart_by_what_they_are_held_against() -> None:

@@ -8,7 +8,7 @@ from crd_schema import problems, status_schema
 from passes import Passes
 from plans import plan, quickstart
 from runs import pod, snapshot, summary
-from sshload_contract.thresholds import LatencyThreshold, ThresholdResult, terms_of
+from sshload_contract.thresholds import LatencyThreshold, ThresholdResult
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Stage
 from sshload_operator.api.status.head import Condition, remembered, written
@@ -18,7 +18,7 @@ from sshload_operator.decision.load_test.thresholds import threshold_status
 from sshload_operator.state import ConditionStatus, ConditionType, Phase, Reason, Role
 from statuses import progress_json
 
-P99 = terms_of(LatencyThreshold("total", 99, 2.0))
+P99 = LatencyThreshold("total", 99, 2.0).terms
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 CONDITIONS = tuple(
     Condition(kind, ConditionStatus.UNKNOWN, Reason.LOAD_RUNNING, "under way", NOW) for kind in ConditionType
@@ -46,10 +46,8 @@ FINISHED = standing(
     progress=progress(plan(), snapshot()),
     results=results_status(plan(), summary(), Verdict.PASSED),
     thresholds=(
-        threshold_status(
-            ThresholdResult(terms_of(LatencyThreshold("total", 99, 2.0)), "90 ms", True, 90.0, 85.5, 95.4)
-        ),
-        threshold_status(ThresholdResult(terms_of(LatencyThreshold("total", 99.9, 3.0)), None, None)),
+        threshold_status(ThresholdResult(LatencyThreshold("total", 99, 2.0).terms, "90 ms", True, 90.0, 85.5, 95.4)),
+        threshold_status(ThresholdResult(LatencyThreshold("total", 99.9, 3.0).terms, None, None)),
     ),
     results_config_map="quickstart-a1b2c3d4e5-results",
 )

@@ -10,17 +10,16 @@ from sshload_contract.thresholds import (
     Terms,
     ThresholdResult,
     ThroughputThreshold,
-    terms_of,
 )
 from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.decision.load_test.thresholds import threshold_status
 
-P99 = terms_of(LatencyThreshold("total", 99, 2.0))
-P90 = terms_of(LatencyThreshold("total", 90, 0.09))
-ERRORS = terms_of(ErrorRateThreshold(0.01))
-RATE = terms_of(ThroughputThreshold(90))
+P99 = LatencyThreshold("total", 99, 2.0).terms
+P90 = LatencyThreshold("total", 90, 0.09).terms
+ERRORS = ErrorRateThreshold(0.01).terms
+RATE = ThroughputThreshold(90).terms
 SLOWER, FEWER = Terms("latency", 10, BASELINE_UNIT, "total", 99), Terms("throughput", 10, BASELINE_UNIT)
 CAPACITY = Terms("capacity", 100, "arrivals/s")
 
@@ -82,7 +81,7 @@ def test_what_a_threshold_has_not_is_absent() -> None:
 
 
 def test_the_smallest_limit_of_errors_is_stated_as_it_is() -> None:
-    least = terms_of(ErrorRateThreshold(0.000001))
+    least = ErrorRateThreshold(0.000001).terms
     assert threshold_status(ThresholdResult(least, "0 % (0 of 9)", None, 0.0)).limit == 0.0001
 
 

@@ -1,0 +1,65 @@
+"""Judge thresholds by the measured window of a summary: a table by kind.
+
+A kind judges itself in a module of this room; `judgement.error_rate` does for the thresholds on errors.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from sshload_contract.judgement.error_rate import judge_error_rate, measured_error_rate
+from sshload_contract.judgement.threshold.latency import judge_latency, measured_latency, missing_latency
+from sshload_contract.judgement.threshold.throughput import judge_throughput, measured_throughput
+from sshload_contract.load import Load
+from sshload_contract.thresholds import (
+    ErrorRateThreshold,
+    Judged,
+    LatencyThreshold,
+    Threshold,
+    ThroughputThreshold,
+)
+from sshload_contract.wire.run_summary import RunSummary
+
+_Measured: TypeAlias = tuple[float | None, float | None, float | None]
+
+
+def _no_iteration(_: Threshold, __: RunSummary) -> str:
+    return "no iteration ended"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How a kind is judged; its figure in the unit of its limit, with the bounds that are known; and what it lacks."""
+
+    judge: Callable[[Any, Load, RunSummary], Judged]
+    measured: Callable[[Any, Load, RunSummary], _Measured]
+    missing: Callable[[Any, RunSummary], str] = _no_iteration
+
+
+_KINDS: Final[Mapping[type[Threshold], _Kind]] = {
+    LatencyThreshold: _Kind(judge_latency, measured_latency, missing_latency),
+    ErrorRateThreshold: _Kind(judge_error_rate, measured_error_rate),
+    ThroughputThreshold: _Kind(judge_throughput, measured_throughput),
+}
+
+
+def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Judged:
+    """Judge whether a threshold was met in the measured window of a run of this load.
+
+    The answer is in doubt if the generator's own delay may have changed it.
+    """
+    kind = _KINDS[type(threshold)]
+    judged = kind.judge(threshold, load, summary)
+    if judged.result.observed is None:
+        return judged
+    value, low, high = kind.measured(threshold, load, summary)
+    return replace(judged, result=replace(judged.result, value=value, low=low, high=high))
+
+
+def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summary: RunSummary) -> tuple[str, ...]:
+    """Return a sentence for each threshold that has too few samples. `judged` are theirs, in order."""
+    return tuple(
+        f"{threshold.words} cannot be judged: {_KINDS[type(threshold)].missing(threshold, summary)}"
+        for threshold, one in zip(thresholds, judged, strict=True)
+        if one.result.met is None and not one.doubt
+    )

@@ -1,0 +1,32 @@
+"""The kinds of thresholds, their results, and the capacity: the highest load that meets all of them.
+
+`judgement.threshold` judges a run by a threshold. With `abort_on_fail` the load ends as soon as the threshold is broken
+and the rest of the load cannot change that.
+"""
+
+from sshload_contract.thresholds.capacity import GIVEN_UP_AFTER, Capacity, CapacityThreshold, unjudged
+from sshload_contract.thresholds.error_rate import ErrorRateThreshold
+from sshload_contract.thresholds.judged import Judged, ThresholdResult
+from sshload_contract.thresholds.kind import BASELINE_UNIT, AskedPercentile, Terms, ThresholdKind, duration_in_words
+from sshload_contract.thresholds.latency import LatencyThreshold
+from sshload_contract.thresholds.throughput import ThroughputThreshold
+
+__all__ = [
+    "BASELINE_UNIT",
+    "GIVEN_UP_AFTER",
+    "AskedPercentile",
+    "Capacity",
+    "CapacityThreshold",
+    "ErrorRateThreshold",
+    "Judged",
+    "LatencyThreshold",
+    "Terms",
+    "Threshold",
+    "ThresholdKind",
+    "ThresholdResult",
+    "ThroughputThreshold",
+    "duration_in_words",
+    "unjudged",
+]
+
+Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
