@@ -116,7 +116,7 @@ def _figures_of_run(figures: Iterable[Figure]) -> Grid:
 
 
 def _plain(value: float | None) -> str:
-    return "" if value is None else f"{value:,.6g}"
+    return "" if value is None else f"{value:,.0f}" if value >= _MEGA else f"{value:,.6g}"
 
 
 def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:

@@ -65,6 +65,11 @@ def report() -> dict[str, Any]:
     return report_document(run, "0.1.0", run)
 
 
+def test_bytes_are_shown_digit_by_digit() -> None:
+    status = read_test_status({**STATUS, "results": {**RESULTS, "target": {"memoryPeakBytes": 21_549_056}}})
+    assert "21,549,056" in as_text(result_page("t", status, verbose=True), 120)
+
+
 def test_no_two_figures_have_one_name() -> None:
     assert len(VALUES) == len(DECLARED) > 15
 
