@@ -1,7 +1,6 @@
 """The gateway of a local run: a process of this Python, before this machine's sshd."""
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,6 +8,10 @@ from typing import Final
 from sshload_contract.wire.codec import to_json
 
 from sshload_operator.api.managed_gateway import ManagedGateway
+from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
+from sshload_operator.control.run.keys import Keys
+from sshload_operator.local.process import LOOPBACK, LocalProgram, in_path, require_libraries, write_secret
+from sshload_operator.local.sshd import current_user
 from sshload_operator.manifests import GatewayPlaces, gateway_program
 from sshload_operator.manifests.mounts import (
     GATEWAY_CREDENTIAL_FILE,
@@ -17,9 +20,9 @@ from sshload_operator.manifests.mounts import (
     GATEWAY_SEALING_KEY_FILE,
     SEALING_FOLDER,
 )
+from sshload_operator.state import Role
 
-LIBRARIES: Final = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", "sqlalchemy", "uvicorn", "uvloop")
-_SECRET_MODE: Final = 0o600
+_LIBRARIES = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", "sqlalchemy", "uvicorn", "uvloop")
 _PRIVATE_MODE: Final = 0o700
 
 
@@ -33,25 +36,25 @@ class GatewayPorts:
     server: int
 
 
-def write_gateway(
-    gateway: ManagedGateway, address: str, ports: GatewayPorts, files: Mapping[str, str], folder: Path
-) -> None:
-    """Write the configuration and the secrets of a gateway into a private folder; raises OSError.
+async def write_gateway(
+    gateway: ManagedGateway, ports: GatewayPorts, keys: Keys, valid_s: float, folder: Path
+) -> LocalProgram:
+    """Write the configuration and the secrets of a gateway into a private folder.
 
-    All `ports` are at `address`. The database is beside the files.
+    The database is beside the files. Raises LocalRunError, KeysError, OSError.
     """
+    require_libraries("spec.target.managed.gateway: the gateway needs", _LIBRARIES, "extras local and gateway")
+    files = await make_gateway_secrets(keys, LOOPBACK, ports.server, current_user().pw_name, valid_s)
     (folder / SEALING_FOLDER).mkdir(mode=_PRIVATE_MODE, parents=True)
     sealing = {GATEWAY_SEALING_KEY_FILE: folder / SEALING_FOLDER}
     for name, text in files.items():
-        path = sealing.get(name, folder) / name
-        path.touch(mode=_SECRET_MODE)
-        path.write_text(text, encoding="ascii")
+        write_secret(sealing.get(name, folder) / name, text)
     places = GatewayPlaces(
-        address=address,
+        address=LOOPBACK,
         port=ports.own,
         health_port=ports.health,
         stats_port=ports.stats,
-        server=address,
+        server=LOOPBACK,
         server_port=ports.server,
         allowed=(),
         database=str(folder / "gateway.db"),
@@ -61,3 +64,5 @@ def write_gateway(
     )
     program = gateway_program(gateway, places, (sys.executable, "-P"))
     (folder / GATEWAY_FILE).write_text(to_json(program), encoding="utf-8")
+    note = "the gateway is a process of this machine, which shares its CPUs with the rest"
+    return LocalProgram(in_path(Role.GATEWAY, GATEWAY_FILE, ports.health), ports.stats, (note,))

@@ -11,7 +11,7 @@ from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.master_log import MasterLog, read_master_log
 from sshload_contract.wire.target import TargetStats
 
-from sshload_operator.local.files import LocalProcess, last_words_path
+from sshload_operator.local.process import LocalProcess, last_words_path
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.state import Observed, PodFacts, Role
 

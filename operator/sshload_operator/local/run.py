@@ -33,10 +33,11 @@ from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.decision.load_test.results import results_status
-from sshload_operator.local.files import MASTER, OwnFiles, home_in, prepare
+from sshload_operator.local.files import MASTER, OwnFiles, prepare
 from sshload_operator.local.observe import LocalObserver, TargetCpu
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user, linked_fixtures
+from sshload_operator.local.target import home_in
 from sshload_operator.planning.plan import (
     EVERYTHING_PERMITTED,
     Installation,

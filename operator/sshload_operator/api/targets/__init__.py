@@ -11,4 +11,4 @@ from sshload_operator.api.targets.managed import ManagedTarget
 
 Target = ManagedTarget | ExternalTarget | GatewayTarget
 
-__all__ = ["ExternalTarget", "GatewayTarget", "JumpHost", "ManagedTarget", "Server", "Target"]
+__all__ = ["JumpHost", "ManagedTarget", "Server", "Target"]

@@ -16,7 +16,7 @@ from sshload_contract.wire.target import TargetConfig
 from sshload_gateway.config import read_config
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.proxy import Proxy, ProxyKind
-from sshload_operator.local import files as local_files
+from sshload_operator.local import process as local_process
 from sshload_operator.local import proxy as local_proxy
 from sshload_operator.local.credentials import Credentials
 from sshload_operator.local.files import OwnFiles, prepare
@@ -142,7 +142,7 @@ def test_a_library_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: p
     def find_spec(name: str) -> ModuleSpec | None:
         return None if name == "locust" else ModuleSpec(name, None)
 
-    monkeypatch.setattr(local_files, "find_spec", find_spec)
+    monkeypatch.setattr(local_process, "find_spec", find_spec)
     with pytest.raises(LocalRunError, match="need locust, which"):
         asyncio.run(prepare(plan(), NOTHING, tmp_path))
 

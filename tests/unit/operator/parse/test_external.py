@@ -5,7 +5,7 @@ from sshload_contract.client import Auth
 from sshload_contract.load import BurstLoad, HoldLoad, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.wire.run_config import SessionReuse
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.targets import ExternalTarget, JumpHost
+from sshload_operator.api.targets.external import ExternalTarget, JumpHost
 
 
 def test_an_external_target_carries_how_the_client_logs_in() -> None:
