@@ -107,6 +107,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_DECISION}/schedule": ("tests/unit/operator/schedule",),
     f"{_DECISION}/turns.py": ("tests/unit/operator/decide",),
+    f"{_OPERATOR}/api/targets/access.py": ("tests/unit/operator/verdict", "tests/unit/operator/conditions"),
     f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),
     f"{_CONTROL}/api_server/lease.py": (f"{_WIRING}/test_lease.py", f"{_WIRING}/test_lease_over_time.py"),
     f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),

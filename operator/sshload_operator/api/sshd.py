@@ -24,6 +24,9 @@ from sshload_contract.declared import (
 from sshload_operator.api.shapes.errors import shown
 
 _RATE_MOST_PERCENT = 100
+# The defaults of sshd_config(5): MaxSessions is 10, and MaxStartups 10:30:100.
+_MAX_SESSIONS: Final = 10
+STARTUPS_BEFORE_DROPS: Final = 10
 _DIRECTIVE: Final = r"[A-Za-z][A-Za-z0-9]{1,50}"
 
 TARGETS_DIRECTIVES: Final = frozenset(
@@ -217,6 +220,16 @@ class Sshd:
         "Further directives of sshd_config(5) with their values, taken as they are. Not for directives that have a"
         " field here, nor for files and ports, which sshload sets, nor for Match and Include.",
     ]
+
+    @property
+    def most_sessions(self) -> int:
+        """How many sessions it takes on one connection."""
+        return _MAX_SESSIONS if self.max_sessions is None else self.max_sessions
+
+    @property
+    def startups_before_drops(self) -> int:
+        """From how many unauthenticated connections on it may drop some."""
+        return STARTUPS_BEFORE_DROPS if self.max_startups is None else int(self.max_startups.split(":")[0])
 
 
 @cache

@@ -60,3 +60,10 @@ def test_of_a_managed_target_no_credentials_are_asked_for() -> None:
     message = judged(replace(AT_TARGET, outcome=Outcome.AUTH_REJECTED), managed=True).message
     assert "spec.target.managed" in message
     assert "SecretRef" not in message
+
+
+def test_of_a_managed_target_whose_key_exchange_fails_its_algorithms_are_to_change_and_not_its_user() -> None:
+    message = judged(replace(AT_TARGET, outcome=Outcome.KEX_FAILED), managed=True).message
+    assert "Give spec.target.managed.sshd an algorithm that the client has" in message
+    assert "its user" not in message
+    assert "algorithm" not in judged(replace(AT_TARGET, outcome=Outcome.AUTH_REJECTED), managed=True).message

@@ -1,0 +1,142 @@
+"""What the author of a plan should know beforehand of the server that the run makes, and of what is before it."""
+
+from collections.abc import Iterator
+from math import ceil, inf
+
+from sshload_contract.gateway_policy import PolicyName
+from sshload_contract.quantities import resource_amount
+from sshload_contract.wire.run_config import SessionReuse
+
+from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.planning.estimates import likely_trials, most_load, written_bytes
+from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.proxy_programs import PROXY_PROGRAMS
+
+_MIB = 1024 * 1024
+# Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
+_SESSION_MB = 2.2
+_MEGA = 1_000_000
+
+
+def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
+    """Return one sentence for each, naming the field; empty if there is nothing to say."""
+    return (
+        *_penalties(target),
+        *_channels_above_max_sessions(plan, target),
+        *_gateway_beyond_sshd(plan, target),
+        *_home_too_small(plan, target),
+        *_full_proxy(plan, target),
+        *_too_many_held_sessions(plan, target),
+    )
+
+
+def _penalties(target: ManagedTarget) -> Iterator[str]:
+    if target.sshd.per_source_penalties != "no":
+        yield (
+            f'spec.target.managed.sshd.perSourcePenalties is "{target.sshd.per_source_penalties}": after a few failed'
+            " logins the server refuses the workers' addresses, and with them valid logins"
+        )
+
+
+def _channels_above_max_sessions(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of a pool whose sessions carry more channels at once than the server takes on one connection."""
+    scenario, at_once = plan.spec.scenario, most_load(plan.spec).most_at_once
+    if scenario.session_reuse is not SessionReuse.POOL or at_once is None:
+        return
+    if not target.access.speaks_ssh:  # the pool is of HTTP connections
+        return
+    allowed = target.sshd.most_sessions
+    needed = ceil(at_once / scenario.pool_sessions)
+    if needed > allowed:
+        yield (
+            f"up to {at_once} iterations share the {scenario.pool_sessions} sessions of spec.scenario.poolSize, so that"
+            f" {needed} channels may be open on each, and spec.target.managed.sshd.maxSessions is {allowed}: those"
+            " beyond it end in channelRefused"
+        )
+
+
+def _gateway_beyond_sshd(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of logins or sessions that the run's gateway may ask for at once, and sshd refuses."""
+    gateway, at_once = target.gateway, most_load(plan.spec).most_at_once
+    if gateway is None:
+        return
+    most = inf if at_once is None else at_once
+    connections = 1 if gateway.policy.has_one_connection else gateway.connections_per_credential
+    logins, start = min(gateway.logins_per_host, connections, most), target.sshd.startups_before_drops
+    if logins >= start:
+        yield (
+            f"spec.target.managed.gateway makes up to {logins} logins at once, and from {start} unauthenticated"
+            " connections on sshd may drop some (MaxStartups), which the gateway tries again later: lower loginsPerHost"
+            " or raise spec.target.managed.sshd.maxStartups"
+        )
+    allowed = target.sshd.most_sessions
+    if gateway.policy is PolicyName.CONNECTION_PER_USER_UNLIMITED and most > allowed:
+        yield (
+            f"up to {most} requests share the one connection of spec.target.managed.gateway, and"
+            f" spec.target.managed.sshd.maxSessions is {allowed}: those beyond it end in badGateway"
+        )
+    sessions = min(gateway.sessions_per_connection, most)
+    if gateway.policy in {PolicyName.CONNECTION_PER_USER, PolicyName.POOL} and sessions > allowed:
+        yield (
+            f"spec.target.managed.gateway has up to {sessions} sessions on a connection, and"
+            f" spec.target.managed.sshd.maxSessions is {allowed}: those beyond it are refused until the gateway has"
+            " learned that; lower sessionsPerConnection"
+        )
+
+
+def _home_too_small(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of writes that fill a managed target's home: its pod is evicted then, and the run lost.
+
+    Between the trials of a search nothing is taken away.
+    """
+    load = most_load(plan.spec)
+    written = written_bytes(plan.spec.scenario.steps)
+    certain_at_once = 1 if load.drops_arrivals else load.most_at_once or 1
+    room_bytes = target.fixtures.spare_bytes - written.once - written.while_running * certain_at_once
+    trials = 1 if plan.spec.capacity is None else likely_trials(plan.spec.capacity, load)
+    measured = load.iterations
+    iterations = None if measured is None else trials * (measured + load.warm_up_iterations(plan.spec.warm_up_s))
+    if room_bytes < 0:
+        filled = "by the first iterations"
+    elif written.each and (iterations is None or iterations * written.each > room_bytes):
+        makes = "load makes about" if plan.spec.capacity is None else "search may make up to"
+        known = "" if iterations is None else f", and the {makes} {iterations:.0f}"
+        filled = f"after {room_bytes // written.each} iterations{known}"
+    else:
+        return
+    yield (
+        "spec.scenario writes more than it removes: spec.target.managed.fixtures.spare,"
+        f" {target.fixtures.spare_bytes / _MIB:g} MiB, is full {filled}; raise it, or remove what is written"
+        " (sftpRemove)"
+    )
+
+
+def _full_proxy(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of more connections than the proxy passes on. A search is to find that out.
+
+    The bound of arrivals in flight says nothing of how many there will be.
+    """
+    proxy, load = target.proxy, plan.spec.load
+    most = 0 if load.drops_arrivals else load.most_connections
+    if proxy is not None and plan.spec.capacity is None and most > proxy.max_connections:
+        others = "wait at the proxy, in their banner latency" if PROXY_PROGRAMS[proxy.kind].queues else "fail"
+        yield (
+            f"spec.target.managed.proxy.maxConnections is {proxy.max_connections}, and spec.load opens up to {most} at"
+            f" once: the others {others}; raise maxConnections unless that is what you measure"
+        )
+
+
+def _too_many_held_sessions(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of more sessions than the memory limit of a managed target has room for. A search is to find that out."""
+    load = plan.spec.load
+    if not load.held_sessions or plan.spec.capacity is not None:
+        return
+    limit = target.resources.get("limits", {}).get("memory")
+    if limit is None or plan.installation.one_address:
+        return
+    needed_mb = load.held_sessions * _SESSION_MB
+    if needed_mb * _MEGA > resource_amount(limit):
+        yield (
+            f"spec.target.managed.resources.limits.memory is {limit}, and {load.held_sessions} held sessions take about"
+            f" {needed_mb:,.0f} MB, {_SESSION_MB:g} MB each: the kernel kills sshd's processes where that is full"
+        )
