@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sshload_contract.wire.bounds import WIRE_VERSION, ContractError, PercentileText, Range
 
@@ -230,7 +230,7 @@ def _refuse(names: Iterable[str], problem: str) -> None:
 
 def _field_types(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
-    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+    return {name: hints[name] for name in _field_names(kind)}
 
 
 def _enum_reader(kind: type[Enum]) -> _Reader:
