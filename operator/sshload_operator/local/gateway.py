@@ -13,7 +13,7 @@ from sshload_operator.control.run.keys import Keys
 from sshload_operator.local.process import LOOPBACK, LocalProgram, in_path, require_libraries, write_secret
 from sshload_operator.local.sshd import current_user
 from sshload_operator.manifests import GatewayPlaces, gateway_program
-from sshload_operator.manifests.mounts import (
+from sshload_operator.manifests.gateway import (
     GATEWAY_CREDENTIAL_FILE,
     GATEWAY_FILE,
     GATEWAY_JWKS_FILE,

@@ -24,7 +24,7 @@ from sshload_operator.local.proxy import write_proxy
 from sshload_operator.local.sshd import SSHD_PATH, current_user, installed_sshd, without_unknown_directives
 from sshload_operator.manifests import TargetPlaces, target_config
 from sshload_operator.manifests.gateway import managed_gateway_endpoint
-from sshload_operator.manifests.mounts import GATEWAY_TOKEN_FILE, managed_endpoint
+from sshload_operator.manifests.mounts import managed_endpoint
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.proxy_programs import ProxyPlaces
@@ -75,7 +75,7 @@ async def managed_target(plan: Plan, target: ManagedTarget, ports: Sequence[int]
         gateway = GatewayPorts(gateway_port, health_port, gateway_stats_port, server=sshd_port)
         in_path[InPath.GATEWAY] = await write_gateway(target.gateway, gateway, keys, plan.spec.deadline_s, folder)
         port = proxy_port if has_proxy else gateway_port
-        endpoint = managed_gateway_endpoint(LOOPBACK, port, str(folder / GATEWAY_TOKEN_FILE))
+        endpoint = managed_gateway_endpoint(LOOPBACK, port, str(folder))
     return LocalTarget(
         endpoint,
         stats_url(stats_port),

@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sshload_operator.manifests.gateway import gateway_objects
+from sshload_operator.manifests.gateway import GATEWAY_KEY_FILES, gateway_objects, gateway_policy
 from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
-    GATEWAY_CREDENTIAL_FILE,
-    GATEWAY_JWKS_FILE,
-    GATEWAY_SEALING_KEY_FILE,
-    GATEWAY_TOKEN_FILE,
     HOST_KEY_FILES,
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,
@@ -20,7 +16,6 @@ from sshload_operator.manifests.mounts import (
     USER_CA_FILE,
 )
 from sshload_operator.manifests.network_policy import (
-    gateway_policy,
     master_policy,
     proxy_policy,
     target_policy,
@@ -34,8 +29,7 @@ from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Manifest, Role
 
 KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
-_GATEWAY_FILES = (GATEWAY_TOKEN_FILE, GATEWAY_JWKS_FILE, GATEWAY_SEALING_KEY_FILE, GATEWAY_CREDENTIAL_FILE)
-_KEY_FILES = {Role.TARGET: KEY_FILES, Role.GATEWAY: _GATEWAY_FILES}
+_KEY_FILES = {Role.TARGET: KEY_FILES, Role.GATEWAY: GATEWAY_KEY_FILES}
 _OBJECTS = {Role.TARGET: target_objects, Role.GATEWAY: gateway_objects, Role.PROXY: proxy_objects}
 _POLICIES = {Role.TARGET: target_policy, Role.PROXY: proxy_policy, Role.GATEWAY: gateway_policy}
 _RESOURCES = {

@@ -24,21 +24,28 @@ from sshload_operator.manifests.labels import (
 )
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
-    GATEWAY_CREDENTIAL_FILE,
-    GATEWAY_FILE,
-    GATEWAY_JWKS_FILE,
-    GATEWAY_SEALING_KEY_FILE,
     KEYS_DIR,
-    SEALING_FOLDER,
+    KEYS_FOLDER,
     config_source,
     config_volume,
     empty_dir,
     run_keys_source,
 )
+from sshload_operator.manifests.network_policy import clients, dns, pods, policy, rule
 from sshload_operator.manifests.pod import Container
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
+GATEWAY_FILE: Final = "gateway.json"
+GATEWAY_TOKEN_FILE: Final = "gateway_token"  # noqa: S105 - the name of a file
+GATEWAY_JWKS_FILE: Final = "gateway_jwks.json"
+GATEWAY_SEALING_KEY_FILE: Final = "gateway_sealing_key"
+GATEWAY_CREDENTIAL_FILE: Final = "gateway_credential.json"
+GATEWAY_KEY_FILES: Final = (
+    GATEWAY_TOKEN_FILE, GATEWAY_JWKS_FILE, GATEWAY_SEALING_KEY_FILE, GATEWAY_CREDENTIAL_FILE,
+)  # fmt: skip
+"""What the run's Secret holds for the gateway and its caller."""
+SEALING_FOLDER: Final = f"{KEYS_FOLDER}/sealing"
 ISSUER: Final = "sshload"
 AUDIENCE: Final = "sshload-gateway"
 CALLER: Final = "sshload"
@@ -156,10 +163,16 @@ def cluster_gateway_program(plan: Plan, gateway: ManagedGateway) -> ProgramConfi
     return gateway_program(gateway, places, ("python",))
 
 
-def managed_gateway_endpoint(host: str, port: int, token_path: str) -> GatewayEndpoint:
-    """Return how workers call the gateway of a run, which speaks plain HTTP within the run."""
+def managed_gateway_endpoint(host: str, port: int, folder: str) -> GatewayEndpoint:
+    """Return how workers call the gateway of a run, which speaks plain HTTP within the run; `folder` has the token."""
     return GatewayEndpoint(
-        tls=False, host=host, port=port, path="", credential=CREDENTIAL, token_path=token_path, ca_path=""
+        tls=False,
+        host=host,
+        port=port,
+        path="",
+        credential=CREDENTIAL,
+        token_path=f"{folder}/{GATEWAY_TOKEN_FILE}",
+        ca_path="",
     )
 
 
@@ -183,3 +196,14 @@ def gateway_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manife
         volumes=(config_volume(plan, config_source(plan, GATEWAY_FILE), *keys), empty_dir("data", "64Mi")),
     )
     return service(plan, Role.GATEWAY, ports), deployment(plan, target, container)
+
+
+def gateway_policy(plan: Plan, target: ManagedTarget) -> Manifest:
+    """Return the gateway's policy: HTTP from this run's workers or proxy, counts for the master, out to the target."""
+    http_from = clients(plan) if target.proxy is None else [pods(plan, Role.PROXY)]
+    ingress = [
+        rule("from", http_from, GATEWAY_PORT),
+        rule("from", [pods(plan, Role.MASTER)], GATEWAY_STATS_PORT),
+    ]
+    egress = [rule("to", [pods(plan, Role.TARGET)], SSH_PORT), dns(plan)]
+    return policy(plan, Part.GATEWAY, Role.GATEWAY, ingress, egress)

@@ -13,8 +13,6 @@ from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reop
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.labels import (
     DNS_PORT,
-    GATEWAY_PORT,
-    GATEWAY_STATS_PORT,
     LOCUST_PORT,
     MASTER_HTTP_PORT,
     PROXY_HTTP_PORT,
@@ -50,14 +48,14 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     names. Out: only the destinations of `forward` steps, and DNS if names are looked up.
     """
     before = Role.GATEWAY if target.gateway is not None else Role.PROXY if target.proxy is not None else None
-    ssh_from = _clients(plan) if before is None else [_pods(plan, before)]
-    counts_for = [_pods(plan, Role.MASTER), *_scrapers(plan)]
-    ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", counts_for, TARGET_HTTP_PORT)]
+    ssh_from = clients(plan) if before is None else [pods(plan, before)]
+    counts_for = [pods(plan, Role.MASTER), *_scrapers(plan)]
+    ingress = [rule("from", ssh_from, SSH_PORT), rule("from", counts_for, TARGET_HTTP_PORT)]
     forwarded = tuple(forwards(plan.spec))
     egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
     if target.sshd.use_dns or any(read_address(found.host) is None for found in forwarded):
-        egress.append(_dns(plan))
-    return _policy(plan, Part.TARGET, Role.TARGET, ingress, egress)
+        egress.append(dns(plan))
+    return policy(plan, Part.TARGET, Role.TARGET, ingress, egress)
 
 
 def proxy_policy(plan: Plan, target: ManagedTarget) -> Manifest:
@@ -67,39 +65,28 @@ def proxy_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     """
     role, port = behind_proxy(target)
     ingress = [
-        _rule("from", _clients(plan), port),
-        _rule("from", [_pods(plan, Role.MASTER)], PROXY_HTTP_PORT),
+        rule("from", clients(plan), port),
+        rule("from", [pods(plan, Role.MASTER)], PROXY_HTTP_PORT),
     ]
-    egress = [_rule("to", [_pods(plan, role)], port), _dns(plan)]
-    return _policy(plan, Part.PROXY, Role.PROXY, ingress, egress)
+    egress = [rule("to", [pods(plan, role)], port), dns(plan)]
+    return policy(plan, Part.PROXY, Role.PROXY, ingress, egress)
 
 
-def gateway_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the gateway's policy: HTTP from this run's workers or proxy, counts for the master, out to the target."""
-    http_from = _clients(plan) if target.proxy is None else [_pods(plan, Role.PROXY)]
-    ingress = [
-        _rule("from", http_from, GATEWAY_PORT),
-        _rule("from", [_pods(plan, Role.MASTER)], GATEWAY_STATS_PORT),
-    ]
-    egress = [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT), _dns(plan)]
-    return _policy(plan, Part.GATEWAY, Role.GATEWAY, ingress, egress)
-
-
-def _clients(plan: Plan) -> list[dict[str, Any]]:
+def clients(plan: Plan) -> list[dict[str, Any]]:
     """Return the peers that connect to the managed target: the workers; with jump hosts anybody (no peers).
 
     The last jump host is not a pod of the run, and its source address is not known.
     """
-    return [] if plan.spec.via else [_pods(plan, Role.WORKER)]
+    return [] if plan.spec.via else [pods(plan, Role.WORKER)]
 
 
 def master_policy(plan: Plan) -> Manifest:
     """Return the master's policy: Locust from this run's workers, metrics for the installer's peers, out to counts."""
-    ingress = [_rule("from", [_pods(plan, Role.WORKER)], LOCUST_PORT)]
+    ingress = [rule("from", [pods(plan, Role.WORKER)], LOCUST_PORT)]
     if scrapers := _scrapers(plan):  # a rule without peers would open the port to everything
-        ingress.append(_rule("from", scrapers, MASTER_HTTP_PORT))
-    counts = [_rule("to", [_pods(plan, role)], STATS_PORTS[role]) for role in plan.spec.target.pods]
-    return _policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, _dns(plan)] if counts else [])
+        ingress.append(rule("from", scrapers, MASTER_HTTP_PORT))
+    counts = [rule("to", [pods(plan, role)], STATS_PORTS[role]) for role in plan.spec.target.pods]
+    return policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, dns(plan)] if counts else [])
 
 
 def _scrapers(plan: Plan) -> list[dict[str, Any]]:
@@ -108,15 +95,15 @@ def _scrapers(plan: Plan) -> list[dict[str, Any]]:
 
 def workers_policy(plan: Plan) -> Manifest:
     """Return the workers' policy: nothing in; out to the first hop of the path to sshd, to the master and to DNS."""
-    egress = [*_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns(plan)]
-    return _policy(plan, Part.WORKERS, Role.WORKER, [], egress)
+    egress = [*_ssh_egress(plan), rule("to", [pods(plan, Role.MASTER)], LOCUST_PORT), dns(plan)]
+    return policy(plan, Part.WORKERS, Role.WORKER, [], egress)
 
 
 def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
     if first.managed is not None:
         role, port = entrance(first)
-        return [_rule("to", [_pods(plan, role)], port)]
+        return [rule("to", [pods(plan, role)], port)]
     return _external_egress(plan, first.host, first.port)
 
 
@@ -127,10 +114,10 @@ def _external_egress(plan: Plan, host: str, port: int) -> list[dict[str, Any]]:
     """
     address = read_address(host)
     if address is not None:
-        return [_rule("to", [{"ipBlock": {"cidr": str(ip_network(address))}}], port)]
+        return [rule("to", [{"ipBlock": {"cidr": str(ip_network(address))}}], port)]
     pods = [_ANY_POD] if is_of_the_cluster(host) else []
     peers = [*pods, *_named_addresses(plan, port)]
-    return [_rule("to", peers, port)] if peers else []  # a rule without peers would open the port to everything
+    return [rule("to", peers, port)] if peers else []  # a rule without peers would open the port to everything
 
 
 def _named_addresses(plan: Plan, port: int) -> list[dict[str, Any]]:
@@ -150,9 +137,8 @@ def _ip_block(network: Network, closed: tuple[Network, ...]) -> dict[str, Any]:
     return {"ipBlock": {"cidr": str(network), **({"except": widest} if widest else {})}}
 
 
-def _policy(
-    plan: Plan, part: Part, role: Role, ingress: list[dict[str, Any]], egress: list[dict[str, Any]]
-) -> Manifest:
+def policy(plan: Plan, part: Part, role: Role, ingress: list[dict[str, Any]], egress: list[dict[str, Any]]) -> Manifest:
+    """Return the policy of a role's pods, which besides reach what the installer lets all pods reach."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -166,16 +152,18 @@ def _policy(
     }
 
 
-def _pods(plan: Plan, role: Role) -> dict[str, Any]:
+def pods(plan: Plan, role: Role) -> dict[str, Any]:
+    """Return the run's pods of a role as a peer."""
     return {"podSelector": {"matchLabels": role_selector(plan, role)}}
 
 
-def _rule(direction: str, peers: list[dict[str, Any]], port: int) -> dict[str, Any]:
+def rule(direction: str, peers: list[dict[str, Any]], port: int) -> dict[str, Any]:
+    """Return a rule for one port, `from` or `to` these peers; without any, from or to everything."""
     ports = [{"port": port, "protocol": "TCP"}]
     return {direction: peers, "ports": ports} if peers else {"ports": ports}
 
 
-def _dns(plan: Plan) -> dict[str, Any]:
+def dns(plan: Plan) -> dict[str, Any]:
     """Return the egress to the cluster's resolvers only: a query to any other address could carry out any data."""
     resolvers = plan.installation.resolvers
     cidrs = dict.fromkeys((_NODE_LOCAL_DNS, *resolvers.cidrs))

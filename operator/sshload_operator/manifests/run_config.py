@@ -12,7 +12,7 @@ from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfi
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget, Server
-from sshload_operator.manifests.gateway import cluster_gateway_program, managed_gateway_endpoint
+from sshload_operator.manifests.gateway import GATEWAY_FILE, cluster_gateway_program, managed_gateway_endpoint
 from sshload_operator.manifests.labels import (
     DEPLOYMENT_PARTS,
     SSH_PORT,
@@ -24,8 +24,6 @@ from sshload_operator.manifests.labels import (
 )
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
-    GATEWAY_FILE,
-    GATEWAY_TOKEN_FILE,
     KEYS_DIR,
     KEYS_FOLDER,
     PROXY_FILE,
@@ -102,7 +100,7 @@ def _managed(plan: Plan, target: ManagedTarget) -> Endpoint | GatewayEndpoint:
         return login_to_managed(plan, target)
     role, port = entrance(target)
     host = child_name(plan, DEPLOYMENT_PARTS[role])
-    return managed_gateway_endpoint(host, port, f"{KEYS_DIR}/{GATEWAY_TOKEN_FILE}")
+    return managed_gateway_endpoint(host, port, KEYS_DIR)
 
 
 def _mounted(server: Server, folder: str) -> Mapping[str, str]:

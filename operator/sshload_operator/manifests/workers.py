@@ -5,11 +5,11 @@ from typing import Any
 
 from sshload_contract.client import Auth
 
+from sshload_operator.manifests.gateway import GATEWAY_TOKEN_FILE
 from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
     CONFIG_DIR,
-    GATEWAY_TOKEN_FILE,
     KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,

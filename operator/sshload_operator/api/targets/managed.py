@@ -60,6 +60,13 @@ class ManagedTarget(Pods, TargetKind):
         return SSH if self.gateway is None else GATEWAY
 
     @property
+    def before_it(self) -> str:
+        """In words what is before it and may be short of something, which sshload does not see; empty for nothing."""
+        if self.gateway is not None:
+            return "the gateway before it (its policy, its limits, its one process), "
+        return "" if self.proxy is None else "the proxy before it, "
+
+    @property
     def identity(self) -> str:
         """The same for all: figures show the effect of another configuration."""
         return self.kind

@@ -10,12 +10,16 @@ from math import ceil
 from typing import Final
 
 from sshload_operator.control.run.keys import CLOCKS_DIFFER_S, Keys, KeysError
-from sshload_operator.manifests.gateway import AUDIENCE, CALLER, ISSUER, SIGNATURE, credential_request
-from sshload_operator.manifests.mounts import (
+from sshload_operator.manifests.gateway import (
+    AUDIENCE,
+    CALLER,
     GATEWAY_CREDENTIAL_FILE,
     GATEWAY_JWKS_FILE,
     GATEWAY_SEALING_KEY_FILE,
     GATEWAY_TOKEN_FILE,
+    ISSUER,
+    SIGNATURE,
+    credential_request,
 )
 
 _SEALING_KEY_BYTES: Final = 32

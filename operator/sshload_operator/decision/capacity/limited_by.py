@@ -255,13 +255,14 @@ def _broken(trial: Trial, which: Terms | None) -> ThresholdResult | None:
 
 
 def _short_of(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
-    if plan.spec.managed is None:
+    managed = plan.spec.managed
+    if managed is None:
         return _of_external(summary, trials)
     strains = [found for trial in trials if (found := strain(trial)) is not None]
     if not strains:
         return (), _NOT_COUNTED
     short_of = (*_of_most(strains), *_refused_channels(plan, summary, trials))
-    elsewhere = _ELSEWHERE.format(before=_before_server(plan))
+    elsewhere = _ELSEWHERE.format(before=managed.before_it)
     return short_of, "" if short_of else f"{elsewhere}. In the last of them: {at_ease(strains[-1])}"
 
 
@@ -288,13 +289,6 @@ def _of_external(summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[
         return (), message
     is_known_other = not is_openssh(one.negotiated.server_version for one in summary.negotiated)
     return (), _NOT_OURS.format(drops="dropped connections" if is_known_other else "drops by MaxStartups")
-
-
-def _before_server(plan: Plan) -> str:
-    """Return in words what the run deploys before its server, where sshload does not see shortages."""
-    if plan.spec.gateway is not None:
-        return "the gateway before it (its policy, its limits, its one process), "
-    return "" if plan.spec.proxy is None else "the proxy before it, "
 
 
 def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:

@@ -18,8 +18,16 @@ from sshload_gateway.identity.tokens import Terms, TokenCheck
 from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
 from sshload_operator.control.run.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
 from sshload_operator.manifests import KEY_FILES, key_files
-from sshload_operator.manifests.gateway import AUDIENCE, CALLER, CREDENTIAL, ISSUER, SIGNATURE
-from sshload_operator.manifests.mounts import GATEWAY_CREDENTIAL_FILE, GATEWAY_JWKS_FILE, GATEWAY_TOKEN_FILE
+from sshload_operator.manifests.gateway import (
+    AUDIENCE,
+    CALLER,
+    CREDENTIAL,
+    GATEWAY_CREDENTIAL_FILE,
+    GATEWAY_JWKS_FILE,
+    GATEWAY_TOKEN_FILE,
+    ISSUER,
+    SIGNATURE,
+)
 
 THROUGH_A_GATEWAY = plans.quickstart(target={"managed": {"gateway": {"policy": "pool"}}})
 ASKED = KeysAsked("target", 2222, "load", 1800.0)
