@@ -26,7 +26,7 @@ from yarl import URL
 
 from sshload_operator.control.api_server.client import authorization, refuse_redirects
 from sshload_operator.control.api_server.errors import AccessError
-from sshload_operator.control.api_server.lean_json import read_json, read_page
+from sshload_operator.control.api_server.lean_json import lean_event, read_page
 
 _LOG = logging.getLogger(__name__)
 _BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0)
@@ -58,25 +58,21 @@ def watch_session(client: ApiClient, hear: Callable[[Listed], None]) -> aiohttp.
     configuration = client.configuration
     pages, refusals, discoveries = _Pages(hear), _Refusals(), asyncio.Semaphore(_DISCOVERIES_AT_ONCE)
 
-    class Answer(_Answer):
-        async def start(self, connection: Any) -> "_Answer":
-            await super().start(connection)
-            if _is_collection(self.url):
-                await refusals.take_in(self)
-            else:
-                await self.read_whole()
-            return self
-
-        async def json(self, **_: Any) -> Any:
-            page = await super().json()
+    class Answer(aiohttp.ClientResponse):
+        async def json(self, **how: Any) -> Any:
+            if self.status != HTTPStatus.OK or not _is_collection(self.url):
+                return await super().json(**how)
+            page = await read_page(await self.read())
             pages.take_in(self.url, page)
             return page
 
-    async def take_turn(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    async def answer(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
         if _is_collection(request.url):
-            return await send(request)
+            found = await send(request)
+            await refusals.take_in(found)
+            return found
         async with discoveries:
-            return await send(request)
+            return await _whole(await send(request))
 
     async def log_in(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
         try:
@@ -93,7 +89,7 @@ def watch_session(client: ApiClient, hear: Callable[[Listed], None]) -> aiohttp.
         connector=aiohttp.TCPConnector(ssl=client.rest_client.ssl_context, limit=0),
         proxy=configuration.proxy,
         response_class=Answer,
-        middlewares=[refuse_redirects, take_turn, log_in],
+        middlewares=[refuse_redirects, answer, log_in],
     )
 
 
@@ -133,14 +129,17 @@ class _Refusals:
 
     times: dict[str, int] = field(default_factory=dict)
 
-    async def take_in(self, answer: "_Answer") -> None:
+    async def take_in(self, answer: aiohttp.ClientResponse) -> None:
         """Wait and raise ClientPayloadError if an answer is a refusal; kopf then tries again.
 
-        The answer to a watch whose version is too old becomes a watch whose first event says so; kopf then lists again.
+        The lines of a watch become lean. The answer to a watch whose version is too old becomes a watch whose first
+        event says so; kopf then lists again.
         """
         path, status = answer.url.path, answer.status
         if status < HTTPStatus.BAD_REQUEST:
             self.times.pop(path, None)
+            if "watch" in answer.url.query:
+                _set_lines(answer)
             return
         if status == HTTPStatus.UNAUTHORIZED:
             return
@@ -152,32 +151,22 @@ class _Refusals:
         await asyncio.sleep(_BACK_OFF_S[min(before, len(_BACK_OFF_S) - 1)])
         if status != HTTPStatus.GONE or "watch" not in answer.url.query:
             raise aiohttp.ClientPayloadError(f"{status}: {said}")
-        answer.become(_GONE)
+        answer.status = HTTPStatus.OK
+        _set_lines(answer, _GONE)
 
 
-class _Answer(aiohttp.ClientResponse):
-    """An answer of the API server: one object, a page of a list, or the lines of a watch."""
+async def _whole(answer: aiohttp.ClientResponse) -> aiohttp.ClientResponse:
+    """Read the body; raises ClientConnectionError if it breaks off, and kopf then asks again."""
+    try:
+        await answer.read()
+    except aiohttp.ClientPayloadError as error:
+        raise aiohttp.ClientConnectionError(f"the answer broke off: {error}") from error
+    return answer
 
-    async def start(self, connection: Any) -> "_Answer":
-        await super().start(connection)
-        lines: Any = _Lines(self.content)
-        self.content = lines
-        return self
 
-    async def read_whole(self) -> None:
-        """Read the body; raises ClientConnectionError if it breaks off, and kopf then asks again."""
-        try:
-            await self.read()
-        except aiohttp.ClientPayloadError as error:
-            raise aiohttp.ClientConnectionError(f"the answer broke off: {error}") from error
-
-    def become(self, line: bytes) -> None:
-        """Turn into a watch that has this one line."""
-        lines: Any = _Lines(self.content, line)
-        self.status, self.content = HTTPStatus.OK, lines
-
-    async def json(self, **_: Any) -> Any:
-        return await read_page(await self.read())
+def _set_lines(answer: aiohttp.ClientResponse, instead: bytes = b"") -> None:
+    lines: Any = _Lines(answer.content, instead)
+    answer.content = lines
 
 
 class _Lines:
@@ -203,15 +192,13 @@ class _Lines:
         async for chunk in self._body.iter_chunked(size):
             *lines, begun = (begun + chunk).split(b"\n")
             for line in filter(None, lines):
-                event = read_json(line)
-                await _raise_error(event)
-                yield json.dumps(event, separators=(",", ":")).encode() + b"\n"
+                kind, event = lean_event(line)
+                if kind == "ERROR":
+                    await _raise_error(json.loads(event)["object"])
+                yield event + b"\n"
 
 
-async def _raise_error(event: Any) -> None:
-    if not isinstance(event, Mapping) or event.get("type") != "ERROR":
-        return
-    error = event.get("object") or {}
+async def _raise_error(error: Mapping[str, Any]) -> None:
     if error.get("code") == HTTPStatus.GONE:
         return
     said = shortened(str(error), _SHOWN_CHARACTERS)
