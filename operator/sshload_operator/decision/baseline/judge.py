@@ -71,7 +71,7 @@ def unjudged(threshold: RelativeThreshold) -> ThresholdResult:
 
 def _change(ratio: float) -> float | None:
     """Return the difference from the baseline in percent of the baseline; None if it is not bounded."""
-    return None if isinf(ratio) else (ratio - 1) * _PERCENT
+    return None if ratio == 0 or isinf(ratio) else (ratio - 1) * _PERCENT
 
 
 def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> RelativeResult:

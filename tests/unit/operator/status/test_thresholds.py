@@ -55,6 +55,16 @@ CAPACITY = Terms("capacity", 100, "arrivals/s")
         pytest.param(
             SLOWER, None, "p99 of total within 10 % of the baseline: not compared with a baseline", id="no baseline"
         ),
+        pytest.param(P90, 1100, "p90 of total below 90 ms: seen, 1,122 % above", id="by more than ten times"),
+        pytest.param(
+            ThroughputThreshold(1.2345).terms, 1.2351, "throughput above 1.2345/s: seen, 0.0486 % above", id="nearly"
+        ),
+        pytest.param(
+            ThroughputThreshold(0.0004).terms, 0.0002, "throughput above 0.0004/s: seen, 50 % below", id="a rare one"
+        ),
+        pytest.param(
+            ErrorRateThreshold(0.07).terms, 7, "error rate below 7 %: seen, at the limit", id="errors just at it"
+        ),
         pytest.param(CAPACITY, None, "capacity above 100 arrivals/s: no capacity is known", id="nothing found"),
     ],
 )
@@ -85,7 +95,19 @@ def test_the_smallest_limit_of_errors_is_stated_as_it_is() -> None:
     assert threshold_status(ThresholdResult(least, "0 % (0 of 9)", None, 0.0)).limit == 0.0001
 
 
-@pytest.mark.parametrize("terms", [P99, P90, ERRORS, RATE, SLOWER, FEWER, CAPACITY], ids=lambda terms: terms.words)
+def test_a_small_capacity_is_stated_with_the_digits_that_it_has_in_the_search() -> None:
+    found = threshold_status(ThresholdResult(CAPACITY, "0.0123457 arrivals/s", False, 0.01234567, 0.01234567, 0.0131))
+    assert (found.value, found.low, found.high) == (0.0123457, 0.0123457, 0.0131)
+
+
+FINE = ThroughputThreshold(1.23456), ThroughputThreshold(0.0004), LatencyThreshold("total", 99.95, 0.0001234)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [P99, P90, ERRORS, RATE, SLOWER, FEWER, CAPACITY, *(one.terms for one in FINE)],
+    ids=lambda terms: terms.words,
+)
 def test_what_a_threshold_asks_for_is_read_of_its_numbers(terms: Terms) -> None:
     stated: dict[str, Any] = written(threshold_status(ThresholdResult(terms, "seen", met=True, value=1.0)))
     assert read(ThresholdStatus, stated).words == terms.words
