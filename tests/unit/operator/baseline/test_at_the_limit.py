@@ -149,7 +149,7 @@ def test_what_was_compared_is_told_with_its_bounds(
         (THROUGHPUT, rate(50, 40, 75), rate(100), (-50, -60, -25)),
         (CAPACITY, capacity(50, None), capacity(100, 125), (-50, -60, None)),
         (CAPACITY, capacity(None, 50), capacity(100, 125), (-50, None, -50)),
-        (THROUGHPUT, rate(100, None, 110), rate(100), (0, None, 10)),
+        (THROUGHPUT, rate(100, 0, 110), rate(100), (0, None, 10)),
     ],
     ids=["bounded", "open above", "open below", "too few samples below"],
 )
