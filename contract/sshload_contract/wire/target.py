@@ -17,6 +17,8 @@ _FixturePath: TypeAlias = Annotated[
     "Its path below the home directory. Names begin with a letter, digit or underscore.",
 ]
 
+_SHORTEST_S = 0.001
+
 COUNTERS = (
     "accepted",
     "auth_failed",
@@ -129,3 +131,8 @@ class TargetStats:
     def sshd_cpu_s(self) -> float:
         """The CPU time of sshd and of all that its sessions run."""
         return max(self.cpu_s - self.own_cpu_s, 0.0)
+
+    def cores_since(self, before: "TargetStats") -> float | None:
+        """Return how many cores these kept busy since an earlier reading, None if that was hardly any time ago."""
+        lasted_s = self.at_unix_s - before.at_unix_s
+        return None if lasted_s < _SHORTEST_S else max(self.sshd_cpu_s - before.sshd_cpu_s, 0.0) / lasted_s

@@ -191,10 +191,10 @@ def _server(before: TargetStats | None, held: TargetStats | None, after: TargetS
     if before is None or after is None or after.at_unix_s <= before.at_unix_s:
         return None
     lasted_s = after.at_unix_s - before.at_unix_s
-    most = held or after
+    most, cores = held or after, after.cores_since(before)
     return {
         "seconds": rounded(lasted_s),
-        "cores": rounded(max(after.cpu_s - before.cpu_s, 0.0) / lasted_s),
+        "cores": None if cores is None else rounded(cores),
         "coresLimit": after.cpu_limit_cores,
         "stolenPercent": percent(stolen_share(before.machine_cpu, after.machine_cpu)),
         "sessions": most.sessions,

@@ -70,13 +70,13 @@ class ServerSeries:
         return tuple(
             ServerPoint(
                 at_s=at_s,
-                cores=(after.cpu_s - before.cpu_s) / (after.at_unix_s - before.at_unix_s),
+                cores=cores,
                 stolen_share=stolen_share(before.machine_cpu, after.machine_cpu),
                 sessions=after.sessions,
                 memory_bytes=after.memory_bytes,
             )
             for (_, before), (at_s, after) in pairwise(self._counts)
-            if after.cpu_s >= before.cpu_s
+            if after.cpu_s >= before.cpu_s and (cores := after.cores_since(before)) is not None
         )
 
 

@@ -245,8 +245,8 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         return None
     grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
     restarted = None in grown.values()
-    cpu_s, accepted = None if restarted else rounded(after.sshd_cpu_s - before.sshd_cpu_s), grown["accepted"]
-    lasted_s = after.at_unix_s - before.at_unix_s
+    cpu_s = None if restarted else rounded(max(after.sshd_cpu_s - before.sshd_cpu_s, 0.0))
+    accepted, cores = grown["accepted"], None if restarted else after.cores_since(before)
     is_counted = plan.spec.target.access.speaks_ssh  # with a gateway, logins are not those of the workers
     only_logs_in = is_counted and plan.spec.scenario.only_logs_in
 
@@ -263,7 +263,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         auth_failed=told(grown["auth_failed"]),
         dropped=_dropped(before, after, grown),
         cpu_seconds=cpu_s,
-        cpu_cores=None if cpu_s is None or lasted_s <= 0 else rounded(cpu_s / lasted_s),
+        cpu_cores=None if cores is None else rounded(cores),
         cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s) if only_logs_in else None,
         cpu_per_iteration_ms=None if only_logs_in else _per_iteration_ms(plan, summary, cpu_s),
         cpu_throttled_seconds=told(grown["cpu_throttled_s"]),

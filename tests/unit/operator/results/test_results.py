@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import finished_runs
 import pytest
 from crd_schema import problems, status_schema
 from hypothesis import given
@@ -21,6 +22,7 @@ from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.planning.plan import Plan
+from sshload_operator.report.document import report_document
 from statuses import percentile_of, results_json
 
 PLAN = plan(quickstart(warmUp="5s"))
@@ -325,6 +327,31 @@ def test_where_iterations_only_log_in_the_cpu_of_a_login_is_told_without_the_obs
         target = results_json(ONLY_LOGINS, summary(target_before=before, target_after=after))["target"]
         assert (target["cpuPerLoginMs"], target["cpuSeconds"]) == (36.0, 25.2)
         assert "cpuPerIterationMs" not in target
+
+
+def test_the_cores_that_the_target_kept_busy_are_told_alike_in_the_status_and_the_report() -> None:
+    before = target_stats(0, at_unix_s=100.0, cpu_s=1.0, own_cpu_s=0.5)
+    after = target_stats(700, at_unix_s=107.0, cpu_s=5.0, own_cpu_s=1.0)
+    found = summary(target_before=before, target_after=after)
+    assert results_json(PLAN, found)["target"]["cpuCores"] == 0.5
+    assert report_document(replace(finished_runs.a_test(), summary=found), "0.1.0")["server"]["cores"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("later_s", "own_cpu_s", "cores"),
+    [(5e-324, 0.5, None), (0.0, 0.5, None), (10.0, 9.0, 0.0)],
+    ids=["hardly any time", "no time", "an observer that took more than all"],
+)
+def test_what_a_target_says_that_cannot_be_is_no_figure_that_a_status_cannot_have(
+    later_s: float, own_cpu_s: float, cores: float | None
+) -> None:
+    before = target_stats(0, at_unix_s=0.0, cpu_s=1.0, own_cpu_s=0.5)
+    after = target_stats(700, at_unix_s=later_s, cpu_s=9.0, own_cpu_s=own_cpu_s)
+    found = summary(target_before=before, target_after=after)
+    stated = results_json(PLAN, found)["target"]
+    assert (stated.get("cpuCores"), stated["cpuSeconds"] >= 0) == (cores, True)
+    server = report_document(replace(finished_runs.a_test(), summary=found), "0.1.0")["server"]
+    assert (server or {}).get("cores") == cores
 
 
 def test_where_sessions_run_commands_the_cpu_is_not_told_by_login_because_the_commands_are_in_it() -> None:
