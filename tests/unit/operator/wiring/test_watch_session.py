@@ -103,6 +103,24 @@ def test_kopf_hears_of_credentials_that_are_no_longer_good_and_of_what_is_no_col
     assert read(404, error(404)["object"], path="/apis/sshload.dev/v1alpha1")[0] == 404
 
 
+def test_a_refused_login_that_is_no_json_is_read_by_kopf_as_text() -> None:
+    """After this class of error kopf reads the answer as text, and after any other it ends."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=401, text="upstream", content_type="application/json")
+
+    async def play() -> None:
+        async with (
+            played_api(answer) as client,
+            watch_session(client, lambda _: None) as session,
+            session.get(f"{client.configuration.host}{TESTS}?limit=5") as response,
+        ):
+            await response.json()
+
+    with pytest.raises(json.JSONDecodeError):
+        asyncio.run(play())
+
+
 def test_an_answer_about_the_api_that_breaks_off_is_a_broken_connection_to_kopf() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         half = web.StreamResponse(headers={"Content-Length": "20"})
