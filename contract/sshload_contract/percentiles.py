@@ -11,6 +11,8 @@ and the widest interval counts.
 from collections.abc import Sequence
 from math import ceil, log, sqrt
 
+from sshload_contract.students_t import two_sided_t
+
 _MISSED_SHARE = 0.05
 
 FEWEST_SLICES = 8
@@ -81,7 +83,7 @@ def failures_width(count: int, spread: float) -> float:
 def _seen_variance(weights: Sequence[float], counts: Sequence[float]) -> float:
     rate = sum(counts) / sum(weights)
     strays = sum((count - rate * weight) ** 2 for weight, count in zip(weights, counts, strict=True))
-    return strays * len(counts) / (len(counts) - 1) * _t_over_z(len(counts) - 1) ** 2
+    return strays * len(counts) / (len(counts) - 1) * (two_sided_t(0.95, len(counts) - 1) / _Z_95) ** 2
 
 
 def percentile_width(count: int, share: float, spread: float) -> float:
@@ -105,15 +107,3 @@ def _joined(values: Sequence[float]) -> list[float]:
     """Return the sums of pairs of neighbours; with an odd number of values the first is not paired."""
     odd = len(values) % 2
     return [*values[:odd], *(values[at] + values[at + 1] for at in range(odd, len(values), 2))]
-
-
-def _t_over_z(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's t divided by that of the normal distribution.
-
-    See Abramowitz and Stegun, 26.7.5.
-    """
-    z = _Z_95
-    first = (z**2 + 1) / 4
-    second = (5 * z**4 + 16 * z**2 + 3) / 96
-    third = (3 * z**6 + 19 * z**4 + 17 * z**2 - 15) / 384
-    return 1 + first / degrees + second / degrees**2 + third / degrees**3

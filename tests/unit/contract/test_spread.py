@@ -96,7 +96,7 @@ def test_half_of_an_interval_of_few_slices_is_students_quantile_of_their_deviati
     """One event in one slice: the slices deviate by 1 from their common rate, squared and summed as by a sample."""
     slices = degrees + 1
     found = variance_of_sum([1] * slices, [1, *[0] * degrees])
-    assert 1.96 * found**0.5 == pytest.approx(STUDENTS[degrees], rel=4e-4)
+    assert 1.96 * found**0.5 == pytest.approx(STUDENTS[degrees], rel=1e-6)
 
 
 def test_counts_that_are_proportional_to_their_slices_do_not_vary() -> None:

@@ -11,19 +11,20 @@ the differences. Its coverage is tested by simulation (docs/design/20261121-comp
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import combinations_with_replacement
-from math import atan, comb, cos, factorial, pi, prod, sin, sqrt, tan
+from math import comb, factorial, prod, sqrt
 from operator import mul
 from random import Random
 from statistics import NormalDist
+
+from sshload_contract.students_t import two_sided_t
 
 CONFIDENCE = 0.95
 FEWEST_ROUNDS = 3
 _DRAWN = 1_000
 _TAIL = (1 - CONFIDENCE) / 2
 Resample = tuple[tuple[int, ...], float]
-_BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +81,3 @@ def _quantile(means: Sequence[tuple[float, float]]) -> float:
         if reached >= _TAIL:
             return mean
     return means[-1][0]
-
-
-@cache
-def two_sided_t(confidence: float, degrees: int) -> float:
-    """Return the t for which a value is between -t and t with this confidence (0 to 1, both excluded)."""
-    low, high = 0.0, pi / 2
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, degrees) < confidence else (low, middle)
-    return sqrt(degrees) * tan(low)
-
-
-def share_within(t: float, degrees: int) -> float:
-    """Return the share of the distribution between -t and t."""
-    return _within(atan(t / sqrt(degrees)), degrees)
-
-
-def _within(angle: float, degrees: int) -> float:
-    """Abramowitz and Stegun (1964), 26.7.3 and 26.7.4, with `angle` the arc tangent of t over the root of `degrees`."""
-    odd = degrees % 2 == 1
-    term = cos(angle) if odd else 1.0
-    total = term if degrees > 1 else 0.0
-    for step in range(3 if odd else 2, degrees - 1, 2):
-        term *= cos(angle) ** 2 * (step - 1) / step
-        total += term
-    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total

@@ -5,7 +5,7 @@ from math import log
 from random import Random
 
 import pytest
-from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS, interval, share_within, two_sided_t
+from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS, interval
 
 Noise = Callable[[Random], float]
 SIMULATED = 1_000
@@ -108,11 +108,3 @@ def test_three_symmetric_rounds_by_hand() -> None:
     # Resampled means reach -1 and 1 once in 27 times each, which is more than the tail; t is 4.3027, z 1.95996.
     found = interval([-1.0, 0.0, 1.0], 1)
     assert (found.mean, found.low, found.high) == pytest.approx((0, -2.6887, 2.6887), abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("degrees", "t"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (9, 2.2622), (30, 2.0423), (49, 2.0096)]
-)
-def test_students_t_is_the_tables(degrees: int, t: float) -> None:
-    assert two_sided_t(0.95, degrees) == pytest.approx(t, abs=1e-4)
-    assert share_within(t, degrees) == pytest.approx(0.95, abs=1e-5)
