@@ -19,6 +19,7 @@ from aiohttp import web
 from sshload_contract.front.admission import ACCEPTED_AT_ONCE, Admission, Limits, address_of, listen
 from sshload_contract.front.heads import Head, HeadError, HeadReader, refusal
 
+from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.turns import Turns
 
 _BODY_BYTES: Final = 65_536
@@ -46,9 +47,11 @@ class Front:
         self.handshakes = Turns(_HANDSHAKES_BEGUN_AT_ONCE, _BETWEEN_HANDSHAKES_S)
         self._listening: socket.socket | None = None
         self._runner: web.AppRunner | None = None
+        self._following: asyncio.Task[None] | None = None
 
-    async def start(self, app: web.Application, tls: ssl.SSLContext | None = None) -> None:
-        """Listen; raises OSError where the port is taken."""
+    async def start(self, app: web.Application, certificate: ServingCertificate | None = None) -> None:
+        """Listen, by TLS with a certificate; raises OSError where the port is taken, and CertificateError."""
+        tls = None if certificate is None else await certificate.context()
         self._listening = listen("", self._port)
         # What a client that is gone has asked for is not done: whoever asks again and again would let it pile up.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
@@ -57,9 +60,13 @@ class Front:
         assert make_protocol is not None  # noqa: S101 - it has been set up
         loop = asyncio.get_running_loop()
         loop.add_reader(self._listening.fileno(), self._accept, self._listening, make_protocol, tls)
+        if certificate is not None:
+            self._following = loop.create_task(certificate.follow())
 
     async def stop(self) -> None:
         """Stop listening, let answers that are being made end, and close all connections."""
+        if self._following is not None:
+            self._following.cancel()
         if self._listening is not None:
             asyncio.get_running_loop().remove_reader(self._listening.fileno())
             self._listening.close()

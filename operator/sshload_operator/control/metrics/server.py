@@ -122,24 +122,18 @@ class MetricsServer:
     def __init__(self, port: int, render: Callable[[], Iterator[bytes]], limits: Limits = LIMITS) -> None:
         self._front = Front(port, limits)
         self._page = _Page(render)
-        self._following: asyncio.Task[None] | None = None
 
     async def start(self, guard: Guard | None) -> None:
         """Listen. Without a guard, serve everybody over plain HTTP.
 
         Raises OSError where the port is taken, and CertificateError.
         """
-        tls = None if guard is None else await guard.certificate.context()
         app = web.Application(middlewares=() if guard is None else (guard.check.admit,))
         app.add_routes([web.get("/metrics", self._metrics)])
-        await self._front.start(app, tls)
-        if guard is not None:
-            self._following = asyncio.create_task(guard.certificate.follow())
+        await self._front.start(app, None if guard is None else guard.certificate)
 
     async def stop(self) -> None:
         """Stop listening and close all connections."""
-        if self._following is not None:
-            self._following.cancel()
         await self._front.stop()
 
     async def _metrics(self, request: web.Request) -> web.StreamResponse:

@@ -4,7 +4,6 @@ A request changes nothing except who is logged in. For pages about all namespace
 about one, `/ui/NAMESPACE`.
 """
 
-import asyncio
 import gzip
 import re
 import secrets
@@ -119,11 +118,9 @@ class PagesServer:
         self._sessions = Sessions()
         self._streams = Streams(index)
         self._under_way: Counter[str] = Counter()
-        self._following: asyncio.Task[None] | None = None
 
     async def start(self, certificate: ServingCertificate) -> None:
         """Listen; raises OSError where the port is taken, and CertificateError."""
-        tls = await certificate.context()
         app = web.Application(middlewares=(self._admit,), client_max_size=_FORM_LIMIT_BYTES)
         app.add_routes(
             [
@@ -136,14 +133,11 @@ class PagesServer:
                 web.get(f"{_NAMESPACE}/tests/{{name}}/events", self._events, allow_head=False),
             ]
         )
-        await self._front.start(app, tls)
-        self._following = asyncio.create_task(certificate.follow())
+        await self._front.start(app, certificate)
 
     async def stop(self) -> None:
         """Stop listening and close all connections."""
         self._streams.end()
-        if self._following is not None:
-            self._following.cancel()
         await self._front.stop()
 
     @web.middleware

@@ -208,7 +208,7 @@ def fronted(
 
         app = web.Application()
         app.add_routes([web.get("/metrics", page)])
-        await front.start(app, await ServingCertificate(None).context() if by_tls else None)
+        await front.start(app, ServingCertificate(None) if by_tls else None)
         try:
             async with asyncio.timeout(WITHIN_S):
                 await talk(front, lambda: asyncio.open_connection("127.0.0.1", port))
