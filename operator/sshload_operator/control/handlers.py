@@ -23,7 +23,7 @@ from sshload_operator.control.api_server.client import api_client
 from sshload_operator.control.api_server.cluster import ANSWER_LIMIT_S, LIST_PAGE, Cluster
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.lease import Leases, Terms
-from sshload_operator.control.api_server.watch_session import Listed, watch_session
+from sshload_operator.control.api_server.watch_session import BACK_OFFS_S, Listed, watch_session
 from sshload_operator.control.front import Front
 from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.bearer_check import BearerCheck
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from sshload_operator.control.pages.server import PagesServer
 
 _LOG = logging.getLogger(__name__)
-# Short, so that the operator works again within 3 s of its API server, however long that was away.
-_ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
 _LEASE_LOST: Final = 1
 PROBE_LIMITS: Final = Limits(connections=64, per_address=32)
 _SERVED_EVERY_S: Final = 1.0
@@ -288,7 +286,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.watching.chunk_size = LIST_PAGE
     settings.watching.label_selectors["pods"] = TEST_LABEL
     settings.watching.label_selectors["jobs.batch"] = TEST_LABEL
-    settings.networking.error_backoffs = _ERROR_BACK_OFFS_S
+    settings.networking.error_backoffs = BACK_OFFS_S
     settings.networking.request_timeout = ANSWER_LIMIT_S
     settings.queueing.idle_timeout = 0.02
     return settings

@@ -17,7 +17,7 @@ ADDED = {"type": "ADDED", "object": {"metadata": {"namespace": "a", "name": "one
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BACK_OFF_S", (0.0,))
+    monkeypatch.setattr(module, "BACK_OFFS_S", (0.0,))
 
 
 def error(code: int) -> dict[str, Any]:
