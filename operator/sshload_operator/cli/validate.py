@@ -10,7 +10,6 @@ from pathlib import Path
 from uuid import UUID
 
 import click
-from sshload_contract.allow_list import AllowList
 
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.load_test import NOT_ITS_OWN_BASELINE, parse
@@ -20,22 +19,8 @@ from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.exit_code import ExitCode, complain, failed_on
 from sshload_operator.cli.options import FILE
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Installation, Resolvers, TestIdentity, make_plan
+from sshload_operator.planning.plan import NOT_INSTALLED, TestIdentity, make_plan
 from sshload_operator.planning.preflight import allowing, preflight
-
-_NOWHERE = Installation(
-    worker_image="",
-    target_image="",
-    proxy_image="",
-    gateway_image="",
-    image_pull_policy="",
-    image_pull_secrets=(),
-    worker_resources={},
-    allow_list=AllowList((), ()),
-    permitted=EVERYTHING_PERMITTED,
-    resolvers=Resolvers(peers=(), cidrs=(), ports=()),
-    one_address=False,
-)
 
 
 @click.command()
@@ -85,7 +70,9 @@ def _check_object(label: str, document: Document) -> bool:
             complain(f"{label}: {problem}")
         return False
     test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
-    plans = {of: make_plan(test, spec, replace(_NOWHERE, allow_list=allowing(spec)), 1) for of, spec in tests.items()}
+    plans = {
+        of: make_plan(test, spec, replace(NOT_INSTALLED, allow_list=allowing(spec)), 1) for of, spec in tests.items()
+    }
     for of, plan in plans.items():
         refusal = preflight(plan)
         if refusal is not None:

@@ -38,14 +38,7 @@ from sshload_operator.local.observe import LocalObserver, TargetCpu
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user, linked_fixtures
 from sshload_operator.local.target import home_in
-from sshload_operator.planning.plan import (
-    EVERYTHING_PERMITTED,
-    Installation,
-    Plan,
-    Resolvers,
-    TestIdentity,
-    make_plan,
-)
+from sshload_operator.planning.plan import NOT_INSTALLED, Installation, Plan, TestIdentity, make_plan
 from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase, Reason, Role
 
 _PASS_EVERY_S = 0.2
@@ -254,19 +247,7 @@ def local_installation(allowed: tuple[AllowedTarget, ...]) -> Installation:
     What the command line allows is only held against the text of the spec, so that nobody loads a server by mistake.
     The workers are given no allow-list: whatever this machine reaches, its user may reach without them.
     """
-    return Installation(
-        worker_image="",
-        target_image="",
-        proxy_image="",
-        gateway_image="",
-        image_pull_policy="",
-        image_pull_secrets=(),
-        worker_resources={},
-        allow_list=AllowList(allowed, ()),
-        permitted=EVERYTHING_PERMITTED,
-        resolvers=Resolvers(peers=(), cidrs=(), ports=()),
-        one_address=True,
-    )
+    return replace(NOT_INSTALLED, allow_list=AllowList(allowed, ()), one_address=True)
 
 
 def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:

@@ -156,6 +156,22 @@ class Installation:
         return given[role]
 
 
+NOT_INSTALLED = Installation(
+    worker_image="",
+    target_image="",
+    proxy_image="",
+    gateway_image="",
+    image_pull_policy="",
+    image_pull_secrets=(),
+    worker_resources={},
+    allow_list=AllowList((), ()),
+    permitted=EVERYTHING_PERMITTED,
+    resolvers=Resolvers(peers=(), cidrs=(), ports=()),
+    one_address=False,
+)
+"""What stands for an installation where there is no cluster: there are no images, and everything is permitted."""
+
+
 @dataclass(frozen=True, slots=True)
 class TestIdentity:
     """Which object it is, as its metadata says. `applier` names who applies it again if it is deleted, if anybody.
