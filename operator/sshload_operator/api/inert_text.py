@@ -1,6 +1,7 @@
 """Text of servers, pods and specs, so that nothing that shows it acts on it: terminals, Markdown and its sites, CI."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 _NO_SPACE: Final = "&#8203;"
@@ -26,6 +27,12 @@ def inert_paragraph(text: str) -> str:
     """Return text as `inert_markdown`, for the beginning of a line: no list, no heading, no command (`/close`)."""
     inert = inert_markdown(text).lstrip()
     return f"{_NO_SPACE}{inert}" if _BEGINS_A_BLOCK.match(inert) else inert
+
+
+def inert_table(head: Iterable[str], rule: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table of Markdown; `rule` has for each column `---`, or `--:` for numbers."""
+    lines = (map(inert_markdown, head), rule, *(map(inert_markdown, row) for row in rows))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def inert_output(text: str) -> str:

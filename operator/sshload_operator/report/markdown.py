@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sshload_operator.api.inert_text import inert_markdown, inert_paragraph
+from sshload_operator.api.inert_text import inert_markdown, inert_paragraph, inert_table
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.head import written
@@ -75,7 +75,7 @@ def _comparison_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for variant, reference in ((one["name"], one["reference"]) for one in document["variants"][1:]):
         rows = (_compared(one, reference, variant) for one in document["figures"] or ())
         head = ("figure", reference, variant, "ratio", "95 % interval", "ms", "95 % interval", "difference")
-        yield from _table(f"{_plain(variant)} beside {_plain(reference)}", tuple(map(_plain, head)), rows)
+        yield from _table(f"{_plain(variant)} beside {_plain(reference)}", head, rows)
     tests = (
         (one["round"], one["variant"], one["test"], one["verdict"], one["problem"] or one["reason"])
         for one in document["tests"] or ()
@@ -116,7 +116,7 @@ def _sweep_lines(document: Mapping[str, Any]) -> Iterator[str]:
         (one["value"], one["verdict"]["word"], *_stated(one, _STATED), *_values(one, ("errorPercent",)))
         for one in document["points"]
     )
-    field = _plain(document["sweep"]["field"])
+    field = document["sweep"]["field"]
     yield from _table("Values", (field, "verdict", *_STATED_HEAD, "errors %"), rows)
     yield from _lacks(document)
 
@@ -174,21 +174,22 @@ def _measured(figures: Iterable[Mapping[str, Any]], results: Results) -> Iterato
 
 
 def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    lines = [f"| {' | '.join(map(_plain, row))} |" for row in rows]
-    if lines:
+    shown = [map(_shown, row) for row in rows]
+    if shown:
         yield f"## {title}\n"
-        yield f"| {' | '.join(head)} |"
-        yield f"|{' --- |' * len(head)}"
-        yield from lines
+        yield inert_table(head, ("---",) * len(head), shown)
         yield ""
 
 
 def _plain(value: Any) -> str:
     """Return a value as inert text in one line, `-` if there is none."""
+    return inert_markdown(_shown(value))
+
+
+def _shown(value: Any) -> str:
     if value is None:
         return "-"
-    text = f"{value:,.6g}" if isinstance(value, float) else str(value)
-    return inert_markdown(text)
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
 _LINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import click
 import yaml
 
-from sshload_operator.api.inert_text import inert_markdown, inert_output, inert_paragraph, printable
+from sshload_operator.api.inert_text import inert_markdown, inert_output, inert_paragraph, inert_table, printable
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste, show
 from sshload_operator.cli.view.text import in_encoding, mark
 
@@ -97,8 +97,7 @@ def _markdown_part(part: Grid | Facts | Paste) -> str:
 
 def _markdown_table(grid: Grid) -> str:
     rule = tuple("---" if grid.is_text(number) else "--:" for number in range(len(grid.head)))
-    rows = (tuple(map(inert_markdown, grid.head)), rule, *(tuple(map(inert_markdown, row)) for row in grid.rows))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return inert_table(grid.head, rule, grid.rows)
 
 
 def as_junit(page: Page) -> str:
