@@ -93,8 +93,12 @@ def _key(one: ComparedFigure) -> str:
 
 
 def _beside(variant: str, one: ComparedFigure, *, is_first: bool) -> dict[str, Any]:
+    return {"variant": variant, **values_of(one), "effect": None if is_first else effect(one)}
+
+
+def values_of(one: ComparedFigure) -> dict[str, Any]:
+    """Return what is known of a figure of a variant, under the names that a report and a spreadsheet have for it."""
     return {
-        "variant": variant,
         "value": one.value,
         "rounds": one.rounds,
         "ratio": one.ratio,
@@ -105,7 +109,6 @@ def _beside(variant: str, one: ComparedFigure, *, is_first: bool) -> dict[str, A
         "differenceMs": one.difference_ms,
         "lowMs": one.low_ms,
         "highMs": one.high_ms,
-        "effect": None if is_first else effect(one),
     }
 
 

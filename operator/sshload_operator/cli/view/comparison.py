@@ -20,6 +20,7 @@ from sshload_operator.cli.view.page import Facts, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, size_text
 from sshload_operator.decision.comparison.figures import place
 from sshload_operator.decision.comparison.milliseconds import milliseconds_text
+from sshload_operator.report.comparison import values_of
 
 _GROUPED_FROM: Final = 100.0
 _BAR: Final = 6
@@ -56,16 +57,7 @@ def comparison_rows(status: ComparisonStatus) -> Iterator[Mapping[str, object]]:
                 "sweptValue": variant.value,
                 "step": one.step,
                 "figure": one.figure,
-                "value": one.value,
-                "rounds": one.rounds,
-                "ratio": one.ratio,
-                "points": one.points,
-                "low": one.low,
-                "high": one.high,
-                "difference": one.difference,
-                "differenceMs": one.difference_ms,
-                "lowMs": one.low_ms,
-                "highMs": one.high_ms,
+                **values_of(one),
             }
 
 
