@@ -37,17 +37,6 @@ class ReportError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class SavedRun:
-    """A finished test. `spec` and `status` are as they were written, `summary` is None if none was kept."""
-
-    name: str
-    namespace: str
-    spec: Mapping[str, Any]
-    status: Mapping[str, Any]
-    summary: RunSummary | None
-
-
-@dataclass(frozen=True, slots=True)
 class KeptObject:
     """An object of one of the kinds, with its spec and its status as they were written."""
 
@@ -55,6 +44,13 @@ class KeptObject:
     namespace: str
     spec: Mapping[str, Any]
     status: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun(KeptObject):
+    """A finished test; `summary` is None if none was kept."""
+
+    summary: RunSummary | None
 
 
 def saved_run_text(test: Mapping[str, Any], summary: RunSummary | None) -> str:
