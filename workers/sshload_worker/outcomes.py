@@ -28,6 +28,13 @@ TIMEOUTS = {
     Timing.AUTH: Outcome.AUTH_TIMEOUT,
     Timing.TLS: Outcome.TLS_TIMEOUT,
 }
+REFUSALS = {
+    Timing.KEX: Outcome.KEX_FAILED,
+    Timing.AUTH: Outcome.AUTH_REJECTED,
+    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Timing.EXEC: Outcome.EXEC_REJECTED,
+    Timing.SHELL_START: Outcome.EXEC_REJECTED,
+}
 
 
 class StepFailure(Exception):  # noqa: N818 - a refused login is a finding, not an error
@@ -54,6 +61,11 @@ def connect_outcome(number: int) -> Outcome:
 def timeout_outcome(step: Timing) -> Outcome:
     """Return the outcome of a step that exceeded its timeout."""
     return TIMEOUTS.get(step, Outcome.STEP_TIMEOUT)
+
+
+def refused_outcome(step: Timing) -> Outcome:
+    """Return the outcome of a step in which a library raised an error that has no outcome of its own."""
+    return REFUSALS.get(step, Outcome.DISCONNECTED)
 
 
 def pre_banner_outcome(line: str) -> Outcome | None:

@@ -22,7 +22,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.asyncssh.protocol import Protocol
 from sshload_worker.clients.file_protocols import status_failure
-from sshload_worker.outcomes import StepFailure
+from sshload_worker.outcomes import StepFailure, refused_outcome
 
 T = TypeVar("T")
 
@@ -36,14 +36,6 @@ LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
     OSError: Outcome.DISCONNECTED,
 }
 """The outcomes of errors, including subclasses, that are the same in each step."""
-
-OTHER_LIBRARY_ERRORS = {
-    Timing.KEX: Outcome.KEX_FAILED,
-    Timing.AUTH: Outcome.AUTH_REJECTED,
-    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Timing.EXEC: Outcome.EXEC_REJECTED,
-}
-
 
 _CLOSED = "SSH connection closed"
 """What asyncssh itself says of a channel that was being opened when the connection ended."""
@@ -132,7 +124,7 @@ def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcom
         return Outcome.DISCONNECTED
     if isinstance(error, misc.ChannelOpenError) and error.code == OPEN_REQUEST_SESSION_FAILED:
         return Outcome.EXEC_REJECTED  # the channel was opened, and the request for a program refused
-    return OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
+    return refused_outcome(step)
 
 
 def _is_answer(error: Exception) -> bool:

@@ -47,7 +47,7 @@ from sshload_worker.clients.group_exchange import (
 from sshload_worker.clients.inflation import Inflation, InflationError
 from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys
-from sshload_worker.outcomes import StepFailure
+from sshload_worker.outcomes import StepFailure, refused_outcome
 
 _MOST_PACKET_BYTES = 262_144  # OpenSSH's PACKET_MAX_SIZE is the same
 _PACKET_OVERHEAD_BYTES = 1_024
@@ -63,13 +63,6 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     OSError: Outcome.DISCONNECTED,
 }
 """The outcomes of errors, subclasses included. A lost connection raises AuthenticationException too."""
-
-OTHER_LIBRARY_ERRORS = {
-    Timing.KEX: Outcome.KEX_FAILED,
-    Timing.AUTH: Outcome.AUTH_REJECTED,
-    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Timing.EXEC: Outcome.EXEC_REJECTED,
-}
 
 
 @dataclass(slots=True)
@@ -280,7 +273,7 @@ def library_outcome(step: Timing, error: Exception, *, lost: bool) -> Outcome:
             return LIBRARY_ERRORS[kind]
     if lost and step is not Timing.KEX:
         return Outcome.DISCONNECTED
-    return OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
+    return refused_outcome(step)
 
 
 def error_text(error: Exception) -> str:

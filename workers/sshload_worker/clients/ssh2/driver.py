@@ -31,7 +31,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.direct_calls import last_error_text
 from sshload_worker.clients.tcp import Descriptor
-from sshload_worker.outcomes import StepFailure
+from sshload_worker.outcomes import StepFailure, refused_outcome
 
 _CALLS_WITHOUT_WAIT = 8
 _NO_ANSWER = "Waiting for "  # libssh2's text if the connection breaks in a login; the error code says it was refused
@@ -61,14 +61,6 @@ AMBIGUOUS_ERRORS = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
 
 A key exchange without a common algorithm raises a different one, KexFailureError.
 """
-
-OTHER_LIBRARY_ERRORS = {
-    Timing.KEX: Outcome.KEX_FAILED,
-    Timing.AUTH: Outcome.AUTH_REJECTED,
-    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Timing.EXEC: Outcome.EXEC_REJECTED,
-    Timing.SHELL_START: Outcome.EXEC_REJECTED,
-}
 
 
 Step: TypeAlias = Timing | Callable[[], Timing]
@@ -154,4 +146,4 @@ class Driver:
 def library_outcome(step: Timing, error: type[Exception]) -> Outcome:
     """Return the outcome of a step in which ssh2-python raised an error of this type."""
     known = LIBRARY_ERRORS.get(error)
-    return known if known is not None else OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
+    return known if known is not None else refused_outcome(step)
