@@ -1,6 +1,7 @@
 """Commands on a login of OpenSSH: run by the process that logged in, or by programs that share its connection."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from sshload_contract.vocabulary import Outcome, Timing
@@ -53,28 +54,14 @@ class OwnSession:
         """Start a command."""
         self._answered_before = self._master.answered_requests()
         self._closed_before = self._master.closed_channels()
-        try:
-            self._control = ControlSocket(self._master.socket_path)
-            self._control.open_session(command, pipes.given(), terminal=terminal)
+        with self._requesting(pipes) as control:
+            control.open_session(command, pipes.given(), terminal=terminal)
             pipes.set_raw_mode()
-        except (OSError, EOFError):
-            raise self._lost() from None
-        except StepFailure as failure:
-            raise StepFailure(failure.outcome, self._master.claim_refusal() or failure.message) from None
-        finally:
-            pipes.give_away()
 
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
         """Open a forward."""
-        try:
-            self._control = ControlSocket(self._master.socket_path)
-            self._control.open_forward(host, port, pipes.given())
-        except (OSError, EOFError):
-            raise self._lost() from None
-        except StepFailure as failure:
-            raise StepFailure(failure.outcome, self._master.claim_refusal() or failure.message) from None
-        finally:
-            pipes.give_away()
+        with self._requesting(pipes) as control:
+            control.open_forward(host, port, pipes.given())
 
     @property
     def is_open(self) -> bool:
@@ -106,6 +93,19 @@ class OwnSession:
             return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
         killed = self._master.was_killed()
         return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
+
+    @contextmanager
+    def _requesting(self, pipes: Pipes) -> Iterator[ControlSocket]:
+        """Connect for a request, say as a failure why there is no answer, and give the pipes away."""
+        try:
+            self._control = ControlSocket(self._master.socket_path)
+            yield self._control
+        except (OSError, EOFError):
+            raise self._lost() from None
+        except StepFailure as failure:
+            raise StepFailure(failure.outcome, self._master.claim_refusal() or failure.message) from None
+        finally:
+            pipes.give_away()
 
     def _lost(self) -> StepFailure:
         self._master.await_end()
