@@ -233,6 +233,7 @@ class TrialReason(StrEnum):
     MANY_FAILED = "ManyFailed"
     TOO_FEW_SAMPLES = "TooFewSamples"
     WITHIN_NOISE = "WithinNoise"
+    TARGET_UNREAD = "TargetUnread"
 
 
 @unique

@@ -80,6 +80,7 @@ class Reason(StrEnum):
     MANY_FAILED = "ManyFailed"
     # Inconclusive
     TOO_FEW_SAMPLES = "TooFewSamples"
+    TARGET_UNREAD = "TargetUnread"
     CAPACITY_ABOVE_MAX = "CapacityAboveMax"
     SEARCH_UNFINISHED = "SearchUnfinished"
     NO_BASELINE = "NoBaseline"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sshload_contract.judgement.error_rate import all_failed, failed_by_delay, held_sessions, many_failed
 from sshload_contract.judgement.own_delay import own_delay
-from sshload_contract.judgement.threshold import judge_threshold, why_too_few
+from sshload_contract.judgement.threshold import judge_threshold, target_in_window, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Judged, Threshold, ThresholdResult
@@ -25,13 +25,15 @@ class Asked:
     """What a trial was to show: its load, its thresholds, and whether its target is the run's own (`is_managed`).
 
     In a search (`is_searched`) a threshold that a sound generator's delay leaves in doubt counts as measured: a search
-    approaches the limit on purpose, and its bounds rest on several trials.
+    approaches the limit on purpose, and its bounds rest on several trials. The measured window begins `warm_up_s` after
+    the load.
     """
 
     load: Load
     thresholds: Sequence[Threshold]
     is_managed: bool
     is_searched: bool
+    warm_up_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ _Found = tuple[Verdict, TrialReason | Invalidity, str]
 
 def judge(asked: Asked, summary: RunSummary) -> JudgedTrial:
     """Return the judgement on a trial that was not cut off, by the first rule that applies."""
-    judged = tuple(judge_threshold(threshold, asked.load, summary) for threshold in asked.thresholds)
+    measured = target_in_window(summary, asked.warm_up_s)
+    judged = tuple(judge_threshold(threshold, asked.load, measured) for threshold in asked.thresholds)
     if asked.is_searched:
         judged = tuple(one.settled() for one in judged)
     for rule in _RULES:
@@ -112,6 +115,12 @@ def _failing(asked: Asked, summary: RunSummary, _: Sequence[Judged]) -> _Found |
     return Verdict.FAILED, TrialReason.ALL_FAILED if nothing_worked else TrialReason.MANY_FAILED, message
 
 
+def _unread(_: Asked, __: RunSummary, judged: Sequence[Judged]) -> _Found | None:
+    """Return Inconclusive if the target did not report a figure that a threshold limits."""
+    unread = [f"{one.result.terms.words} cannot be judged: {one.unread}" for one in judged if one.unread]
+    return (Verdict.INCONCLUSIVE, TrialReason.TARGET_UNREAD, "; ".join(unread)) if unread else None
+
+
 def _too_few(asked: Asked, summary: RunSummary, judged: Sequence[Judged]) -> _Found | None:
     unknown = why_too_few(asked.thresholds, judged, summary)
     return (Verdict.INCONCLUSIVE, TrialReason.TOO_FEW_SAMPLES, "; ".join(unknown)) if unknown else None
@@ -130,6 +139,7 @@ _RULES: tuple[Callable[[Asked, RunSummary, Sequence[Judged]], _Found | None], ..
     _delayed,
     _dropped,
     _failing,
+    _unread,
     _too_few,
     _near,
 )

@@ -9,6 +9,13 @@ from sshload_contract.thresholds.error_rate import ErrorRateThreshold
 from sshload_contract.thresholds.judged import Judged, ThresholdResult
 from sshload_contract.thresholds.kind import BASELINE_UNIT, AskedPercentile, Terms, ThresholdKind, duration_in_words
 from sshload_contract.thresholds.latency import LatencyThreshold
+from sshload_contract.thresholds.target import (
+    SessionsThreshold,
+    TargetCpuThreshold,
+    TargetMemoryThreshold,
+    TargetThreshold,
+    TargetUsage,
+)
 from sshload_contract.thresholds.throughput import ThroughputThreshold
 
 __all__ = [
@@ -20,6 +27,11 @@ __all__ = [
     "ErrorRateThreshold",
     "Judged",
     "LatencyThreshold",
+    "SessionsThreshold",
+    "TargetCpuThreshold",
+    "TargetMemoryThreshold",
+    "TargetThreshold",
+    "TargetUsage",
     "Terms",
     "Threshold",
     "ThresholdKind",
@@ -29,4 +41,4 @@ __all__ = [
     "unjudged",
 ]
 
-Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
+Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold | TargetThreshold

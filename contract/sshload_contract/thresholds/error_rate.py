@@ -1,7 +1,7 @@
 """ErrorRateThreshold: an upper limit for the share of attempts that fail."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Self
 
 from sshload_contract.thresholds.kind import Terms, ThresholdKind
 
@@ -15,6 +15,7 @@ class ErrorRateThreshold(ThresholdKind):
     kind: ClassVar[str] = "errorRate"
     figure: ClassVar[str] = "error rate"
     is_upper_limit: ClassVar[bool] = True
+    can_abort: ClassVar[bool] = True
     below: float
     abort_on_fail: bool = False
 
@@ -27,6 +28,10 @@ class ErrorRateThreshold(ThresholdKind):
     def allowed_failures(self) -> float:
         """Its limit."""
         return self.below
+
+    def aborting(self) -> Self:
+        """Return the same, which ends the load as soon as it is certainly broken."""
+        return replace(self, abort_on_fail=True)
 
     @staticmethod
     def limit_in_words(limit: float, unit: str) -> str:

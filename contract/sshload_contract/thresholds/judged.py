@@ -32,13 +32,15 @@ class Judged:
 
     A threshold is in doubt if the generator's own delay may have changed the result. `as_measured` is the result that a
     sound generator measured for a threshold in doubt, None if the generator was not sound. `caution` says what the
-    latency may include although the threshold was met; it is empty if there is nothing to say.
+    latency may include although the threshold was met; it is empty if there is nothing to say. `unread` says why the
+    target's own figure is not known, empty if it is known or not asked for.
     """
 
     result: ThresholdResult
     doubt: str = ""
     as_measured: bool | None = None
     caution: str = ""
+    unread: str = ""
 
     def settled(self) -> "Judged":
         """Return the same, but with what a sound generator measured in place of a doubt.

@@ -1,7 +1,7 @@
 """ThresholdKind: what every kind of threshold answers; and Terms: a threshold for programs, with its words."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 from sshload_contract.percentiles import percentile_key, samples_needed
 
@@ -84,6 +84,10 @@ class ThresholdKind:
     """Why nothing was observed."""
     is_on_capacity: ClassVar[bool] = False
     """Whether it is on the capacity that a search finds, and not on each of its trials."""
+    is_on_target: ClassVar[bool] = False
+    """Whether it is on a figure that only a target of the run's own reports."""
+    can_abort: ClassVar[bool] = False
+    """Whether it may be certain before the end of the load that it is broken."""
     abort_on_fail: bool = False
     """Whether the load ends as soon as it is certainly broken."""
 
@@ -101,6 +105,10 @@ class ThresholdKind:
     def words(self) -> str:
         """The threshold as text: "p99 of total below 2 s"."""
         return self.terms.words
+
+    def aborting(self) -> Self:
+        """Return the same, which ends the load as soon as it is certainly broken, if that can be known."""
+        return self
 
     @property
     def asked_percentile(self) -> AskedPercentile | None:

@@ -1,7 +1,7 @@
 """LatencyThreshold: an upper limit for a percentile of a step's latency."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Self
 
 from sshload_contract.thresholds.kind import AskedPercentile, Terms, ThresholdKind, duration_in_words
 
@@ -15,6 +15,7 @@ class LatencyThreshold(ThresholdKind):
 
     kind: ClassVar[str] = "latency"
     is_upper_limit: ClassVar[bool] = True
+    can_abort: ClassVar[bool] = True
     step: str
     percentile: float
     below_s: float
@@ -34,6 +35,10 @@ class LatencyThreshold(ThresholdKind):
     def promised_s(self) -> float:
         """Its limit."""
         return self.below_s
+
+    def aborting(self) -> Self:
+        """Return the same, which ends the load as soon as it is certainly broken."""
+        return replace(self, abort_on_fail=True)
 
     @staticmethod
     def limit_in_words(limit: float, unit: str) -> str:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, get_args
 
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import BurstLoad, UsersLoad
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.thresholds import Threshold
+from sshload_contract.thresholds import TargetThreshold, Threshold
 from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
@@ -303,11 +303,16 @@ _TIMINGS_IN_CEL: Final = " || ".join(
     if kind.timings
 )
 
+_TARGET_KINDS: Final = [kind.kind for kind in get_args(TargetThreshold)]
+_ON_TARGET_IN_CEL: Final = " || ".join(f"has(t.{kind})" for kind in _TARGET_KINDS)
+
 _THRESHOLDS: Final = (
     Rule(
         "!has(self.load.capacity) || has(self.thresholds) && self.thresholds.exists(t, has(t.errorRate)"
-        " || has(t.latency) && has(t.latency.below) || has(t.throughput) && has(t.throughput.above))",
-        "load.capacity needs a threshold that each trial has to meet: latency.below, errorRate or throughput.above",
+        " || has(t.latency) && has(t.latency.below) || has(t.throughput) && has(t.throughput.above)"
+        f" || {_ON_TARGET_IN_CEL})",
+        "load.capacity needs a threshold that each trial has to meet: latency.below, errorRate, throughput.above,"
+        f" {', '.join(_TARGET_KINDS[:-1])} or {_TARGET_KINDS[-1]}",
         lambda spec: spec.capacity is None or bool(spec.thresholds),
         at=".thresholds",
     ),
@@ -347,6 +352,13 @@ _THRESHOLDS: Final = (
             spec.locustfile is None
             or all(one.asked_percentile is None or one.asked_percentile.step == Timing.TOTAL for one in _aborting(spec))
         ),
+        at=".thresholds",
+    ),
+    Rule(
+        f"has(self.target.managed) || !has(self.thresholds) || self.thresholds.all(t, !({_ON_TARGET_IN_CEL}))",
+        f"{', '.join(_TARGET_KINDS[:-1])} and {_TARGET_KINDS[-1]} are for target.managed only: no other server reports"
+        " its own figures",
+        lambda spec: spec.managed is not None or not any(one.is_on_target for one in spec.thresholds),
         at=".thresholds",
     ),
     Rule(

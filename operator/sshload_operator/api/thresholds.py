@@ -1,9 +1,9 @@
 """Thresholds as a spec states them: for the run, the capacity of a search, or relative to a baseline."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, TypeAlias
 
-from sshload_contract.declared import Default, Duration, Number, Percentage, Rule, Text, exactly_one
+from sshload_contract.declared import Default, Duration, Inline, Number, Percentage, Rule, Text, exactly_one
 from sshload_contract.load import MOST
 from sshload_contract.thresholds import (
     BASELINE_UNIT,
@@ -11,6 +11,7 @@ from sshload_contract.thresholds import (
     CapacityThreshold,
     ErrorRateThreshold,
     LatencyThreshold,
+    TargetThreshold,
     Terms,
     Threshold,
     ThresholdKind,
@@ -74,13 +75,25 @@ RelativeThreshold = RelativeLatency | RelativeThroughput | RelativeCapacity
 AnyThreshold = Threshold | CapacityThreshold | RelativeThreshold
 
 
+class _Form:
+    """A threshold as it is written where its value may be of one kind or another."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+
+    def value(self) -> AnyThreshold:
+        """Return the threshold."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class _Latency:
+class _Latency(_Form):
     """A limit for a percentile of a step's latency: a time, or a distance to the baseline.
 
     Exactly one of below and within.
     """
 
+    kind: ClassVar[str] = LatencyThreshold.kind
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one(below="below_s", within="within"),)
     step: Annotated[
         str,
@@ -96,7 +109,7 @@ class _Latency:
         "By how much it may exceed that of the baseline, such as 10%.",
     ]
 
-    def of_kind(self) -> AnyThreshold:
+    def value(self) -> AnyThreshold:
         """Return the threshold."""
         if self.below_s is not None:
             return LatencyThreshold(self.step, self.percentile, self.below_s)
@@ -104,20 +117,22 @@ class _Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class _ErrorRate:
+class _ErrorRate(_Form):
     """A limit for the share of failed iterations."""
 
+    kind: ClassVar[str] = ErrorRateThreshold.kind
     below: Annotated[float, Percentage(_LEAST_SHARE, "100%"), "The limit, such as 1%."]
 
-    def of_kind(self) -> AnyThreshold:
+    def value(self) -> AnyThreshold:
         """Return the threshold."""
         return ErrorRateThreshold(self.below)
 
 
 @dataclass(frozen=True, slots=True)
-class _Throughput:
+class _Throughput(_Form):
     """A limit for the iterations completed per second: a rate, or a distance to the baseline. Exactly one of both."""
 
+    kind: ClassVar[str] = ThroughputThreshold.kind
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one(above="above", within="within"),)
     above: Annotated[_Amount, "The lower limit, in iterations per second."]
     within: Annotated[
@@ -126,37 +141,37 @@ class _Throughput:
         " rate equals the offered rate as long as the server keeps up. Not with load.burst.",
     ]
 
-    def of_kind(self) -> AnyThreshold:
+    def value(self) -> AnyThreshold:
         """Return the threshold."""
         return RelativeThroughput(self.within or 0.0) if self.above is None else ThroughputThreshold(self.above)
 
 
 @dataclass(frozen=True, slots=True)
-class _Capacity:
+class _Capacity(_Form):
     """With load.capacity only: a limit for the capacity: an amount, or a distance to the baseline.
 
     Exactly one of above and within.
     """
 
+    kind: ClassVar[str] = CapacityThreshold.kind
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one(above="above", within="within"),)
     above: Annotated[_Amount, "The lower limit, in the unit of the search."]
     within: Annotated[_Share, "By how much it may be lower than that of the baseline, such as 10%."]
 
-    def of_kind(self) -> AnyThreshold:
+    def value(self) -> AnyThreshold:
         """Return the threshold."""
         return RelativeCapacity(self.within or 0.0) if self.above is None else CapacityThreshold(self.above)
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenThreshold:
-    """One threshold: exactly one of latency, errorRate, throughput and capacity."""
+    """One threshold: exactly one of latency, errorRate, throughput, capacity, targetCpu, targetMemory and sessions."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        exactly_one(latency="latency", errorRate="error_rate", throughput="throughput", capacity="capacity"),
         Rule(
             "!self.?abortOnFail.orValue(false) || has(self.errorRate) || has(self.latency) && has(self.latency.below)",
             "is for latency.below and errorRate: only the end shows whether another threshold is broken",
-            lambda one: not one.abort_on_fail or one.can_be_unrecoverable,
+            lambda one: not one.abort_on_fail or one.threshold.can_abort,
             at=".abortOnFail",
         ),
     )
@@ -167,22 +182,13 @@ class WrittenThreshold:
         " then Failed, with what was measured so far. The warm-up does not count. Not with"
         " load.hold and load.capacity; with a locustfile only for errorRate and the step total.",
     ]
-    latency: _Latency | None
-    error_rate: _ErrorRate | None
-    throughput: _Throughput | None
-    capacity: _Capacity | None
+    form: Annotated[_Latency | _ErrorRate | _Throughput | _Capacity | TargetThreshold, Inline()]
 
     @property
-    def can_be_unrecoverable(self) -> bool:
-        """Whether the threshold may be broken whatever the rest of the load brings."""
-        return self.error_rate is not None or (self.latency is not None and self.latency.below_s is not None)
+    def threshold(self) -> AnyThreshold:
+        """The threshold of the kind that is set, without what is written beside it."""
+        return self.form.value() if isinstance(self.form, _Form) else self.form
 
     def value(self) -> AnyThreshold:
-        """Return the threshold of the kind that is set."""
-        given = self.latency or self.error_rate or self.throughput or self.capacity
-        if given is None:
-            raise ValueError("a threshold of no kind")
-        found = given.of_kind()
-        if isinstance(found, LatencyThreshold | ErrorRateThreshold):
-            return replace(found, abort_on_fail=self.abort_on_fail)
-        return found
+        """Return the threshold."""
+        return self.threshold.aborting() if self.abort_on_fail else self.threshold

@@ -5,7 +5,7 @@ import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from runs import errors, generator, held_step, load, steps, summary, target_stats
 from sshload_contract.load import HoldLoad
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, TargetCpuThreshold
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, TrialState
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.summary.search_course import count_trial
@@ -124,3 +124,10 @@ def test_of_held_sessions_those_count_that_were_held_to_the_end(to_the_end: int,
     held = summary(0, steps=(*steps(0, 0), held_step("held.hold", to_the_end, 10 - to_the_end)))
     counted, _, message, _ = count_trial(replace(CONFIG, load=HOLD, thresholds=(NO_ERRORS,)), held)
     assert counted is state, message
+
+
+def test_a_trial_whose_target_was_not_read_cannot_be_judged() -> None:
+    busy = replace(CONFIG, thresholds=(TargetCpuThreshold(0.8),))
+    state, invalidity, said, _ = count_trial(busy, summary())
+    assert (state, invalidity) == (TrialState.INVALID, Invalidity.COUNTS_DISAGREE)
+    assert "not read within the measured window" in said

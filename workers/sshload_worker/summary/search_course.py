@@ -16,6 +16,7 @@ from sshload_contract.vocabulary import (
     RunEnd,
     SearchEnd,
     Timing,
+    TrialReason,
     TrialState,
     Verdict,
     Window,
@@ -151,14 +152,17 @@ def count_trial(
 ) -> tuple[TrialState, Invalidity | None, str, tuple[ThresholdResult, ...]]:
     """Return what a trial counts as in a search, why, and its thresholds. One that the run's end cut off is invalid.
 
-    A threshold that cannot be judged has not held. `config` is the trial's own.
+    A threshold that cannot be judged has not held, unless nobody knows the figure. `config` is the trial's own.
     """
-    judged = judge(Asked(config.load, config.thresholds, config.is_managed, is_searched=True), summary)
+    asked = Asked(config.load, config.thresholds, config.is_managed, is_searched=True, warm_up_s=config.warm_up_s)
+    judged = judge(asked, summary)
     if summary.end is not RunEnd.COMPLETED:
         message = f"the run ended before the trial did: {summary.message}"
         return TrialState.INVALID, _END_AS_INVALIDITY.get(summary.end), message, judged.thresholds
     if isinstance(judged.reason, Invalidity):
         return TrialState.INVALID, judged.reason, judged.message, judged.thresholds
+    if judged.reason is TrialReason.TARGET_UNREAD:
+        return TrialState.INVALID, Invalidity.COUNTS_DISAGREE, judged.message, judged.thresholds
     state = TrialState.PASSED if judged.verdict is Verdict.PASSED else TrialState.FAILED
     return state, None, judged.message, judged.thresholds
 

@@ -5,20 +5,24 @@ A kind judges itself in a module of this room; `judgement.error_rate` does for t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 from sshload_contract.judgement.error_rate import judge_error_rate, measured_error_rate
 from sshload_contract.judgement.threshold.latency import judge_latency, measured_latency, missing_latency
+from sshload_contract.judgement.threshold.target import judge_target, measured_target, target_in_window
 from sshload_contract.judgement.threshold.throughput import judge_throughput, measured_throughput
 from sshload_contract.load import Load
 from sshload_contract.thresholds import (
     ErrorRateThreshold,
     Judged,
     LatencyThreshold,
+    TargetThreshold,
     Threshold,
     ThroughputThreshold,
 )
 from sshload_contract.wire.run_summary import RunSummary
+
+__all__ = ["judge_threshold", "target_in_window", "why_too_few"]
 
 _Measured: TypeAlias = tuple[float | None, float | None, float | None]
 
@@ -40,6 +44,7 @@ _KINDS: Final[Mapping[type[Threshold], _Kind]] = {
     LatencyThreshold: _Kind(judge_latency, measured_latency, missing_latency),
     ErrorRateThreshold: _Kind(judge_error_rate, measured_error_rate),
     ThroughputThreshold: _Kind(judge_throughput, measured_throughput),
+    **dict.fromkeys(get_args(TargetThreshold), _Kind(judge_target, measured_target)),
 }
 
 
@@ -61,5 +66,5 @@ def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summa
     return tuple(
         f"{threshold.words} cannot be judged: {_KINDS[type(threshold)].missing(threshold, summary)}"
         for threshold, one in zip(thresholds, judged, strict=True)
-        if one.result.met is None and not one.doubt
+        if one.result.met is None and not one.doubt and not one.unread
     )

@@ -15,15 +15,15 @@ THRESHOLD_MESSAGE_CHARACTERS: Final = 500
 class ThresholdStatus:
     """One threshold."""
 
-    kind: Annotated[str, Text(20), "Its kind, as in the spec: latency, errorRate, throughput or capacity."]
+    kind: Annotated[str, Text(20), "Its kind, as in the spec, such as latency, errorRate or targetCpu."]
     step: Annotated[str | None, Text(50), "The step of a latency."] = None
     percentile: Annotated[Percent | None, "The percentile of a latency."] = None
     limit: Annotated[AnyNumber, "Its limit, in the unit."]
     unit: Annotated[
         str,
         Text(30),
-        "The unit of limit, value, low and high: ms, %, /s, that of a search (arrivals/s, users, connections, sessions,"
-        " times), or % of the baseline.",
+        "The unit of limit, value, low and high: ms, %, /s, bytes, sessions, that of a search (arrivals/s, users,"
+        " connections, sessions, times), or % of the baseline.",
     ]
     value: Annotated[
         AnyNumber | None,

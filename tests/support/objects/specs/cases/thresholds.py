@@ -14,7 +14,7 @@ BAD: dict[str, Bad] = {
         "thresholds", [{"abortOnFail": True}], "spec.thresholds[0]", "exactly one of latency, errorRate"
     ),
     "threshold-of-nothing": Bad(
-        with_thresholds({}), "spec.thresholds[0]", "exactly one of latency, errorRate, throughput and"
+        with_thresholds({}), "spec.thresholds[0]", "exactly one of latency, errorRate, throughput, capacity, targetCpu"
     ),
     "threshold-of-two": Bad(
         with_thresholds({"latency": _LATENCY, "errorRate": {"below": "1%"}}), "spec.thresholds[0]", "exactly one of"
@@ -68,6 +68,21 @@ BAD: dict[str, Bad] = {
         with_thresholds({"errorRate": {"below": "1"}}), "spec.thresholds[0].errorRate.below"
     ),
     "error-rate-below-zero": Bad(with_thresholds({"errorRate": {"below": "0%"}}), "spec.thresholds[0].errorRate.below"),
+    "cpu-of-a-target-that-exists": Bad(
+        changed(EXTERNAL_HOLD, "thresholds", [{"targetCpu": {"below": "80%"}}]),
+        "spec.thresholds",
+        "are for target.managed only",
+    ),
+    "sessions-of-a-target-that-exists": Bad(
+        changed(EXTERNAL_HOLD, "thresholds", [{"sessions": {"below": 10}}]),
+        "spec.thresholds",
+        "are for target.managed only",
+    ),
+    "cpu-above-all": Bad(with_thresholds({"targetCpu": {"below": "101%"}}), "spec.thresholds[0].targetCpu.below"),
+    "memory-without-a-limit": Bad(with_thresholds({"targetMemory": {}}), "spec.thresholds[0].targetMemory.below"),
+    "abort-on-the-memory-of-a-target": Bad(
+        with_thresholds({"targetMemory": {"below": "512Mi"}, "abortOnFail": True}), "spec.thresholds[0].abortOnFail"
+    ),
     "error-rate-above-all": Bad(
         with_thresholds({"errorRate": {"below": "100.1%"}}), "spec.thresholds[0].errorRate.below"
     ),
@@ -77,6 +92,9 @@ GOOD: dict[str, Spec] = {
     "null-for-absent": changed(SMALL, "thresholds", None),
     "threshold-on-a-nameless-exec": with_thresholds({"latency": {**_LATENCY, "step": "exec"}}),
     "error-rate-of-everything": with_thresholds({"errorRate": {"below": "100%"}}),
+    "on-the-target": with_thresholds(
+        {"targetCpu": {"below": "80%"}}, {"targetMemory": {"below": "512Mi"}}, {"sessions": {"below": 100}}
+    ),
     "abort-on-errors": with_thresholds({"errorRate": {"below": "1%"}, "abortOnFail": True}),
     "abort-on-a-latency": with_thresholds({"latency": _LATENCY, "abortOnFail": True}),
     "no-abort-on-a-throughput": with_thresholds({"throughput": {"above": 1}, "abortOnFail": False}),
