@@ -110,11 +110,6 @@ def _found_evenly(top: int, per_s: float, service: LoginService, setting: MaxSta
     return Occupancy(found.seen, found.dropped, found.dropped_variance, mean, mean / accepted_per_s)
 
 
-def share_that_finds(found: Occupancy, count: int) -> float:
-    """Return the share of connections that find at least `count` others."""
-    return sum(found.seen[count:])
-
-
 def most_found(found: Occupancy, share: float) -> int:
     """Return one more than the most that all but `share` of the connections find: drops may start at that number."""
     reversed_tails = accumulate(reversed(found.seen))

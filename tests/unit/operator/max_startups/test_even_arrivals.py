@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless
 from sshload_operator.decision.max_startups.even_arrivals import seen_by_even_arrivals, unauthenticated_between
-from sshload_operator.decision.max_startups.occupancy import Occupancy, most_found, occupancy, share_that_finds
+from sshload_operator.decision.max_startups.occupancy import Occupancy, most_found, occupancy
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
 SERVICES = st.builds(LoginService, st.floats(0.05, 0.5), st.one_of(st.just(inf), st.floats(5, 100)))
@@ -77,5 +77,4 @@ def test_where_each_is_dropped_with_the_same_chance_nothing_varies_but_the_coin(
 
 def test_all_but_a_share_find_fewer_than_what_drops_may_start_at() -> None:
     found = Occupancy((0.5, 0.25, 0.1875, 0.0625), 0.0, 0.0, 1.0, 0.1)
-    assert [share_that_finds(found, count) for count in range(5)] == [1, 0.5, 0.25, 0.0625, 0]
     assert [most_found(found, share) for share in (0.0, 0.06, 0.0625, 0.25, 0.3, 0.5)] == [4, 4, 3, 2, 2, 1]

@@ -24,7 +24,6 @@ from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
 
 _LARGEST_SFTP_READ_BYTES = 261_120  # what OpenSSH's sftp-server reads at once; prefetch fails if it gets less
-_CERTIFICATE_SUFFIX = "-cert-v01@openssh.com"
 _HOST_KEYS = tuple(Transport._key_info)  # noqa: SLF001 - paramiko has no public list of the names it knows
 KNOWN = {
     "kex_algorithms": tuple(Transport._kex_info),  # noqa: SLF001 - no public list
