@@ -23,7 +23,7 @@ _SAY_TOTALS: Final = (Reason.THRESHOLDS_MET, Reason.NO_THRESHOLDS)
 def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page:
     """Return the whole result. What the status does not state is left out, or shown as `-`. Nothing is said twice.
 
-    `verbose` shows each part of a login and of a command, and each combination of algorithms.
+    `verbose` shows each part of a login and of a command, each figure of the run, and each combination of algorithms.
     """
     if status.phase is not Phase.FINISHED:
         return Page(name, "No verdict yet", status.phase or Phase.PENDING, None)
