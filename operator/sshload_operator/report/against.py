@@ -1,5 +1,6 @@
 """Another run beside the one of a report: an earlier run, or its baseline. Each chart has the curves of both."""
 
+import sys
 from collections.abc import Iterator
 from math import isclose
 from typing import Any, Final
@@ -20,6 +21,7 @@ from sshload_operator.report.saved_run import SavedRun
 
 _MOST_FIGURES: Final = 200
 _NOTHING: Final = {"value": None, "low": None, "high": None}
+_LARGEST: Final = sys.float_info.max
 _UNPARSED: Final = "a spec of the two cannot be read by this release, so it is not known whether they measured the same"
 
 
@@ -71,7 +73,9 @@ def _figure(key: str, here: Figure | None, there: Figure | None) -> dict[str, An
 
 
 def _ratio(here: float | None, there: float | None) -> float | None:
-    return None if here is None or not there or isclose(there, 0, abs_tol=1e-9) else float(f"{here / there:.6g}")
+    if here is None or not there or isclose(there, 0, abs_tol=1e-9):
+        return None
+    return float(f"{min(here / there, _LARGEST):.6g}")
 
 
 def _apart(here: Figure, there: Figure) -> bool | None:

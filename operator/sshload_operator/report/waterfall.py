@@ -1,5 +1,6 @@
 """The parts of one iteration in sequence, each with its mean duration."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ def waterfall(results: Results) -> list[dict[str, Any]]:
             }
         )
         if part.step.rpartition(".")[2] != Timing.FIRST_BYTE:
-            begin_ms += part.mean_ms or 0.0
+            begin_ms = min(begin_ms + (part.mean_ms or 0.0), sys.float_info.max)
     return shown
 
 

@@ -262,3 +262,14 @@ def test_the_libraries_of_others_are_as_they_were_released() -> None:
 def test_markdown_mentions_nobody_links_nowhere_and_commands_nothing(message: str, shown: str) -> None:
     found = report_document(finished_runs.a_test(), "0.1.0")
     assert f"\n{shown}\n" in markdown_text({**found, "verdict": {**found["verdict"], "message": message}})
+
+
+def test_a_status_with_figures_that_nobody_can_measure_has_a_report_all_the_same() -> None:
+    run = finished_runs.a_test()
+    steps = [{**one, "meanMs": 1.7e308} for one in run.status["results"]["parts"]]
+    huge = replace(run, status={**run.status, "results": {**run.status["results"], "parts": steps}})
+    tiny = replace(run, status={**run.status, "results": {**run.status["results"], "offeredRate": 1e-8}})
+    rate = {**run.status["results"], "offeredRate": 1.7e308}
+    assert document(huge)["waterfall"][-1]["beginMs"] > 1.7e308
+    beside = report_document(replace(run, status={**run.status, "results": rate}), "0.1.0", tiny)["against"]
+    assert next(one for one in beside["figures"] if one["figure"] == "offeredRate")["ratio"] > 1.7e308
