@@ -319,6 +319,17 @@ class SftpRemoveStep(_OnePath):
 
 
 @dataclass(frozen=True, slots=True)
+class SftpSymlinkStep(Step):
+    """Make a symbolic link over SFTP."""
+
+    kind: ClassVar[str] = "sftpSymlink"
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_SYMLINK)
+    name: _Name
+    path: _Path
+    to: Annotated[str, _PATH, "What it leads to. A relative one begins at the link."]
+
+
+@dataclass(frozen=True, slots=True)
 class ScpReadStep(_Download):
     """Read a file by scp."""
 
@@ -481,6 +492,7 @@ ScenarioStep = (
     | SftpRmdirStep
     | SftpRenameStep
     | SftpRemoveStep
+    | SftpSymlinkStep
     | ScpReadStep
     | ScpWriteStep
     | ShellStep

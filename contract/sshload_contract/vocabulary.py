@@ -58,6 +58,7 @@ class Timing(StrEnum):
     SFTP_RMDIR = "sftpRmdir"
     SFTP_RENAME = "sftpRename"
     SFTP_REMOVE = "sftpRemove"
+    SFTP_SYMLINK = "sftpSymlink"
     SCP_READ = "scpRead"
     SCP_WRITE = "scpWrite"
     SHELL = "shell"

@@ -44,6 +44,7 @@ from sshload_contract.steps import (
     SftpRenameStep,
     SftpRmdirStep,
     SftpStatStep,
+    SftpSymlinkStep,
     SftpWriteStep,
     ShellStep,
     SleepStep,
@@ -350,6 +351,18 @@ def test_names_are_made_listed_changed_and_removed_over_sftp(sftp_sshd: SshServe
     done = run_once(config_for(kind, sftp_sshd, *steps))
     assert done.outcome is Outcome.OK, done
     assert not folder.exists()
+
+
+@every_kind
+def test_a_symbolic_link_is_made_at_its_path_and_leads_to_the_other(
+    sftp_sshd: SshServer, kind: Kind, tmp_path: Path
+) -> None:
+    link, step = tmp_path / "li nk", SftpSymlinkStep(name="", path=f"{tmp_path}/li nk", to="an other")
+    done = run_once(config_for(kind, sftp_sshd, step))
+    assert done.outcome is Outcome.OK, done
+    assert str(link.readlink()) == "an other"
+    again = run_once(config_for(kind, sftp_sshd, step))
+    assert again.outcome is Outcome.SFTP_FAILURE, again
 
 
 @in_pairs(

@@ -20,6 +20,7 @@ from sshload_contract.steps import (
     SftpRenameStep,
     SftpRmdirStep,
     SftpStatStep,
+    SftpSymlinkStep,
     SftpWriteStep,
     Verify,
 )
@@ -209,6 +210,8 @@ def test_the_iterations_number_is_in_every_path(server: SshServer, tmp_path: Pat
         (SftpRmdirStep("", "/etc"), "sftpRmdir", Outcome.SFTP_FAILURE),
         (SftpRenameStep("", "/nowhere", "/elsewhere"), "sftpRename", Outcome.SFTP_NO_SUCH_FILE),
         (SftpRemoveStep("", "/nowhere"), "sftpRemove", Outcome.SFTP_NO_SUCH_FILE),
+        (SftpSymlinkStep("", "/nowhere/link", "to"), "sftpSymlink", Outcome.SFTP_NO_SUCH_FILE),
+        (SftpSymlinkStep("", "/etc", "to"), "sftpSymlink", Outcome.SFTP_FAILURE),
         (ScpReadStep("", "/nowhere/file", None, ""), "open", Outcome.SCP_FAILED),
         (ScpWriteStep("", "/nowhere/file", 5, Verify.NONE), "open", Outcome.SCP_FAILED),
     ],

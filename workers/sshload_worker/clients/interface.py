@@ -108,6 +108,7 @@ class SftpType(IntEnum):
     MKDIR = 14
     RMDIR = 15
     RENAME = 18
+    SYMLINK = 20
 
 
 SFTP_PERMISSIONS: Final = 4
@@ -118,10 +119,13 @@ SFTP_PERMISSIONS: Final = 4
 class SftpRequest:
     """An SFTP request that a status answers.
 
-    `fields` are what the protocol sends after its id: texts, and numbers of 32 bits. `step` names it in messages.
+    `fields` are what the protocol sends after its id: texts, and numbers of 32 bits. `step` and `path` name it in
+    messages. The fields of a SYMLINK are in OpenSSH's order, what the link leads to first (its PROTOCOL section 4.1),
+    which nearly all servers follow, and not the draft.
     """
 
     kind: SftpType
+    path: str
     fields: tuple[str | int, ...]
     step: "Timing"
 

@@ -38,6 +38,7 @@ _COMMANDS: Final[Mapping[SftpType, str]] = {
     SftpType.MKDIR: "mkdir -- {}",
     SftpType.RMDIR: "rmdir -- {}",
     SftpType.RENAME: "rename -l -- {} {}",
+    SftpType.SYMLINK: "ln -s -- {} {}",
 }
 """sftp's command for each request, with the request's fields."""
 

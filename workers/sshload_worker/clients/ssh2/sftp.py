@@ -65,6 +65,7 @@ _CALLS: Final[Mapping[SftpType, Callable[..., Any]]] = {
     SftpType.MKDIR: lambda sftp, path, _, mode: sftp.mkdir(path, mode),
     SftpType.RMDIR: SFTP.rmdir,
     SftpType.RENAME: SFTP.rename,
+    SftpType.SYMLINK: SFTP.symlink,
 }
 """libssh2's call for each request, with the request's fields."""
 
@@ -285,8 +286,7 @@ class SSH2Sftp:
 
     def change(self, request: SftpRequest) -> None:
         """Send a request, and wait for the status that answers it."""
-        call, path = _CALLS[request.kind], str(request.fields[0])
-        self._requests.done(request.step, path, call, self._sftp, *request.fields)
+        self._requests.done(request.step, request.path, _CALLS[request.kind], self._sftp, *request.fields)
 
     def close(self) -> None:
         """End the subsystem, and wait until the server has closed its channel."""

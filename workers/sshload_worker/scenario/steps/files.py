@@ -6,7 +6,6 @@ from time import monotonic_ns
 from typing import Final, TypeAlias
 
 from sshload_contract.steps import (
-    ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
     SftpListStep,
@@ -16,6 +15,7 @@ from sshload_contract.steps import (
     SftpRenameStep,
     SftpRmdirStep,
     SftpStatStep,
+    SftpSymlinkStep,
     SftpWriteStep,
     Verify,
 )
@@ -32,6 +32,7 @@ from sshload_worker.scenario.steps.transfer import Expectation, Flow, raise_mism
 _Read: TypeAlias = Callable[[Callable[[bytes], object], Course], None]
 """Reads a file: passes each piece to a function, and records the course."""
 
+_Changing: TypeAlias = SftpMkdirStep | SftpRmdirStep | SftpRenameStep | SftpRemoveStep | SftpSymlinkStep
 _NEW_DIRECTORY: Final = (SFTP_PERMISSIONS, 0o755)
 
 
@@ -155,11 +156,17 @@ def run_sftp_remove(step: SftpRemoveStep, run: StepRun) -> None:
     _change(step, run, SftpType.REMOVE, step.path)
 
 
-def _change(step: ScenarioStep, run: StepRun, kind: SftpType, *fields: str | int) -> None:
+@runs(SftpSymlinkStep)
+def run_sftp_symlink(step: SftpSymlinkStep, run: StepRun) -> None:
+    """Make the symbolic link; raises StepFailure if the server does not."""
+    _change(step, run, SftpType.SYMLINK, step.to, step.path)
+
+
+def _change(step: _Changing, run: StepRun, kind: SftpType, *fields: str | int) -> None:
     """Send the step's request, with the iteration's number filled in."""
-    whole = step.timings[-1]
     filled = tuple(run.fill_in(field) if isinstance(field, str) else field for field in fields)
-    _timed(run, step.name, whole, lambda sftp: sftp.change(SftpRequest(kind, filled, whole)))
+    request = SftpRequest(kind, run.fill_in(step.path), filled, step.timings[-1])
+    _timed(run, step.name, request.step, lambda sftp: sftp.change(request))
 
 
 def _timed(run: StepRun, name: str, kind: Timing, ask: Callable[[Sftp], object]) -> None:
@@ -206,6 +213,10 @@ class FileMethods(StepMethods):
     def sftp_remove(self, path: str, *, name: str = "") -> None:
         """Remove a file over SFTP."""
         self._run(SftpRemoveStep(name, path))
+
+    def sftp_symlink(self, path: str, to: str, *, name: str = "") -> None:
+        """Make a symbolic link at `path` over SFTP."""
+        self._run(SftpSymlinkStep(name, path, to))
 
     def scp_read(self, path: str, *, name: str = "", expect_bytes: int | None = None, expect_sha256: str = "") -> None:
         """Read a file by scp, and check its size and its SHA-256 (hexadecimal) if they are given."""

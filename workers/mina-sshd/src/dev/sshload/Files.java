@@ -114,6 +114,10 @@ final class Files implements Conversation.Subject {
     /** Send the SFTP request of this type, whose fields follow. The library leads the newest version that the server has. */
     private void change(int type, Wire wire) throws Exception {
         switch (type) {
+            case SftpConstants.SSH_FXP_SYMLINK -> {
+                String to = wire.text();
+                sftp.symLink(wire.text(), to);
+            }
             case SftpConstants.SSH_FXP_REMOVE -> sftp.remove(wire.text());
             case SftpConstants.SSH_FXP_MKDIR -> sftp.mkdir(wire.text());
             case SftpConstants.SSH_FXP_RMDIR -> sftp.rmdir(wire.text());
