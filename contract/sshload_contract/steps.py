@@ -330,6 +330,19 @@ class SftpSymlinkStep(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class SftpSetstatStep(_OnePath):
+    """Set a file's permissions over SFTP."""
+
+    kind: ClassVar[str] = "sftpSetstat"
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_SETSTAT)
+    mode: Annotated[
+        str,
+        Text(longest=4, pattern="[0-7]{3,4}", wanted="three or four octal digits in quotes, such as '0640'"),
+        "Its new permissions, as octal digits in quotes.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class ScpReadStep(_Download):
     """Read a file by scp."""
 
@@ -493,6 +506,7 @@ ScenarioStep = (
     | SftpRenameStep
     | SftpRemoveStep
     | SftpSymlinkStep
+    | SftpSetstatStep
     | ScpReadStep
     | ScpWriteStep
     | ShellStep

@@ -59,6 +59,7 @@ class Timing(StrEnum):
     SFTP_RENAME = "sftpRename"
     SFTP_REMOVE = "sftpRemove"
     SFTP_SYMLINK = "sftpSymlink"
+    SFTP_SETSTAT = "sftpSetstat"
     SCP_READ = "scpRead"
     SCP_WRITE = "scpWrite"
     SHELL = "shell"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from stat import S_IMODE
 from time import monotonic_ns
 from typing import Any
 
@@ -43,6 +44,7 @@ from sshload_contract.steps import (
     SftpRemoveStep,
     SftpRenameStep,
     SftpRmdirStep,
+    SftpSetstatStep,
     SftpStatStep,
     SftpSymlinkStep,
     SftpWriteStep,
@@ -351,6 +353,17 @@ def test_names_are_made_listed_changed_and_removed_over_sftp(sftp_sshd: SshServe
     done = run_once(config_for(kind, sftp_sshd, *steps))
     assert done.outcome is Outcome.OK, done
     assert not folder.exists()
+
+
+@every_kind
+def test_the_permissions_of_a_file_are_set(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
+    file = tmp_path / "a fi*le"
+    file.touch(mode=0o644)
+    done = run_once(config_for(kind, sftp_sshd, SftpSetstatStep(name="", path=str(file), mode="2750")))
+    assert done.outcome is Outcome.OK, done
+    assert S_IMODE(file.stat().st_mode) == 0o2750
+    missing = run_once(config_for(kind, sftp_sshd, SftpSetstatStep(name="", path=f"{file}2", mode="750")))
+    assert missing.outcome is Outcome.SFTP_NO_SUCH_FILE, missing
 
 
 @every_kind

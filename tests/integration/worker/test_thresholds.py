@@ -24,6 +24,7 @@ STEPS: dict[str, Spec] = {
     "sftpRmdir": {"path": "HOME/empty"},
     "sftpRename": {"path": "HOME/old", "to": "HOME/new"},
     "sftpRemove": {"path": "HOME/old"},
+    "sftpSetstat": {"path": "HOME/file", "mode": "0600"},
     "sftpSymlink": {"path": "HOME/link", "to": "file"},
     "scpRead": {"path": "HOME/file"},
     "scpWrite": {"path": "HOME/written", "size": 10, "verify": "content"},

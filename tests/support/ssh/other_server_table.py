@@ -25,6 +25,7 @@ from sshload_contract.steps import (
     SftpRemoveStep,
     SftpRenameStep,
     SftpRmdirStep,
+    SftpSetstatStep,
     SftpStatStep,
     SftpWriteStep,
     ShellStep,
@@ -109,6 +110,7 @@ def doings(place: Place) -> dict[str, Doing]:
                 SftpRmdirStep("gone", f"{at}/made"),
             )
         ),
+        "sftpSetstat": Doing((SftpSetstatStep("", f"{at}/file", "0600"),)),
         "sftpMkdir of a directory that is there": Doing((SftpMkdirStep("", f"{at}/three"),), Outcome.SFTP_FAILURE),
         "scpRead": Doing((ScpReadStep("", f"{at}/file", len(CONTENT), sha256),)),
         "scpRead of an empty file": Doing((ScpReadStep("", f"{at}/empty", 0, ""),)),
@@ -208,7 +210,7 @@ _ONE_CHANNEL = Ending(
     "TinySSH has one channel for each connection, which ends with it, and this needs two: one is to verify",
 )
 _SFTP_WRITES = ("sftpWrite", "sftpWrite of an empty file", "other requests of SFTP")
-_SFTP = ("sftpRead", "sftpRead of an empty file", "sftpList", "sftpStat", *_SFTP_WRITES)
+_SFTP = ("sftpRead", "sftpRead of an empty file", "sftpList", "sftpStat", "sftpSetstat", *_SFTP_WRITES)
 _SCP_WRITES = ("scpWrite", "scpWrite of an empty file")
 _SSH2 = (Library.SSH2_PYTHON,)
 _OPENSSH = (Library.OPENSSH,)

@@ -104,6 +104,7 @@ class RemoteFile(Protocol):
 class SftpType(IntEnum):
     """The SFTP requests that a status answers, by their numbers (draft-ietf-secsh-filexfer-02 section 3)."""
 
+    SETSTAT = 9
     REMOVE = 13
     MKDIR = 14
     RMDIR = 15

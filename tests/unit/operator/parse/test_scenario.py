@@ -25,6 +25,7 @@ from sshload_contract.steps import (
     SftpRemoveStep,
     SftpRenameStep,
     SftpRmdirStep,
+    SftpSetstatStep,
     SftpStatStep,
     SftpSymlinkStep,
     SftpWriteStep,
@@ -63,7 +64,7 @@ def test_every_kind_of_step_reaches_its_value() -> None:
             SleepStep(1),
         ),
     )
-    assert {RsyncStep, SftpSymlinkStep, *map(type, spec.scenario.steps)} == set(get_args(ScenarioStep))
+    assert {RsyncStep, SftpSetstatStep, SftpSymlinkStep, *map(type, spec.scenario.steps)} == set(get_args(ScenarioStep))
     assert spec.auth is Auth.CERTIFICATE
     assert spec.client == replace(
         parse(SMALL).client,
@@ -88,6 +89,7 @@ def test_both_directions_of_rsync_reach_their_values() -> None:
         ("sftpRead", {"path": "a"}, SftpReadStep("", "a", None, "")),
         ("sftpWrite", {"path": "a", "size": 1}, SftpWriteStep("", "a", 1, Verify.NONE)),
         ("sftpList", {"path": "a"}, SftpListStep("", "a", None)),
+        ("sftpSetstat", {"path": "a", "mode": "0640"}, SftpSetstatStep("", "a", "0640")),
         ("sftpSymlink", {"path": "a", "to": "b"}, SftpSymlinkStep("", "a", "b")),
         ("shell", {"send": "a", "expect": "b"}, ShellStep("", "", "", "a", "b", 1)),
         ("forward", {"host": "::1", "port": 1}, ForwardStep("", "::1", 1, "", "")),

@@ -39,6 +39,7 @@ _COMMANDS: Final[Mapping[SftpType, str]] = {
     SftpType.RMDIR: "rmdir -- {}",
     SftpType.RENAME: "rename -l -- {} {}",
     SftpType.SYMLINK: "ln -s -- {} {}",
+    SftpType.SETSTAT: "chmod -- {2:o} {0}",
 }
 """sftp's command for each request, with the request's fields."""
 

@@ -23,7 +23,7 @@ from ssh2.sftp import (
     LIBSSH2_SFTP_ATTR_SIZE,
     SFTP,
 )
-from ssh2.sftp_handle import SFTPHandle
+from ssh2.sftp_handle import SFTPAttributes, SFTPHandle
 from ssh2.utils import handle_error_codes
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
@@ -60,12 +60,21 @@ _FIRST_READ_BYTES = 15_000
 _READ_GROWTH = 4
 _SUBSYSTEM_REFUSED = "subsystem"
 _FILE_MODE = 0o644
+
+
+def _permissions(flags: int, mode: int) -> SFTPAttributes:
+    attributes = SFTPAttributes()
+    attributes.flags, attributes.permissions = flags, mode
+    return attributes
+
+
 _CALLS: Final[Mapping[SftpType, Callable[..., Any]]] = {
     SftpType.REMOVE: SFTP.unlink,
     SftpType.MKDIR: lambda sftp, path, _, mode: sftp.mkdir(path, mode),
     SftpType.RMDIR: SFTP.rmdir,
     SftpType.RENAME: SFTP.rename,
     SftpType.SYMLINK: SFTP.symlink,
+    SftpType.SETSTAT: lambda sftp, path, flags, mode: sftp.setstat(path, _permissions(flags, mode)),
 }
 """libssh2's call for each request, with the request's fields."""
 

@@ -14,6 +14,7 @@ from sshload_contract.steps import (
     SftpRemoveStep,
     SftpRenameStep,
     SftpRmdirStep,
+    SftpSetstatStep,
     SftpStatStep,
     SftpSymlinkStep,
     SftpWriteStep,
@@ -32,7 +33,9 @@ from sshload_worker.scenario.steps.transfer import Expectation, Flow, raise_mism
 _Read: TypeAlias = Callable[[Callable[[bytes], object], Course], None]
 """Reads a file: passes each piece to a function, and records the course."""
 
-_Changing: TypeAlias = SftpMkdirStep | SftpRmdirStep | SftpRenameStep | SftpRemoveStep | SftpSymlinkStep
+_Changing: TypeAlias = (
+    SftpMkdirStep | SftpRmdirStep | SftpRenameStep | SftpRemoveStep | SftpSymlinkStep | SftpSetstatStep
+)
 _NEW_DIRECTORY: Final = (SFTP_PERMISSIONS, 0o755)
 
 
@@ -162,6 +165,12 @@ def run_sftp_symlink(step: SftpSymlinkStep, run: StepRun) -> None:
     _change(step, run, SftpType.SYMLINK, step.to, step.path)
 
 
+@runs(SftpSetstatStep)
+def run_sftp_setstat(step: SftpSetstatStep, run: StepRun) -> None:
+    """Set the permissions; raises StepFailure if the server does not."""
+    _change(step, run, SftpType.SETSTAT, step.path, SFTP_PERMISSIONS, int(step.mode, 8))
+
+
 def _change(step: _Changing, run: StepRun, kind: SftpType, *fields: str | int) -> None:
     """Send the step's request, with the iteration's number filled in."""
     filled = tuple(run.fill_in(field) if isinstance(field, str) else field for field in fields)
@@ -217,6 +226,10 @@ class FileMethods(StepMethods):
     def sftp_symlink(self, path: str, to: str, *, name: str = "") -> None:
         """Make a symbolic link at `path` over SFTP."""
         self._run(SftpSymlinkStep(name, path, to))
+
+    def sftp_setstat(self, path: str, mode: str, *, name: str = "") -> None:
+        """Set a file's permissions over SFTP, given as octal digits ("0640")."""
+        self._run(SftpSetstatStep(name, path, mode))
 
     def scp_read(self, path: str, *, name: str = "", expect_bytes: int | None = None, expect_sha256: str = "") -> None:
         """Read a file by scp, and check its size and its SHA-256 (hexadecimal) if they are given."""

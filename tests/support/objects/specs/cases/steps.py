@@ -36,6 +36,8 @@ BAD: dict[str, Bad] = {
     "path-with-a-line-break": _step("scpWrite", {"path": "a\nb", "size": 1}, "path"),
     "path-that-is-missing": _step("sftpRemove", {}, "path"),
     "rename-to-nowhere": _step("sftpRename", {"path": "a"}, "to"),
+    "mode-of-no-octal-digits": _step("sftpSetstat", {"path": "a", "mode": "0680"}, "mode"),
+    "mode-that-is-a-number": _step("sftpSetstat", {"path": "a", "mode": 640}, "mode"),
     "link-to-nowhere": _step("sftpSymlink", {"path": "a"}, "to"),
     "digest-in-capitals": _step("sftpRead", {"path": "a", "expectSha256": _EMPTY_SHA256.upper()}, "expectSha256"),
     "digest-that-is-cut": _step("scpRead", {"path": "a", "expectSha256": _EMPTY_SHA256[1:]}, "expectSha256"),

@@ -114,6 +114,13 @@ final class Files implements Conversation.Subject {
     /** Send the SFTP request of this type, whose fields follow. The library leads the newest version that the server has. */
     private void change(int type, Wire wire) throws Exception {
         switch (type) {
+            case SftpConstants.SSH_FXP_SETSTAT -> {
+                String path = wire.text();
+                wire.number(); // the flag of permissions
+                SftpClient.Attributes attributes = new SftpClient.Attributes();
+                attributes.setPermissions((int) wire.number());
+                sftp.setStat(path, attributes);
+            }
             case SftpConstants.SSH_FXP_SYMLINK -> {
                 String to = wire.text();
                 sftp.symLink(wire.text(), to);
