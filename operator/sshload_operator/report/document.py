@@ -51,7 +51,8 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
     `results`, `thresholds` and `capacity` are those of the status, except that `results.steps` has the parts of steps
-    too, and that each threshold has its words. `figures` are those of the whole run.
+    too, and that each threshold has its words, and is not judged
+    where the run was not measured. `figures` are those of the whole run.
     """
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
@@ -61,7 +62,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "release": release,
         "test": {"name": run.name, "namespace": run.namespace},
         "verdict": verdict_of(status),
-        "thresholds": [{**written(one), "words": one.words} for one in status.thresholds],
+        "thresholds": [{**written(one), "words": one.words} for one in status.judged],
         "baseline": stated.get("baseline"),
         "results": None if results is None else _results(results),
         "figures": [{"figure": one.name, **one.interval, "unit": one.unit} for one in figures_of_run(status)],

@@ -1,11 +1,11 @@
 """The status of an SSHLoadTest."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from sshload_contract.declared import Absent, Items, Text
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Stage
 
 from sshload_operator.api.shapes.reading import read_fitting
@@ -142,6 +142,18 @@ class TestStatus(TestHead):
         Absent(""),
         "The ConfigMap with the whole summary. It lives until the test is run again or deleted.",
     ] = ""
+
+    @property
+    def judged(self) -> tuple[ThresholdStatus, ...]:
+        """The thresholds as they count. In a run that was not measured, none is judged, whatever was observed."""
+        if self.verdict in MEASURED_VERDICTS:
+            return self.thresholds
+        return tuple(map(self._unjudged, self.thresholds))
+
+    def _unjudged(self, one: ThresholdStatus) -> ThresholdStatus:
+        if one.value is None and one.met is None:
+            return one
+        return replace(one, met=None, message=f"{one.message}; not judged: {self.verdict or 'no verdict'}")
 
 
 def head_of(test: Mapping[str, Any]) -> TestHead:

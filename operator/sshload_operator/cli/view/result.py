@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
+from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
 from sshload_operator.api.status.measured import figures_of_run
-from sshload_operator.api.status.thresholds import ThresholdStatus
 from sshload_operator.cli.view.advice import pastes
 from sshload_operator.cli.view.capacity import capacity_parts
 from sshload_operator.cli.view.measured import measured_parts, steps_as_rows
@@ -37,7 +36,7 @@ def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page
         verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
         sentence=_sentence(status),
         passed=None if status.verdict is None else _HELD.get(status.verdict),
-        checks=tuple(_check(one, status.verdict) for one in status.thresholds),
+        checks=tuple(Check(one.words, one.message, one.met) for one in status.judged),
         parts=(*parts, *pastes(status)),
     )
 
@@ -61,13 +60,6 @@ def _sentence(status: TestStatus) -> str:
     if of == 1:
         return "the threshold was broken"
     return f"{broken} of {of} thresholds {'was' if broken == 1 else 'were'} broken"
-
-
-def _check(one: ThresholdStatus, verdict: Verdict | None) -> Check:
-    """Return a threshold as judged. In a run that was not measured, none is judged, whatever was observed."""
-    if verdict in MEASURED_VERDICTS or (one.value is None and one.met is None):
-        return Check(one.words, one.message, one.met)
-    return Check(one.words, f"{one.message}; not judged: {verdict or 'no verdict'}", None)
 
 
 def _baseline(baseline: BaselineStatus | None) -> Sequence[Facts]:

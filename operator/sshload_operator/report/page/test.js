@@ -13,7 +13,7 @@
         ["threshold", (one) => one.message],
         ...(report.thresholds.every((one) => absent(one.low) && absent(one.high)) ? [] : [
           ["value", (one) => one.value, true],
-          ["95 % interval", (one) => (absent(one.low) && absent(one.high) ? null : `${figure(one.low)} to ${figure(one.high)}`)],
+          ["95 % interval", (one) => (absent(one.low) && absent(one.high) ? null : `${figure(one.low)} to ${figure(one.high)}${one.kind === "capacity" ? " (bounds)" : ""}`)],
           ["unit", (one) => one.unit],
         ]),
       ], report.thresholds));

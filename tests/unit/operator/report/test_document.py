@@ -17,7 +17,7 @@ import sshload_operator.report
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import summary
-from sshload_contract.vocabulary import InPath, Outcome, Window
+from sshload_contract.vocabulary import InPath, Outcome, Verdict, Window
 from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import EncodedHistogram
 from sshload_contract.wire.run_summary import SeriesPoint
@@ -273,3 +273,13 @@ def test_a_status_with_figures_that_nobody_can_measure_has_a_report_all_the_same
     assert document(huge)["waterfall"][-1]["beginMs"] > 1.7e308
     beside = report_document(replace(run, status={**run.status, "results": rate}), "0.1.0", tiny)["against"]
     assert next(one for one in beside["figures"] if one["figure"] == "offeredRate")["ratio"] > 1.7e308
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INVALID, Verdict.ABORTED, Verdict.ERROR])
+def test_of_a_run_that_was_not_measured_no_threshold_is_reported_as_met_or_broken(verdict: Verdict) -> None:
+    run = finished_runs.a_test()
+    found = document(replace(run, status={**run.status, "verdict": verdict}))
+    assert {one.get("met") for one in found["thresholds"]} == {None}
+    assert all(one["message"].endswith(f"; not judged: {verdict}") for one in found["thresholds"])
+    assert "| met |" not in markdown_text(found)
+    assert {one["met"] for one in document(run)["thresholds"]} == {True}
