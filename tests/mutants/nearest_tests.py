@@ -69,7 +69,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_CONTRACT}/percentiles.py": ("tests/unit/contract/test_percentile.py", "tests/unit/contract/test_spread.py"),
     f"{_CONTRACT}/steal.py": ("tests/unit/contract/test_steal.py",),
-    f"{_CONTRACT}/thresholds": _JUDGED,
+    f"{_CONTRACT}/thresholds": (*_JUDGED, "tests/unit/operator/preflight/test_search_preflight.py"),
     f"{_CONTRACT}/wire/master_log.py": ("tests/unit/contract/test_master_log.py",),
     f"{_OPERATOR}/api/status/measured.py": (
         "tests/unit/operator/status/test_measured.py",
