@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, shortfall, total_step
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, own_delay
-from sshload_contract.load import BurstLoad, Load
+from sshload_contract.load import Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Trait, Window, measured_step
@@ -165,7 +165,7 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     unsure = sum(error.count for error in _delayable_errors(summary))
     if load.begins_together and unsure:
         return False
-    if isinstance(load, BurstLoad) and not _is_burst_together(summary):
+    if load.is_burst and not _is_burst_together(summary):
         return False
     stood_still_s = own_delay(summary).largest_us / _US_PER_S
     is_long = stood_still_s <= SHARE_OF_WINDOW * summary.load.duration_s

@@ -1,6 +1,6 @@
 """Figures of a summary that more than one rule uses: steps, logins, and how much of the load was generated."""
 
-from sshload_contract.load import Load, UsersLoad
+from sshload_contract.load import Load
 from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
@@ -40,7 +40,7 @@ def shortfall(load: Load, summary: RunSummary) -> float:
     iteration by the mean lag of the event loop.
     """
     total = total_step(summary, Window.MEASURED)
-    if not isinstance(load, UsersLoad):
+    if load.mean_pause_s is None:
         return 0.0
     if total is None or total.mean_us is None:
         return 1.0
@@ -48,5 +48,5 @@ def shortfall(load: Load, summary: RunSummary) -> float:
     starts = find_step(summary, Timing.START_DELAY, Window.MEASURED)
     late_start_us = starts.mean_us if starts is not None and starts.mean_us is not None else 0.0
     own_us = late_start_us + summary.generator.loop_lag_mean_us * timings / total.count
-    round_us = total.mean_us + (load.think_time.min_s + load.think_time.max_s) / 2 * _US_PER_S
+    round_us = total.mean_us + load.mean_pause_s * _US_PER_S
     return min(own_us / round_us, 1.0) if round_us else 1.0

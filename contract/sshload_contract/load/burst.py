@@ -26,6 +26,7 @@ class BurstLoad(LoadModel):
     kind: ClassVar[str] = "burst"
     unit: ClassVar[str] = "connections"
     begins_together: ClassVar[bool] = True
+    is_burst: ClassVar[bool] = True
     connections: Annotated[int, Whole(1, MOST), "Iterations begun at the instant, over all workers."]
     repeat: Annotated[Repeat, "How many bursts."]
     interval_s: Interval

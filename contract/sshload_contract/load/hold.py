@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from math import ceil
+from math import ceil, floor
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Whole
 from sshload_contract.load.arrivals import ArrivalProcess, ArrivalsStage, staged_arrivals
 from sshload_contract.load.model import MOST, LoadDuration, LoadModel
+from sshload_contract.vocabulary import Timing
 
 if TYPE_CHECKING:
     from sshload_contract.wire.run_summary import LoadStats
@@ -83,6 +84,14 @@ class HoldLoad(LoadModel):
     def held_sessions(self) -> int:
         """The held sessions."""
         return self.sessions
+
+    def held_samples(self, timing: str) -> float:
+        """Return one of each session, and of keep-alives as many as they send."""
+        if timing != Timing.KEEP_ALIVE:
+            return self.sessions
+        if self.keep_alive_s == 0:
+            return 0
+        return self.sessions * floor((self.ramp_up_s + self.duration_s) / self.keep_alive_s)
 
     @property
     def before_iterations_s(self) -> float:

@@ -31,6 +31,10 @@ class LoadModel:
     """Whether the amount is a whole number."""
     begins_together: ClassVar[bool] = False
     """Whether many iterations begin at once, so that a lag of the generator changes the shape of the load."""
+    is_burst: ClassVar[bool] = False
+    """Whether iterations begin at one instant, and the time until the next instant is theirs."""
+    is_recorded: ClassVar[bool] = False
+    """Whether it plays a trace, whose beginning is the warm-up."""
     drops_arrivals: ClassVar[bool] = False
     """Whether an arrival that finds `most_at_once` iterations in flight is dropped."""
 
@@ -67,6 +71,21 @@ class LoadModel:
     @property
     def most_users(self) -> int:
         """The most users who iterate, 0 in an open model."""
+        return 0
+
+    @property
+    def least_pause_s(self) -> float | None:
+        """The shortest wait of a user between two iterations, None in an open model."""
+        return None
+
+    @property
+    def mean_pause_s(self) -> float | None:
+        """The average wait of a user between two iterations, None in an open model."""
+        return None
+
+    def held_samples(self, timing: str) -> float:
+        """Return how many samples of a timing the held sessions make."""
+        del timing
         return 0
 
     @property

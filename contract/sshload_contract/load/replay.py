@@ -121,6 +121,7 @@ class ReplayLoad(LoadModel):
     kind: ClassVar[str] = "replay"
     unit: ClassVar[str] = "times"
     is_whole: ClassVar[bool] = False
+    is_recorded: ClassVar[bool] = True
     drops_arrivals: ClassVar[bool] = True
     trace: TraceRef
     duration_s: Annotated[

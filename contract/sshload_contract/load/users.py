@@ -113,6 +113,16 @@ class UsersLoad(StagedLoad):
         return max(stage.most_users for stage in self.stages)
 
     @property
+    def least_pause_s(self) -> float:
+        """The shortest think time."""
+        return self.think_time.min_s
+
+    @property
+    def mean_pause_s(self) -> float:
+        """The average think time."""
+        return (self.think_time.min_s + self.think_time.max_s) / 2
+
+    @property
     def is_steady(self) -> bool:
         """Whether the number of users stays the same."""
         levels = {users for stage in self.stages for users in (stage.users, stage.to_users) if users is not None}

@@ -6,7 +6,6 @@ from typing import Final, get_args
 
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, Library
 from sshload_contract.declared import Rule
-from sshload_contract.load import BurstLoad, UsersLoad
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import TargetThreshold, Threshold
 from sshload_contract.vocabulary import Timing, measured_step
@@ -57,7 +56,7 @@ def _words(words: Iterable[str]) -> str:
 
 
 def _has_user_sessions_only_with_users(spec: LoadTestSpec) -> bool:
-    return spec.scenario.session_reuse is not SessionReuse.USER or isinstance(spec.load, UsersLoad)
+    return spec.scenario.session_reuse is not SessionReuse.USER or spec.load.most_users > 0
 
 
 def _processes(spec: LoadTestSpec) -> int:
@@ -330,8 +329,7 @@ _THRESHOLDS: Final = (
         "throughput.within is not for load.burst: one run does not tell how much the time of a burst varies; use"
         " throughput.above or latency.below",
         lambda spec: (
-            not isinstance(spec.load, BurstLoad)
-            or not any(isinstance(one, RelativeThroughput) for one in spec.relative_thresholds)
+            not spec.load.is_burst or not any(isinstance(one, RelativeThroughput) for one in spec.relative_thresholds)
         ),
         at=".thresholds",
     ),

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from sshload_contract.client import Library
 from sshload_contract.judgement.binomial import tries_needed
-from sshload_contract.load import BurstLoad
 from sshload_contract.thresholds import ThresholdKind
 from sshload_contract.wire.run_config import SessionReuse
 
@@ -55,11 +54,12 @@ def _of_managed(plan: Plan) -> tuple[str, ...]:
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
     load = most_load(plan.spec)
     field = "spec.load.burst.connections" if plan.spec.capacity is None else "spec.load.capacity.burst.max"
-    if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG and plan.spec.target.access.speaks_ssh:
+    if load.is_burst and load.most_connections > LISTEN_BACKLOG and plan.spec.target.access.speaks_ssh:
         yield (
-            f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: if it is full, TCP tries"
-            f" a connection again after 1 s, 3 s and so on, which adds to its connect latency; or the client counts"
-            f" it as connected although sshd never sees it (bannerTimeout). No setting of MaxStartups changes that"
+            f"{field} is {load.most_connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: if it is full, TCP"
+            f" tries a connection again after 1 s, 3 s and so on, which adds to its connect latency; or the client"
+            f" counts it as connected although sshd never sees it (bannerTimeout). No setting of MaxStartups changes"
+            " that"
         )
 
 

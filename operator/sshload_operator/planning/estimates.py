@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, log, log2, sqrt
+from math import ceil, log, log2, sqrt
 
-from sshload_contract.load import HoldLoad, Load
+from sshload_contract.load import Load
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import Capacity
 from sshload_contract.vocabulary import Timing
@@ -26,8 +26,8 @@ def most_samples(spec: LoadTestSpec, load: Load, step: str) -> float | None:
     """Return how many samples of `step` the measured window of a load can have; None if that is not known."""
     prefix, _, timing = step.rpartition(".")
     held = load.held_sessions if prefix.startswith(_JUMP_HOST) else 0
-    if isinstance(load, HoldLoad) and prefix == _HELD:
-        return _of_held_sessions(load, timing)
+    if load.held_sessions and prefix == _HELD:
+        return load.held_samples(timing)
     if timing in _LOGIN and spec.scenario.session_reuse is SessionReuse.POOL:
         return held  # the pool has logged in before the measured window
     if timing in _LOGIN and spec.scenario.session_reuse is SessionReuse.USER:
@@ -42,14 +42,6 @@ def most_attempts(spec: LoadTestSpec) -> float | None:
     """Return how many iterations and held sessions the measured window can have; None if that is not known."""
     iterations = spec.load.most_iterations(spec.scenario.slept_s)
     return None if iterations is None else spec.load.held_sessions + iterations
-
-
-def _of_held_sessions(load: HoldLoad, timing: str) -> float:
-    if timing != Timing.KEEP_ALIVE:
-        return load.sessions
-    if load.keep_alive_s == 0:
-        return 0
-    return load.sessions * floor((load.ramp_up_s + load.duration_s) / load.keep_alive_s)
 
 
 def most_load(spec: LoadTestSpec) -> Load:

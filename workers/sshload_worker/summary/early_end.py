@@ -11,7 +11,7 @@ from math import ceil, inf
 
 from sshload_contract.judgement.binomial import is_not_below
 from sshload_contract.judgement.threshold import judge_threshold
-from sshload_contract.load import Load, UsersLoad
+from sshload_contract.load import Load
 from sshload_contract.thresholds import AskedPercentile, Threshold
 from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_config import RunConfig
@@ -91,11 +91,11 @@ def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
     """Return the largest number of iterations that may still end in the measured window, including running ones."""
     counts = totals.window(Window.MEASURED)
     ended = counts.succeeded + counts.failed
-    if isinstance(load, UsersLoad):
-        return counts.started - ended + _most_rounds(load, unreported_s)
+    if load.least_pause_s is not None:
+        return counts.started - ended + _most_rounds(load.most_users, load.least_pause_s, unreported_s)
     return max(load.most_due - ended, 0.0)
 
 
-def _most_rounds(load: UsersLoad, unreported_s: float) -> float:
+def _most_rounds(users: int, least_pause_s: float, unreported_s: float) -> float:
     """Return the largest number of iterations that users may still begin. Slow iterations may become fast."""
-    return load.most_users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time.min_s) + 1)
+    return users * (unreported_s / (_FASTEST_ITERATION_S + least_pause_s) + 1)

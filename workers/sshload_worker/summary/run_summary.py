@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from sshload_contract.load import BurstLoad
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import InPath, Outcome, RunEnd, Timing, Window, is_of_jump_host
 from sshload_contract.wire.program import ProgramUse
@@ -145,7 +144,7 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
     planned_s = config.load.lasts_s
     warm_up_s = min(config.warm_up_s, elapsed_s)
     measured_s = min(planned_s, elapsed_s - warm_up_s)
-    if isinstance(config.load, BurstLoad) and not planned_s:
+    if config.load.is_burst and not planned_s:
         measured_s = elapsed_s - warm_up_s
     return {Window.WARM_UP: warm_up_s, Window.MEASURED: measured_s}
 

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Callable
 
-from sshload_contract.load import ReplayLoad
 from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
@@ -72,7 +71,7 @@ _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
     ("spec.via", _via),
     ("spec.load", _capacity),
     ("spec.load", _load),
-    ("spec.warmUp", lambda spec: f"{spec.warm_up_s:g} s" if isinstance(spec.load, ReplayLoad) else ""),
+    ("spec.warmUp", lambda spec: f"{spec.warm_up_s:g} s" if spec.load.is_recorded else ""),
     ("spec.thresholds", _promises),
     ("spec.client.auth", lambda spec: str(spec.auth)),
     ("spec.client.library", lambda spec: str(spec.client.library)),

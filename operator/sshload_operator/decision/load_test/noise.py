@@ -7,7 +7,6 @@ from itertools import accumulate
 from math import exp, hypot, inf, sqrt
 
 from sshload_contract.judgement.figures import total_step
-from sshload_contract.load import BurstLoad, UsersLoad
 from sshload_contract.percentiles import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
 from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
@@ -43,7 +42,7 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | Non
     """
     load = summary.load
     ended = load.completed_rate * (load.duration_s - plan.spec.load.before_iterations_s)
-    if ended <= 0 or isinstance(plan.spec.load, BurstLoad):
+    if ended <= 0 or plan.spec.load.is_burst:
         return None
     measured = list(_measured(plan, summary)) if plan.spec.capacity is None else []
     if plan.spec.load.most_users or load.dropped:
@@ -130,9 +129,9 @@ def _most(plan: Plan, summary: RunSummary) -> float:
     Users who end long iterations in step are uneven over time, and yet limited by this.
     """
     load, total = plan.spec.load, total_step(summary, Window.MEASURED)
-    if not isinstance(load, UsersLoad) or total is None:
+    if load.least_pause_s is None or total is None:
         return inf
-    shortest_s = (total.min_us or 0) / _US_PER_S + load.think_time.min_s
+    shortest_s = (total.min_us or 0) / _US_PER_S + load.least_pause_s
     return load.most_users * (summary.load.duration_s / shortest_s + 1) if shortest_s else inf
 
 

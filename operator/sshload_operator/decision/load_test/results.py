@@ -10,7 +10,7 @@ from sshload_contract.judgement.error_rate import attempts
 from sshload_contract.judgement.figures import client_logins, find_step, total_step
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.validity import figures_spoiled
-from sshload_contract.load import BurstLoad, HoldLoad, UsersLoad, UsersStage
+from sshload_contract.load import UsersLoad, UsersStage
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
@@ -81,7 +81,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         parts=tuple(step for step in steps if step.is_part),
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
-        burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
+        burst=_burst(summary) if plan.spec.load.is_burst else None,
         hold=held(summary) if plan.spec.load.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
         scope=_scope(plan, summary),
@@ -234,7 +234,7 @@ def _cpu_per_iteration_ms(plan: Plan, summary: RunSummary) -> float | None:
 def _per_iteration_ms(plan: Plan, summary: RunSummary, cpu_s: float | None) -> float | None:
     wholes = [step for window in Window if (step := total_step(summary, window)) is not None]
     ended = sum(step.count + step.failures for step in wholes)
-    if cpu_s is None or not ended or isinstance(plan.spec.load, HoldLoad):
+    if cpu_s is None or not ended or plan.spec.load.held_sessions:
         return None
     return rounded(cpu_s * 1_000 / ended)
 

@@ -77,7 +77,7 @@ def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
         raise NoFiguresError(
             f"with scenario.sessionReuse {scenario.session_reuse} logins are rare, and it is their rate that counts"
         )
-    overflowed = isinstance(load, BurstLoad) and _overflowed(summary)
+    overflowed = load.is_burst and _overflowed(summary)
     logins = _logins(plan, summary, "", summary.load.duration_s, overflowed=overflowed)
     return (replace(logins, arrivals=_manner(plan, load, summary, logins)),)
 
