@@ -8,6 +8,7 @@ from sshload_contract.declared import Duration, Items
 from sshload_contract.wire.bounds import MOST_STAGES
 
 if TYPE_CHECKING:
+    from sshload_contract.load.replay import TraceRef
     from sshload_contract.wire.run_summary import LoadStats
 
 MOST: Final = 100_000
@@ -33,8 +34,6 @@ class LoadModel:
     """Whether many iterations begin at once, so that a lag of the generator changes the shape of the load."""
     is_burst: ClassVar[bool] = False
     """Whether iterations begin at one instant, and the time until the next instant is theirs."""
-    is_recorded: ClassVar[bool] = False
-    """Whether it plays a trace, whose beginning is the warm-up."""
     drops_arrivals: ClassVar[bool] = False
     """Whether an arrival that finds `most_at_once` iterations in flight is dropped."""
 
@@ -72,6 +71,16 @@ class LoadModel:
     def most_users(self) -> int:
         """The most users who iterate, 0 in an open model."""
         return 0
+
+    @property
+    def recorded(self) -> "TraceRef | None":
+        """The trace that it plays, None if it plays none."""
+        return None
+
+    def reading(self, path: str) -> Self:
+        """Return the same load for workers that have the trace in this file."""
+        del path
+        return self
 
     @property
     def least_pause_s(self) -> float | None:

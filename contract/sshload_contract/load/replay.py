@@ -121,7 +121,6 @@ class ReplayLoad(LoadModel):
     kind: ClassVar[str] = "replay"
     unit: ClassVar[str] = "times"
     is_whole: ClassVar[bool] = False
-    is_recorded: ClassVar[bool] = True
     drops_arrivals: ClassVar[bool] = True
     trace: TraceRef
     duration_s: Annotated[
@@ -185,6 +184,15 @@ class ReplayLoad(LoadModel):
         """Return 1, because the spec does not say more."""
         del warm_up_s, stretch_s
         return 1
+
+    @property
+    def recorded(self) -> TraceRef:
+        """Its trace."""
+        return self.trace
+
+    def reading(self, path: str) -> Self:
+        """Return the same load for workers that have the trace in this file."""
+        return replace(self, trace_path=path)
 
     def problem(self, trace: Trace, warm_up_s: float) -> str:
         """Return why the trace is too short, and what to change; empty if it is long enough."""

@@ -271,8 +271,7 @@ class LoadTestSpec:
     @property
     def files(self) -> Mapping[str, ConfigMapFile]:
         """The files that ConfigMaps hold for the workers, by what the workers call them."""
-        trace = self.load.trace if isinstance(self.load, ReplayLoad) else None
-        files: dict[str, ConfigMapFile | None] = {LOCUSTFILE: self.locustfile, TRACE: trace}
+        files: dict[str, ConfigMapFile | None] = {LOCUSTFILE: self.locustfile, TRACE: self.load.recorded}
         return {name: file for name, file in files.items() if file is not None}
 
 

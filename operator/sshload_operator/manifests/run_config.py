@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sshload_contract.allow_list import AllowList
-from sshload_contract.load import Load, ReplayLoad
 from sshload_contract.names import IMAGE_USER
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
@@ -127,7 +126,7 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         stats_url=places.stats_url,
         client=spec.client,
         scenario=replace(spec.scenario, locustfile_path=places.files.get(LOCUSTFILE, "")),
-        load=_load(spec, places),
+        load=spec.load.reading(places.files.get(TRACE, "")),
         capacity=spec.capacity,
         thresholds=spec.thresholds,
         warm_up_s=spec.warm_up_s,
@@ -140,10 +139,6 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         log_in_first=spec.login_before_load and spec.locustfile is None,
         in_path=places.in_path,
     )
-
-
-def _load(spec: LoadTestSpec, places: Places) -> Load:
-    return replace(spec.load, trace_path=places.files[TRACE]) if isinstance(spec.load, ReplayLoad) else spec.load
 
 
 def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:

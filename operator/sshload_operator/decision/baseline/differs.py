@@ -71,7 +71,7 @@ _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
     ("spec.via", _via),
     ("spec.load", _capacity),
     ("spec.load", _load),
-    ("spec.warmUp", lambda spec: f"{spec.warm_up_s:g} s" if spec.load.is_recorded else ""),
+    ("spec.warmUp", lambda spec: f"{spec.warm_up_s:g} s" if spec.load.recorded else ""),
     ("spec.thresholds", _promises),
     ("spec.client.auth", lambda spec: str(spec.auth)),
     ("spec.client.library", lambda spec: str(spec.client.library)),
