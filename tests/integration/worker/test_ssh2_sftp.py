@@ -15,9 +15,9 @@ from gevent import Timeout
 from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
-from sshload_contract.vocabulary import Outcome
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.clients.by_parts import read_by_parts
-from sshload_worker.clients.interface import Course, RemoteFile, Sftp
+from sshload_worker.clients.interface import Course, RemoteFile, Sftp, SftpRequest, SftpType
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.outcomes import StepFailure
 
@@ -144,7 +144,11 @@ def test_a_full_disk_is_told_at_the_latest_when_the_file_is_closed(connection: S
 def test_a_missing_file_is_told_with_its_path(connection: SSH2Connection) -> None:
     sftp = connection.open_sftp()
     read_file = partial(sftp.read_file, take=len, course=Course())
-    for ask in (sftp.open_to_read, read_file, sftp.list_directory, sftp.stat, sftp.remove, sftp.rmdir):
+
+    def remove(path: str) -> None:
+        sftp.change(SftpRequest(SftpType.REMOVE, path, (path,), Timing.SFTP_REMOVE))
+
+    for ask in (sftp.open_to_read, read_file, sftp.list_directory, sftp.stat, remove):
         with pytest.raises(StepFailure) as failed:
             ask("/missing/file")
         assert failed.value.outcome is Outcome.SFTP_NO_SUCH_FILE
