@@ -33,3 +33,19 @@ REPLAY: Spec = {
         }
     },
 }
+
+LINKS_AND_LIMITS: Spec = {
+    **SMALL,
+    "scenario": {
+        "steps": [
+            {"sftpSymlink": {"name": "ln", "path": "l-{iteration}", "to": "c"}},
+            {"sftpSetstat": {"name": "chmod", "path": "c", "mode": "0640"}},
+        ]
+    },
+    "thresholds": [
+        {"targetCpu": {"below": "80%"}},
+        {"targetMemory": {"below": "512Mi"}},
+        {"sessions": {"below": 100}},
+    ],
+}
+"""The steps that make links and set permissions, and limits of a target's own figures."""

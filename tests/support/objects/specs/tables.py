@@ -11,7 +11,7 @@ from specs.gateway import GATEWAY, MANAGED_GATEWAY
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
-from specs.small import REPLAY, SMALL
+from specs.small import LINKS_AND_LIMITS, REPLAY, SMALL
 from specs.spec import Spec
 
 Row = TypeVar("Row")
@@ -32,6 +32,7 @@ _CASES: list[Any] = [
 
 WHOLE: dict[str, Spec] = {
     "small": SMALL,
+    "links-and-limits": LINKS_AND_LIMITS,
     "managed-steps": MANAGED_STEPS,
     "external-hold": EXTERNAL_HOLD,
     "locustfile": LOCUSTFILE,
