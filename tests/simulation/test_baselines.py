@@ -144,6 +144,7 @@ def test_equal_servers_are_called_slower_in_5_percent_of_pairs_at_most(server: L
     assert shares(server, 1_200, within(0.1, percentile))[False] <= 0.05
 
 
+@pytest.mark.slow
 @in_pairs(("percentile", [50.0, 90.0, 99.0]), ("server", SERVERS_OF_SHORT_MOODS))
 def test_not_even_a_tolerance_that_leaves_all_to_the_noise_is_called_broken(
     server: Latencies, percentile: float

@@ -124,6 +124,7 @@ def test_by_verdicts_mlrsearch_takes_as_many_trials_or_more_and_ends_no_nearer(
     assert mine.within >= theirs.within - 0.01, (mine, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "completed"), [*BY_RATES, LAPSING_BY_RATES])
 def test_by_rates_mlrsearch_takes_at_most_two_fifths_fewer_and_ends_no_nearer(noise: Noise, *, completed: bool) -> None:
     """It trusts the rate that an overloaded server completed, and a lapse that it meets."""

@@ -303,6 +303,7 @@ def test_a_test_that_a_list_lacks_leaves_its_room_to_the_next() -> None:
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_a_run_is_counted_when_it_begins_and_one_that_is_refused_is_not() -> None:
     async def play(status: int) -> int:
         served, begun = Served(), list[None]()
