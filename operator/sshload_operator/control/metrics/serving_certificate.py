@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
+from sshload_operator.control.program import program
+
 _LOG = logging.getLogger(__name__)
 _LOOK_EVERY_S: Final = 30.0
 _END_OF_KEY: Final = b"-----END PRIVATE KEY-----"
@@ -64,9 +66,9 @@ class ServingCertificate:
         before = self._loaded
         self._load(folder)
         if self._loaded != before and self._tell_end is not _tell_nobody:
-            program = ("-m", "sshload_operator.control.metrics.certificate_end", str(folder / "tls.crt"))
-            reading = await asyncio.create_subprocess_exec(sys.executable, *program, stdout=asyncio.subprocess.PIPE)
-            printed, _ = await reading.communicate()
+            module = "sshload_operator.control.metrics.certificate_end"
+            async with program(sys.executable, "-m", module, str(folder / "tls.crt")) as reading:
+                printed, _ = await reading.communicate()
             if not reading.returncode:  # otherwise its log says why
                 self._tell_end(float(printed))
 
@@ -85,10 +87,8 @@ class ServingCertificate:
 
     async def _sign(self) -> bytes:
         """Make and load a self-signed certificate, and return it."""
-        signing = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sshload_operator.control.metrics.self_signed", stdout=asyncio.subprocess.PIPE
-        )
-        made, _ = await signing.communicate()
+        async with program(sys.executable, "-m", "sshload_operator.control.metrics.self_signed") as signing:
+            made, _ = await signing.communicate()
         if signing.returncode:
             raise CertificateError("no certificate could be made: the log of its process is above")
         with NamedTemporaryFile() as file:  # of mode 600; load_cert_chain reads only files

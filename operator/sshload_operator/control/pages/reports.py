@@ -22,6 +22,7 @@ from sshload_operator.api.status.results import Results
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.pages.index import Line
+from sshload_operator.control.program import program
 from sshload_operator.control.turns import Turns
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 
@@ -121,17 +122,11 @@ class RenderedReports:
             return None
 
     async def _made(self, asked: Mapping[str, Any]) -> Report:
-        making = await asyncio.create_subprocess_exec(
-            sys.executable, *_MAKE, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env={}
-        )
-        try:
-            made, _ = await asyncio.wait_for(making.communicate(json.dumps(asked).encode()), _MADE_WITHIN_S)
-        except TimeoutError:
-            raise NoReportError(HTTPStatus.GATEWAY_TIMEOUT, "the page took too long to make") from None
-        finally:
-            if making.returncode is None:
-                making.kill()
-                await making.wait()
+        async with program(sys.executable, *_MAKE, stdin=asyncio.subprocess.PIPE, env={}) as making:
+            try:
+                made, _ = await asyncio.wait_for(making.communicate(json.dumps(asked).encode()), _MADE_WITHIN_S)
+            except TimeoutError:
+                raise NoReportError(HTTPStatus.GATEWAY_TIMEOUT, "the page took too long to make") from None
         if making.returncode:
             raise NoReportError(
                 HTTPStatus.BAD_GATEWAY, "the page could not be made: the operator's log says why. sshload report may"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Final
 
+from sshload_operator.control.program import program
 from sshload_operator.control.run.keys import CLOCKS_DIFFER_S, Keys, KeysError
 from sshload_operator.manifests.gateway import (
     AUDIENCE,
@@ -40,15 +41,14 @@ async def make_gateway_secrets(keys: Keys, host: str, port: int, user: str, vali
 
 
 async def _token(valid_s: int) -> Mapping[str, str]:
-    signing = await asyncio.create_subprocess_exec(
+    async with program(
         *(sys.executable, "-P", "-m", "sshload_operator.control.run.caller_token"),
         *(ISSUER, AUDIENCE, CALLER, SIGNATURE, str(valid_s)),
         stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,  # a Ctrl-C that aborts the run must not reach it
-    )
-    made, stderr = await signing.communicate()
+    ) as signing:
+        made, stderr = await signing.communicate()
     if signing.returncode != 0:
         last = (stderr.decode(errors="replace").strip().splitlines() or ["it left no message"])[-1]
         raise KeysError(f"no token for the gateway could be made: {last}")

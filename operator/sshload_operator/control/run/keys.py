@@ -11,6 +11,8 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
+from sshload_operator.control.program import program
+
 _LOGIN_KEY: Final = "id_ed25519"
 _USER_CA: Final = "user_ca"
 _HOST_KEYS: Final = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
@@ -111,15 +113,15 @@ async def _certify(login_key: Path, user_ca: Path, asked: KeysAsked) -> None:
 
 async def _ssh_keygen(*arguments: str) -> None:
     try:
-        process = await asyncio.create_subprocess_exec(
+        async with program(
             *("ssh-keygen", "-q", *arguments),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,  # a Ctrl-C that aborts the run must not reach it
-        )
+        ) as process:
+            _, stderr = await process.communicate()
     except FileNotFoundError as error:
         raise KeysError("ssh-keygen is not installed (Debian: openssh-client)") from error
-    _, stderr = await process.communicate()
     if process.returncode != 0:
         raise KeysError(f"ssh-keygen {arguments[0]} failed: {stderr.decode(errors='replace').strip()}")
