@@ -4,11 +4,12 @@ A failure that the generator's own delay may have caused proves nothing.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, shortfall, total_step
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, own_delay
+from sshload_contract.judgement.pauses import DELAYABLE
 from sshload_contract.load import Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult
@@ -18,9 +19,6 @@ from sshload_contract.wire.run_summary import RunSummary
 
 _HELD_TO_THE_END = measured_step("held", Timing.HOLD)
 _OF_HELD = "held."
-
-_DELAYABLE = Outcome.having(Trait.BY_TIME) | Outcome.having(Trait.BY_CROWD)
-"""What the generator's own delay may cause."""
 
 BURST_SHARE_OF_MEDIAN = 0.25
 SHARE_OF_WINDOW = 0.1
@@ -80,33 +78,26 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     rate = tried.error_rate
     if rate is None:
         return Judged(ThresholdResult(terms, None, None))
-    observed = f"{rate * 100:.4g} % ({tried.failed} of {tried.ended})"
+    observed = f"{rate * _PERCENT:.4g} % ({tried.failed} of {tried.ended})"
+    result = ThresholdResult(terms, observed, None, rate * _PERCENT)
     is_sound = own_delay(summary).is_small_beside_any_limit
     if is_sound and is_below(tried.failed, tried.ended, threshold.below):
-        return Judged(ThresholdResult(terms, observed, met=True))
+        return Judged(replace(result, met=True))
     sure = _sure_failures(load, summary)
     if is_not_below(sure, tried.ended, threshold.below):
-        return Judged(ThresholdResult(terms, observed, met=False))
+        return Judged(replace(result, met=False))
     if is_sound and not _do_unsure_decide(threshold.below, tried, sure):
         doubt = f"{terms.words} cannot be judged: it was {observed}. {_remedy(threshold, tried)}"
-        return Judged(ThresholdResult(terms, observed, None), doubt=doubt, as_measured=tried.is_below(threshold.below))
+        return Judged(result, doubt=doubt, as_measured=tried.is_below(threshold.below))
     if _is_surely_below(threshold.below, tried, load, summary):
-        return Judged(ThresholdResult(terms, observed, met=True))
+        return Judged(replace(result, met=True))
     unsure = tried.failed - sure
     caused = f"caused {unsure} of these failures, or prevented others" if unsure else "prevented failures"
     doubt = (
         f"{terms.words} cannot be judged: it was {observed}, and the generator's own delays may have {caused}"
         f" (timeouts, and refusals of connections that came together)"
     )
-    return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
-
-
-def measured_error_rate(
-    _: ErrorRateThreshold, load: Load, summary: RunSummary
-) -> tuple[float | None, float | None, float | None]:
-    """Return the share of failures in percent."""
-    rate = attempts(load, summary).error_rate
-    return None if rate is None else rate * _PERCENT, None, None
+    return Judged(result, doubt=doubt)
 
 
 def _do_unsure_decide(limit: float, tried: Attempts, sure: int) -> bool:
@@ -134,13 +125,13 @@ def _known_by_pauses(summary: RunSummary) -> frozenset[Outcome]:
     """
     delay = own_delay(summary)
     if delay.is_small_beside_any_limit:
-        return _DELAYABLE
+        return DELAYABLE
     if delay.is_lasting:
         return frozenset()
     longest_us = summary.generator.loop_lag_max_us
     if longest_us < _LONG_PAUSE_US or delay.largest_us > longest_us + SOUND_BELOW_US:
         return Outcome.having(Trait.BY_TIME)
-    return _DELAYABLE - {Outcome.PENALISED}
+    return DELAYABLE - {Outcome.PENALISED}
 
 
 def _near_pause(error: ErrorCount, workers: int) -> int:
@@ -193,7 +184,7 @@ def _measured_errors(summary: RunSummary) -> Iterator[ErrorCount]:
 
 def _delayable_errors(summary: RunSummary) -> Iterator[ErrorCount]:
     """Yield those that depend on time, or on how many connections came together."""
-    return (error for error in _measured_errors(summary) if error.outcome in _DELAYABLE)
+    return (error for error in _measured_errors(summary) if error.outcome in DELAYABLE)
 
 
 def all_failed(load: Load, summary: RunSummary) -> str:

@@ -8,6 +8,9 @@ from bisect import bisect_left
 from sshload_contract.judgement.own_delay import SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT
 from sshload_contract.vocabulary import Outcome, Trait
 
+DELAYABLE = Outcome.having(Trait.BY_TIME) | Outcome.having(Trait.BY_CROWD)
+"""What the generator's own delay may cause."""
+
 _SHORTEST_NS = SOUND_BELOW_US * 1_000
 _FELT = 10
 """For so many times its length, a pause is felt after its end: by what it brought together, and by the server."""
@@ -42,7 +45,7 @@ class Pauses:
         server. Of other outcomes the limit is the server's, and not known: there, ten times the length of a pause is
         looked back.
         """
-        if not outcome.traits & (Trait.BY_TIME | Trait.BY_CROWD):
+        if outcome not in DELAYABLE:
             return False
         if Trait.OWN_LIMIT not in outcome.traits and now_ns <= self._felt_until_ns:
             return True

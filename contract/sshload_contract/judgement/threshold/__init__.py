@@ -4,13 +4,13 @@ A kind judges itself in a module of this room; `judgement.error_rate` does for t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Any, Final, get_args
 
-from sshload_contract.judgement.error_rate import judge_error_rate, measured_error_rate
-from sshload_contract.judgement.threshold.latency import judge_latency, measured_latency, missing_latency
-from sshload_contract.judgement.threshold.target import judge_target, measured_target, target_in_window
-from sshload_contract.judgement.threshold.throughput import judge_throughput, measured_throughput
+from sshload_contract.judgement.error_rate import judge_error_rate
+from sshload_contract.judgement.threshold.latency import judge_latency, missing_latency
+from sshload_contract.judgement.threshold.target import judge_target, target_in_window
+from sshload_contract.judgement.threshold.throughput import judge_throughput
 from sshload_contract.load import Load
 from sshload_contract.thresholds import (
     ErrorRateThreshold,
@@ -24,8 +24,6 @@ from sshload_contract.wire.run_summary import RunSummary
 
 __all__ = ["judge_threshold", "target_in_window", "why_too_few"]
 
-_Measured: TypeAlias = tuple[float | None, float | None, float | None]
-
 
 def _no_iteration(_: Threshold, __: RunSummary) -> str:
     return "no iteration ended"
@@ -33,18 +31,17 @@ def _no_iteration(_: Threshold, __: RunSummary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a kind is judged; its figure in the unit of its limit, with the bounds that are known; and what it lacks."""
+    """How a kind is judged, and what it lacks where it cannot be."""
 
     judge: Callable[[Any, Load, RunSummary], Judged]
-    measured: Callable[[Any, Load, RunSummary], _Measured]
     missing: Callable[[Any, RunSummary], str] = _no_iteration
 
 
 _KINDS: Final[Mapping[type[Threshold], _Kind]] = {
-    LatencyThreshold: _Kind(judge_latency, measured_latency, missing_latency),
-    ErrorRateThreshold: _Kind(judge_error_rate, measured_error_rate),
-    ThroughputThreshold: _Kind(judge_throughput, measured_throughput),
-    **dict.fromkeys(get_args(TargetThreshold), _Kind(judge_target, measured_target)),
+    LatencyThreshold: _Kind(judge_latency, missing_latency),
+    ErrorRateThreshold: _Kind(judge_error_rate),
+    ThroughputThreshold: _Kind(judge_throughput),
+    **dict.fromkeys(get_args(TargetThreshold), _Kind(judge_target)),
 }
 
 
@@ -53,12 +50,7 @@ def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Ju
 
     The answer is in doubt if the generator's own delay may have changed it.
     """
-    kind = _KINDS[type(threshold)]
-    judged = kind.judge(threshold, load, summary)
-    if judged.result.observed is None:
-        return judged
-    value, low, high = kind.measured(threshold, load, summary)
-    return replace(judged, result=replace(judged.result, value=value, low=low, high=high))
+    return _KINDS[type(threshold)].judge(threshold, load, summary)
 
 
 def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summary: RunSummary) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """Judge a threshold on a latency by the measured window, and by how the generator's own delay may have changed it."""
 
+from dataclasses import replace
+
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, shortfall
 from sshload_contract.judgement.own_delay import ADDED_DELAYS, HIDDEN_DELAYS, MAY_DIFFER, OwnDelay, own_delay
 from sshload_contract.load import Load
-from sshload_contract.thresholds import Judged, LatencyThreshold, Terms, ThresholdResult, duration_in_words
+from sshload_contract.thresholds import Judged, LatencyThreshold, ThresholdResult, duration_in_words
 from sshload_contract.vocabulary import WHOLE_STEPS, Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 
@@ -36,36 +38,39 @@ may be measured too short."""
 def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) -> Judged:
     """Judge whether the percentile of a step stayed below its limit."""
     terms, step = threshold.terms, find_step(summary, threshold.step, Window.MEASURED)
-    value_us = step.percentiles_us.get(threshold.asked_percentile.key) if step is not None else None
+    key = threshold.asked_percentile.key
+    value_us = step.percentiles_us.get(key) if step is not None else None
     if step is None or value_us is None:
         return Judged(ThresholdResult(terms, None, None))
     observed, limit_us = duration_in_words(value_us), threshold.below_s * _US_PER_S
+    low_us, high_us = step.percentiles_low_us.get(key), step.percentiles_high_us.get(key)
+    result = ThresholdResult(terms, observed, None, _ms(value_us), _ms(low_us), _ms(high_us))
     delay = own_delay(summary)
     shortest_us = 0 if load.most_users else step.min_us or 0
     if SURE_SHARE_OF_SHORTEST * shortest_us - ADDED_DELAYS * delay.p50_us >= limit_us:
-        return Judged(ThresholdResult(terms, observed, met=False))
+        return Judged(replace(result, met=False))
     if delay.is_small(threshold.percentile, limit_us):
-        return _judge_sound(terms, observed, value_us, limit_us, delay.at(threshold.percentile))
+        return _judge_sound(result, value_us, limit_us, delay.at(threshold.percentile))
     if value_us - ADDED_DELAYS * delay.largest_us >= limit_us:
-        return Judged(ThresholdResult(terms, observed, met=False))
+        return Judged(replace(result, met=False))
     if _is_surely_met(threshold, value_us, delay, load, summary):
         caution = f"{terms.words}: it was {observed}, which may include the generator's own delays"
-        return Judged(ThresholdResult(terms, observed, met=True), caution=caution)
+        return Judged(replace(result, met=True), caution=caution)
     doubt = f"{terms.words} cannot be judged: it was {observed}, and {MAY_DIFFER}"
-    return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
+    return Judged(result, doubt=doubt)
 
 
-def _judge_sound(terms: Terms, observed: str, value_us: float, limit_us: float, delay_us: float) -> Judged:
+def _judge_sound(result: ThresholdResult, value_us: float, limit_us: float, delay_us: float) -> Judged:
     """Judge if the generator's delay is small compared with the limit: in doubt only if the value is as near to it."""
     if value_us + SOUND_HIDDEN_DELAYS * delay_us < limit_us:
-        return Judged(ThresholdResult(terms, observed, met=True))
+        return Judged(replace(result, met=True))
     if value_us - SOUND_ADDED_DELAYS * delay_us >= limit_us:
-        return Judged(ThresholdResult(terms, observed, met=False))
+        return Judged(replace(result, met=False))
     doubt = (
-        f"{terms.words} cannot be judged: it was {observed}, too near to the limit, because the generator's own delays"
-        f" may be {duration_in_words(delay_us)}"
+        f"{result.terms.words} cannot be judged: it was {duration_in_words(value_us)}, too near to the limit, because"
+        f" the generator's own delays may be {duration_in_words(delay_us)}"
     )
-    return Judged(ThresholdResult(terms, observed, None), doubt=doubt, as_measured=value_us < limit_us)
+    return Judged(result, doubt=doubt, as_measured=value_us < limit_us)
 
 
 def _is_surely_met(
@@ -80,20 +85,6 @@ def _is_surely_met(
         and value_us + HIDDEN_DELAYS * delay.largest_us < kept_below_us
         and shortfall(load, summary) <= TOLERATED_SHORTFALL
     )
-
-
-def measured_latency(
-    threshold: LatencyThreshold, _: Load, summary: RunSummary
-) -> tuple[float | None, float | None, float | None]:
-    """Return the percentile and its bounds in milliseconds, as far as they are known."""
-    asked = threshold.asked_percentile
-    step = find_step(summary, asked.step, Window.MEASURED)
-    if step is None:
-        return None, None, None
-    value_us, low_us, high_us = (
-        found.get(asked.key) for found in (step.percentiles_us, step.percentiles_low_us, step.percentiles_high_us)
-    )
-    return _ms(value_us), _ms(low_us), _ms(high_us)
 
 
 def _ms(latency_us: int | None) -> float | None:

@@ -36,23 +36,17 @@ def judge_target(threshold: TargetThreshold, load: Load, summary: RunSummary) ->
     limit, may_be_less = terms.limit, threshold.may_be_less(usage)
     at_most = "at most " if may_be_less else ""
     observed = f"{at_most}{threshold.limit_in_words(value, terms.unit)} ({usage.readings} readings)"
+    result = ThresholdResult(terms, observed, None, value)
     if value >= limit and may_be_less:
         unread = f"it was {observed}, because memory that processes share counts for each of them"
-        return Judged(ThresholdResult(terms, observed, None), unread=unread)
+        return Judged(result, unread=unread)
     if value >= limit:
-        return Judged(ThresholdResult(terms, observed, met=False))
+        return Judged(replace(result, met=False))
     lost = 0.0 if own_delay(summary).is_small_beside_any_limit else shortfall(load, summary)
     if value >= limit * (1 - lost):
         doubt = f"{terms.words} cannot be judged: it was {observed}, and {MAY_DIFFER}"
-        return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
-    return Judged(ThresholdResult(terms, observed, met=True))
-
-
-def measured_target(
-    threshold: TargetThreshold, _: Load, summary: RunSummary
-) -> tuple[float | None, float | None, float | None]:
-    """Return the figure in the unit of its limit."""
-    return threshold.of(_usage(summary)), None, None
+        return Judged(result, doubt=doubt)
+    return Judged(replace(result, met=True))
 
 
 def _usage(summary: RunSummary) -> TargetUsage:

@@ -1,5 +1,7 @@
 """Judge a threshold on the completed iterations per second, and how the generator's own delay may have changed them."""
 
+from dataclasses import replace
+
 from sshload_contract.judgement.error_rate import unsure_failures
 from sshload_contract.judgement.figures import shortfall
 from sshload_contract.judgement.own_delay import ADDED_DELAYS, HIDDEN_DELAYS, MAY_DIFFER, SOUND_BELOW_US, own_delay
@@ -25,32 +27,26 @@ def judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSum
     """
     terms, rate, delay = threshold.terms, summary.load.completed_rate, own_delay(summary)
     observed = f"{rate:.2f}/s"
+    result = ThresholdResult(terms, observed, None, rate)
     moved = summary.load.offered_rate * _share_of_window(delay.largest_us, summary)
     if delay.is_small_beside_any_limit:
         lost = unsure_failures(summary) / _duration_s(summary)
         lost += moved * (ADDED_DELAYS if summary.load.dropped else 1)
         if rate > threshold.above or rate + lost <= threshold.above:
-            return Judged(ThresholdResult(terms, observed, met=rate > threshold.above))
+            return Judged(replace(result, met=rate > threshold.above))
         cost = f"pauses of the generator may have cost {lost:.2g}/s"
         doubt = f"{terms.words} cannot be judged: it was {observed}, and {cost}"
         as_measured = False if delay.largest_us <= SOUND_BELOW_US else None
-        return Judged(ThresholdResult(terms, observed, None), doubt=doubt, as_measured=as_measured)
+        return Judged(result, doubt=doubt, as_measured=as_measured)
     at_end = load.most_users / _duration_s(summary)
     sure = CROWD_SHARE_OF_RATE * rate if load.begins_together else rate
     if sure - HIDDEN_DELAYS * moved - at_end > threshold.above:
-        return Judged(ThresholdResult(terms, observed, met=True))
+        return Judged(replace(result, met=True))
     lost = shortfall(load, summary)
     if lost < 1 and (rate + ADDED_DELAYS * moved + at_end) / (1 - lost) <= threshold.above:
-        return Judged(ThresholdResult(terms, observed, met=False))
+        return Judged(replace(result, met=False))
     doubt = f"{terms.words} cannot be judged: it was {observed}, and {MAY_DIFFER}"
-    return Judged(ThresholdResult(terms, observed, None), doubt=doubt)
-
-
-def measured_throughput(
-    _: ThroughputThreshold, __: Load, summary: RunSummary
-) -> tuple[float | None, float | None, float | None]:
-    """Return the completed iterations per second."""
-    return summary.load.completed_rate, None, None
+    return Judged(result, doubt=doubt)
 
 
 def _share_of_window(delay_us: int, summary: RunSummary) -> float:

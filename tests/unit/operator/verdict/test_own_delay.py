@@ -7,7 +7,8 @@ import pytest
 from lags import delayed, with_percentile
 from plans import plan, quickstart
 from runs import errors, generator, load, summary
-from sshload_contract.vocabulary import Outcome, Timing, Trait, Verdict, Window
+from sshload_contract.judgement.pauses import DELAYABLE
+from sshload_contract.vocabulary import Outcome, Timing, Verdict, Window
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.decision.judgement import Judgement
@@ -176,9 +177,7 @@ def test_refusals_of_connections_that_the_delay_may_have_brought_together_are_no
         assert outcome(paused, {"errorRate": {"below": "9%"}}) == PASSED
 
 
-@pytest.mark.parametrize(
-    "doubted", sorted((Outcome.having(Trait.BY_TIME) | Outcome.having(Trait.BY_CROWD)) - {Outcome.PENALISED})
-)
+@pytest.mark.parametrize("doubted", sorted(DELAYABLE - {Outcome.PENALISED}))
 def test_pauses_excuse_no_server_of_which_a_third_fails_all_the_time(doubted: Outcome) -> None:
     """In a minute the generator pauses once for a second, and is near that pause for ten more."""
     always = (ErrorCount("total", doubted, Window.MEASURED, 200, "", 37),)
