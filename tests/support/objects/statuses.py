@@ -79,3 +79,18 @@ def capacity_json(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
 def progress_json(plan: Plan, snapshot: Snapshot) -> dict[str, Any]:
     """Return `status.progress` as it is written."""
     return written(progress(plan, snapshot))
+
+
+def progress_after(elapsed_s: float) -> dict[str, Any]:
+    """Return the progress of a running test, so long after its start."""
+    return {
+        "elapsedSeconds": elapsed_s,
+        "remainingSeconds": 1,
+        "workersConnected": 1,
+        "users": 0,
+        "inFlight": 1,
+        "offeredRate": 1.0,
+        "completedRate": 2.0,
+        "iterations": 1,
+        "failures": 0,
+    }

@@ -9,6 +9,7 @@ import reported
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST, Kind
 from sshload_operator.control.pages.index import MOST_POINTS, Index
 from sshload_operator.control.pages.markup import MOST_ROWS, live_page, login_page, overview
+from statuses import progress_after
 
 KEY = ("ns", "one")
 
@@ -19,18 +20,7 @@ def body(status: Mapping[str, Any] | None = None, name: str = "one", namespace: 
 
 
 def under_way(elapsed_s: float, run: int = 1) -> dict[str, Any]:
-    progress = {
-        "elapsedSeconds": elapsed_s,
-        "remainingSeconds": 1,
-        "workersConnected": 1,
-        "users": 0,
-        "inFlight": 1,
-        "offeredRate": 1.0,
-        "completedRate": 2.0,
-        "iterations": 1,
-        "failures": 0,
-    }
-    return body({"phase": "Running", "run": run, "progress": progress})
+    return body({"phase": "Running", "run": run, "progress": progress_after(elapsed_s)})
 
 
 def indexed(kind: Kind, *bodies: Mapping[str, Any]) -> Index:

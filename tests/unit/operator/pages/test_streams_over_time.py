@@ -12,6 +12,7 @@ from aiohttp import web
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.pages.index import Index
 from sshload_operator.control.pages.streams import LASTS_S, MOST_OF_A_USER, MOST_STREAMS, Streams
+from statuses import progress_after
 from virtual_time import run_at_once
 
 KEY = ("ns", "one")
@@ -45,19 +46,8 @@ class Answer(web.StreamResponse):
 
 def told(index: Index, phase: str, version: int, elapsed_s: float = 0.0, name: str = "one") -> None:
     """Tell the index of a test in this phase."""
-    progress = {
-        "elapsedSeconds": elapsed_s,
-        "remainingSeconds": 1,
-        "workersConnected": 1,
-        "users": 0,
-        "inFlight": 1,
-        "offeredRate": 1.0,
-        "completedRate": 2.0,
-        "iterations": 1,
-        "failures": 0,
-    }
     metadata = {"namespace": "ns", "name": name, "uid": f"uid-of-{name}", "resourceVersion": str(version)}
-    status = {"phase": phase, "run": 1, **({"progress": progress} if elapsed_s else {})}
+    status = {"phase": phase, "run": 1, **({"progress": progress_after(elapsed_s)} if elapsed_s else {})}
     index.changed(TEST.plural, "MODIFIED", {"metadata": metadata, "spec": {}, "status": status})
 
 
