@@ -29,12 +29,6 @@ _LIVE = tuple(
         "turns",
     )
 )
-_JUDGED = (
-    "tests/unit/contract",
-    "tests/unit/operator/verdict",
-    "tests/unit/operator/results",
-    "tests/unit/operator/decide",
-)
 
 NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_CONTRACT}/judgement": (
@@ -69,7 +63,13 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_CONTRACT}/percentiles.py": ("tests/unit/contract/test_percentile.py", "tests/unit/contract/test_spread.py"),
     f"{_CONTRACT}/steal.py": ("tests/unit/contract/test_steal.py",),
-    f"{_CONTRACT}/thresholds": (*_JUDGED, "tests/unit/operator/preflight/test_search_preflight.py"),
+    f"{_CONTRACT}/thresholds": (
+        "tests/unit/contract/test_thresholds.py",
+        "tests/unit/operator/verdict/test_target_thresholds.py",
+        "tests/unit/operator/status/test_thresholds.py",
+        "tests/unit/operator/preflight/test_search_preflight.py",
+    ),
+    f"{_CONTRACT}/judgement/validity.py": ("tests/unit/contract/test_validity.py", "tests/unit/operator/verdict"),
     f"{_CONTRACT}/wire/master_log.py": ("tests/unit/contract/test_master_log.py",),
     f"{_OPERATOR}/api/status/measured.py": (
         "tests/unit/operator/status/test_measured.py",
@@ -89,6 +89,16 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/status/test_status.py",
     ),
     f"{_DECISION}/load_test/noise.py": ("tests/unit/operator/results/test_noise.py",),
+    f"{_DECISION}/load_test/busy_machine.py": ("tests/unit/operator/results/test_scope.py",),
+    f"{_DECISION}/load_test/scope.py": ("tests/unit/operator/results/test_scope.py",),
+    f"{_DECISION}/load_test/hold.py": ("tests/unit/operator/results/test_hold.py",),
+    f"{_DECISION}/load_test/steps.py": ("tests/unit/operator/results",),
+    f"{_DECISION}/load_test/results.py": ("tests/unit/operator/results",),
+    f"{_DECISION}/load_test/login_failure.py": ("tests/unit/operator/verdict/test_login_failure.py",),
+    f"{_DECISION}/load_test/blockers.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
+    f"{_DECISION}/load_test/conditions.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
+    f"{_DECISION}/load_test/situation.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
+    f"{_DECISION}/load_test/decide.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
     f"{_DECISION}/load_test": (
         "tests/unit/operator/decide",
         "tests/unit/operator/baseline",
@@ -107,18 +117,13 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_DECISION}/schedule": ("tests/unit/operator/schedule",),
     f"{_DECISION}/turns.py": ("tests/unit/operator/decide",),
-    f"{_OPERATOR}/api/targets/access.py": ("tests/unit/operator/verdict", "tests/unit/operator/conditions"),
-    f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),
-    f"{_CONTROL}/api_server/announcement.py": (f"{_WIRING}/test_announcement.py",),
-    f"{_CONTROL}/api_server/client.py": (f"{_WIRING}/test_api_client.py",),
-    f"{_CONTROL}/api_server/cluster.py": (
-        f"{_WIRING}/test_cluster.py",
-        f"{_WIRING}/test_requests.py",
-        f"{_WIRING}/test_cluster_world.py",
-        f"{_WIRING}/test_api_client.py",
-        f"{_WIRING}/test_baseline_look.py",
+    f"{_OPERATOR}/api/targets": ("tests/unit/operator/targets", "tests/unit/operator/parse"),
+    f"{_OPERATOR}/api/targets/access.py": (
+        "tests/unit/operator/targets",
+        "tests/unit/operator/verdict",
+        "tests/unit/operator/conditions",
     ),
-    f"{_CONTROL}/api_server/lean_json.py": (f"{_WIRING}/test_lean_json.py",),
+    f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),
     f"{_CONTROL}/api_server/lease.py": (f"{_WIRING}/test_lease.py", f"{_WIRING}/test_lease_over_time.py"),
     f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),
     f"{_CONTROL}/live": _LIVE,
@@ -130,15 +135,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_CONTROL}/live/room.py": (f"{_WIRING}/test_room.py", f"{_WIRING}/test_turns.py"),
     f"{_CONTROL}/turns.py": (f"{_WIRING}/test_turns.py",),
-    f"{_CONTROL}/metrics": (
-        f"{_WIRING}/test_metrics.py",
-        f"{_WIRING}/test_metrics_page.py",
-        f"{_WIRING}/test_front.py",
-    ),
     f"{_CONTROL}/metrics/bearer_check.py": (f"{_WIRING}/test_bearer_check.py",),
-    f"{_CONTROL}/metrics/certificate_end.py": (f"{_WIRING}/test_serving_certificate.py",),
-    f"{_CONTROL}/metrics/self_signed.py": (f"{_WIRING}/test_serving_certificate.py",),
-    f"{_CONTROL}/metrics/serving_certificate.py": (f"{_WIRING}/test_serving_certificate.py",),
     f"{_CONTROL}/run": tuple(
         f"{_WIRING}/test_{name}.py"
         for name in (
@@ -149,6 +146,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
             "keys",
             "reconcile",
             "cluster_world",
+            "execute",
+            "parsed_spec",
             "refusals_in_a_row",
             "baseline_look",
             "status_keys",
@@ -166,7 +165,6 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/pages/test_streams_over_time.py",
     ),
     f"{_CONTROL}/pages/reports.py": ("tests/unit/operator/pages/test_reports.py",),
-    f"{_OPERATOR}/manifests": ("tests/unit/operator/manifests", "tests/golden/manifests"),
     f"{_OPERATOR}/api/inert_text.py": ("tests/unit/operator/terminal/test_inert_text.py",),
     f"{_OPERATOR}/report/distribution.py": ("tests/unit/operator/report/test_charts.py",),
     f"{_OPERATOR}/report/over_time.py": ("tests/unit/operator/report/test_charts.py",),
@@ -248,16 +246,10 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_stdout.py",
     ),
     f"{_WORKER}/search": (
-        "tests/unit/worker/test_ladder.py",
         "tests/unit/worker/test_capacity_search.py",
         "tests/unit/worker/test_search_course.py",
     ),
-    f"{_WORKER}/coordination/settling.py": ("tests/integration/worker/test_settling.py",),
-    f"{_WORKER}/coordination/stats.py": ("tests/integration/worker/test_settling.py",),
-    f"{_WORKER}/coordination/connected_workers.py": (
-        "tests/unit/worker/test_worker_registry.py",
-        "tests/unit/worker/test_worker_line.py",
-    ),
+    f"{_WORKER}/coordination/connected_workers.py": ("tests/unit/worker/test_worker_registry.py",),
     f"{_WORKER}/coordination/processes.py": ("tests/unit/worker/test_process_signals.py",),
     f"{_WORKER}/clients/inflation.py": ("tests/unit/worker/test_inflation.py",),
     f"{_TARGET}/sshd/listen_queue.py": ("tests/unit/target/test_listen_queue.py",),

@@ -5,7 +5,7 @@ It plays the API server and the tests' own runs; decisions are made and carried 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
@@ -110,6 +110,14 @@ class SimSchedule:
         self._finish(name, verdict, **status)
         return self.run_pass()
 
+    def subject(self) -> ScheduleSubject:
+        """Return the facts of the next decision."""
+        return replace(self._subject(), tests=self.observed())
+
+    def observed(self) -> tuple[ScheduledTest, ...]:
+        """Return the tests as the operator sees them."""
+        return tuple(_read(json.dumps(test, default=datetime.isoformat)) for test in self.tests.values())
+
     def _end_tests(self) -> None:
         for name, test in self.tests.items():
             if "ends" in test and test["ends"] <= self.now and test["status"].get("phase") != "Finished":
@@ -150,7 +158,7 @@ class _World:
     killed_after_create: bool
 
     def tests(self) -> Sequence[ScheduledTest]:
-        return tuple(_read(json.dumps(test, default=datetime.isoformat)) for test in self.cluster.tests.values())
+        return self.cluster.observed()
 
     async def decide(self, subject: OwnerSubject[ScheduledTest]) -> OwnerDecision:
         self.cluster.last = decide(subject)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from runs import errors, generator, load, steps, summary, target_stats
 from sshload_contract.judgement.figures import total_step
-from sshload_contract.judgement.validity import arrivals_dropped, defects, tail_us
+from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled, tail_us
 from sshload_contract.vocabulary import Invalidity, Outcome, Window
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepStats
@@ -139,3 +139,70 @@ def test_a_worker_whose_ports_are_not_known_has_not_used_them_up() -> None:
 
 def test_a_run_in_which_nothing_was_timed_has_no_histograms_to_disagree_with() -> None:
     assert told(summary(0, steps=(), load=load(0))) == []
+
+
+def test_of_several_defects_the_most_serious_is_named_first_and_all_are_told() -> None:
+    everything = replace(
+        summary(
+            590,
+            10,
+            load=load(590, 10, scheduled=700),
+            errors=errors(2, Outcome.GENERATOR_FAULT, "no memory"),
+            generator=generator(workers_lost=1, reports_missing=1, ports_used=ALL_PORTS, ports_available=ALL_PORTS),
+        ),
+        target_after=None,
+    )
+    assert [invalidity for invalidity, _ in told(everything)] == [
+        Invalidity.WORKER_LOST,
+        Invalidity.REPORTS_MISSING,
+        Invalidity.GENERATOR_FAULT,
+        Invalidity.COUNTS_DISAGREE,
+        Invalidity.COUNTS_DISAGREE,
+        Invalidity.SOURCE_PORTS_USED_UP,
+    ]
+    assert [one.invalidity for one in defects(everything, managed=False)].count(Invalidity.COUNTS_DISAGREE) == 1
+
+
+@pytest.mark.parametrize(("missing", "said"), [(0, []), (1, ["1 reports of workers never reached"])])
+def test_not_one_report_may_be_missing(missing: int, said: list[str]) -> None:
+    found = told(summary(generator=generator(reports_missing=missing)))
+    assert [message[:34] for _, message in found] == said
+
+
+def spoiled(p99_us: int, *, tail: int = 1_000_000, slept_s: float = 0.0, cpu_share: float = 0.1) -> str | None:
+    """Return why figures with this tail are spoiled by a generator that lagged so much."""
+    found = summary(generator=generator(loop_lag_p99_us=p99_us, loop_lag_max_us=p99_us, cpu_share=cpu_share))
+    percentiles = {**total(found).percentiles_us, "99": tail}
+    slow = replace(
+        found,
+        steps=tuple(
+            replace(step, percentiles_us=percentiles) if step == total(found) else step for step in found.steps
+        ),
+    )
+    defect = figures_spoiled(slow, slept_s)
+    return None if defect is None else defect.message
+
+
+def test_figures_are_spoiled_by_a_delay_of_more_than_a_tenth_of_their_tail_without_its_sleeps_or_of_20_ms() -> None:
+    assert spoiled(100_000) is None
+    assert spoiled(100_001) is not None
+    assert spoiled(50_000, slept_s=0.5) is None
+    assert spoiled(50_001, slept_s=0.5) is not None
+    assert spoiled(20_000, tail=1_000) is None
+    assert spoiled(20_001, tail=1_000) is not None
+
+
+def test_a_spoiled_figure_says_by_how_much_it_may_be_and_the_limit_in_milliseconds() -> None:
+    message = spoiled(150_000)
+    assert message is not None
+    assert "150.0 ms of the generator's own delay (limit 100.0 ms at p99" in message
+
+
+def test_figures_of_a_worker_that_used_up_its_core_are_spoiled_however_little_it_lagged() -> None:
+    assert spoiled(1, cpu_share=1.0) is not None
+
+
+def test_without_an_iteration_the_limit_of_the_delay_is_20_ms() -> None:
+    for lag_us, is_spoiled in ((20_000, False), (20_001, True)):
+        nothing = summary(0, steps=(), load=load(0), generator=generator(loop_lag_p99_us=lag_us))
+        assert (figures_spoiled(nothing) is not None) is is_spoiled

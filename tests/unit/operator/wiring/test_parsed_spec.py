@@ -33,6 +33,16 @@ def test_a_new_generation_is_planned_by_its_own_spec() -> None:
     assert (found.run, found.spec.workers.replicas) == (2, 7)
 
 
+def test_a_test_that_was_made_anew_is_planned_by_its_own_spec_though_its_generation_is_the_same() -> None:
+    known = ParsedSpec()
+    planned(known, body())
+    anew = body(1, {**SMALL, "workers": {"replicas": 7}})
+    anew["metadata"]["uid"] = "made anew"
+    found = planned(known, anew)
+    assert isinstance(found, Plan)
+    assert (found.test.uid, found.spec.workers.replicas) == ("made anew", 7)
+
+
 def test_a_spec_that_is_wrong_stays_so_until_it_is_mended() -> None:
     known = ParsedSpec()
     wrong = body(1, {**SMALL, "load": {}})
@@ -47,4 +57,4 @@ def test_the_plan_is_that_of_the_run_that_the_status_speaks_of() -> None:
     assert isinstance(first, Plan)
     running = planned(known, body(3, phase="Running", run=1, specHash=first.spec_hash))
     assert isinstance(running, Plan)
-    assert running.run != first.run
+    assert (first.run, running.run) == (3, 1)

@@ -1,29 +1,51 @@
-"""What a pass does about pods that the status says nothing of."""
+"""What a pass makes of a test as the API server shows it, and of answers and results that it cannot use."""
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from aiohttp import web
+from passes import Passes
 from plans import INSTALLATION
 from played_api import played_api
+from runs import pod, summary
 from specs.small import SMALL
+from sshload_contract.wire.master_log import MasterLog
 from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.api_server.errors import ApiError
+from sshload_operator.control.live import room as room_module
 from sshload_operator.control.live.room import Room
-from sshload_operator.control.run.judging import Judging
+from sshload_operator.control.run import reconcile as reconcile_module
+from sshload_operator.control.run.judging import Judging, LogReading
 from sshload_operator.control.run.observe import Observations
-from sshload_operator.control.run.reconcile import ParsedSpec, Shared, reconcile, subject_of
+from sshload_operator.control.run.reconcile import (
+    ParsedSpec,
+    Reconciled,
+    Shared,
+    _decide,
+    _run_under_way,
+    is_finished,
+    is_held_back,
+    needs_action,
+    reconcile,
+    subject_of,
+)
+from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.plan import Limits, Plan
-from sshload_operator.state import Role
+from sshload_operator.state import Announcement, Observed, Reason, Role
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def a_test(generation: int, **spec: Any) -> dict[str, Any]:
     metadata = {"namespace": "ns", "name": "t", "uid": "u", "generation": generation, "resourceVersion": "1"}
+    metadata["creationTimestamp"] = "2026-11-22T11:00:00Z"
     return {"metadata": metadata, "spec": {**SMALL, **spec}, "status": {}}
 
 
@@ -74,3 +96,214 @@ def deleted_in_a_pass(test: dict[str, Any], job: dict[str, Any], pod: dict[str, 
 def test_a_test_whose_status_was_taken_away_leaves_no_load_behind_when_it_is_suspended() -> None:
     plan = first_run()
     assert child_name(plan, Part.MASTER) in deleted_in_a_pass(a_test(2, suspend=True), *master(plan))
+
+
+@dataclass
+class Api:
+    """An API server that answers requests with this method about things of this collection with a status, else well."""
+
+    answers: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer a request."""
+        parts = request.path.removesuffix("/status").split("/")
+        collection = parts[-1] if request.method == "POST" else parts[-2]
+        self.asked.append((request.method, collection))
+        statuses = self.answers.get((request.method, collection), [])
+        if statuses:
+            return web.json_response({"message": "not today"}, status=statuses.pop(0))
+        sent = json.loads(await request.read() or "{}")
+        if request.method == "GET" and collection != "sshloadtests":
+            return web.json_response({"items": [], "metadata": {}})
+        test = a_test(1)
+        return web.json_response({**test, **sent, "metadata": {**test["metadata"], **sent.get("metadata", {})}})
+
+
+def a_pass(
+    api: Api, test: dict[str, Any], observations: Observations | None = None, room: Room | None = None
+) -> Reconciled | int:
+    """Do a pass over a test; return its result, or the answer of the API server that ended it."""
+    sight = Observations() if observations is None else observations
+
+    async def play() -> Reconciled | int:
+        judging = Judging()
+        async with played_api(api.answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                shared = Shared(cluster, judging, Room(Limits()) if room is None else room)
+                return await reconcile(shared, test, subject_of(test, INSTALLATION, ParsedSpec(), NOON), sight)
+            except ApiError as error:
+                return error.status
+            finally:
+                await cluster.close()
+                judging.stop()
+
+    return asyncio.run(play())
+
+
+def test_a_pass_that_starts_a_run_says_so_and_returns_the_object_as_it_is_then() -> None:
+    done = a_pass(Api(), a_test(1))
+    assert isinstance(done, Reconciled)
+    assert done.started
+    assert done.test is not None
+    assert done.test["status"]["reason"] == "TargetStarting"
+    assert done.requeue_after_s is not None
+    assert done.requeue_after_s > 0
+
+
+def test_a_pass_over_a_test_that_rests_starts_nothing() -> None:
+    done = a_pass(Api(), a_test(1, suspend=True))
+    assert isinstance(done, Reconciled)
+    assert (done.started, done.requeue_after_s) == (False, None)
+
+
+def test_a_start_that_is_refused_is_no_start_and_is_looked_at_again_at_once() -> None:
+    done = a_pass(Api({("POST", "secrets"): [403]}), a_test(1))
+    assert isinstance(done, Reconciled)
+    assert (done.started, done.requeue_after_s) == (False, 0.0)
+
+
+def test_a_test_that_is_gone_when_its_status_is_written_is_gone() -> None:
+    assert a_pass(Api({("PATCH", "sshloadtests"): [404]}), a_test(1)) == Reconciled(None, None)
+
+
+@pytest.mark.parametrize(("status", "is_told"), [(403, True), (422, True), (500, False), (409, False)])
+def test_a_status_that_does_not_fit_the_crd_is_told_by_an_event_alone(status: int, *, is_told: bool) -> None:
+    api = Api({("PATCH", "sshloadtests"): [status]})
+    assert a_pass(api, a_test(1, suspend=True)) == status
+    assert (("POST", "events") in api.asked) is is_told
+
+
+def named(body: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**body, "metadata": {**body["metadata"], "name": name, "uid": f"uid of {name}"}}
+
+
+def test_only_a_test_whose_run_may_begin_has_a_place_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 0.0)
+    room = Room(Limits(tests=1))
+    room.changed("ADDED", named({**a_test(1), "status": {"phase": "Running"}}, "runs"))
+
+    def said(body: dict[str, Any]) -> str:
+        done = a_pass(Api(), body, room=room)
+        assert isinstance(done, Reconciled)
+        assert done.test is not None
+        return str(done.test["status"]["message"])
+
+    assert said(named(a_test(1), "a")).startswith("position 1 ")
+    assert said(named(a_test(1), "b")).startswith("position 2 ")
+    assert "suspend" in said(named(a_test(2, suspend=True), "a"))
+    assert said(named(a_test(1), "b")).startswith("position 1 ")
+
+
+def under_way(**status: Any) -> dict[str, Any]:
+    plan = first_run()
+    seen = {"run": 1, "specHash": plan.spec_hash, "phase": "Running", "startTime": "2026-11-22T11:59:00Z"}
+    return {**a_test(1), "status": {**seen, "observedGeneration": 1, **status}}
+
+
+def test_a_run_is_under_way_from_its_start_as_long_as_the_status_says_of_this_run_that_it_is() -> None:
+    def found(body: dict[str, Any]) -> Any:
+        return _run_under_way(body, subject_of(body, INSTALLATION, ParsedSpec(), NOON))
+
+    run = found(under_way())
+    assert (run.elapsed_s, run.start_time, run.plan.run) == (60, NOON - timedelta(minutes=1), 1)
+    later = found(under_way(startTime="2026-11-22T12:05:00Z"))
+    assert later.start_time == NOON, "a clock that was set back makes no start in the future"
+    for gone in ({"phase": "Finished"}, {"startTime": None}, {"run": 2}):
+        assert found(under_way(**gone)) is None
+    unread = {**under_way(), "spec": {**SMALL, "load": {}}}
+    assert found(unread) is None
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        TestDecision(status={"phase": "Running"}),
+        TestDecision(start=True),
+        TestDecision(replaced=("r",)),
+        TestDecision(store={"kind": "ConfigMap"}),
+        TestDecision(sweep=("r",)),
+        TestDecision(delete_self=True),
+        TestDecision(announcements=(Announcement(Reason.CAUTION, "look", warning=True),)),
+    ],
+)
+def test_each_deed_of_a_decision_asks_for_action(decision: TestDecision) -> None:
+    assert needs_action(decision)
+
+
+def test_waiting_asks_for_none() -> None:
+    assert not needs_action(TestDecision(requeue_after_s=3.0))
+
+
+def test_a_test_is_finished_or_held_back_by_its_status_alone() -> None:
+    found = [(is_finished(under_way(phase=phase)), is_held_back(under_way(phase=phase))) for phase in PHASES]
+    assert found == [(False, True), (False, False), (True, False)]
+
+
+PHASES = ("Pending", "Running", "Finished")
+
+
+class Fails(Judging):
+    """A thread in which nothing can be judged."""
+
+    async def run(self, namespace: str, work: Callable[[], Any]) -> Any:
+        """Fail."""
+        del work
+        raise ZeroDivisionError(f"nothing works in {namespace}")
+
+
+def decided(judging: Judging) -> tuple[TestDecision, Observations]:
+    """Return the decision about a run whose results have just been read, and what is known of them then."""
+    passes = Passes()
+    passes.run()
+    log = MasterLog(None, replace(summary(), run_id=passes.run_id), 2, "")
+    observations = Observations(reading=LogReading("the tail", log))
+    mine = replace(pod(Role.MASTER, phase="Succeeded", exit_code=0), run_id=passes.run_id)
+    subject = passes.subject(Observed((mine,), log, ""))
+
+    async def play() -> TestDecision:
+        try:
+            return await _decide(judging, subject, observations)
+        finally:
+            judging.stop()
+
+    return asyncio.run(play()), observations
+
+
+def test_results_are_judged_and_kept() -> None:
+    decision, observations = decided(Judging())
+    assert decision.status is not None
+    assert decision.status["verdict"] == "Passed"
+    assert observations.reading is not None
+    assert observations.reading.log.summary is not None
+
+
+def test_results_that_break_the_rules_of_judging_are_unreadable_from_now_on() -> None:
+    decision, observations = decided(Fails())
+    assert decision.status is not None
+    assert "verdict" not in decision.status
+    assert observations.reading is not None
+    assert observations.reading.tail == "the tail", "the log is not to be parsed again"
+    log = observations.reading.log
+    assert (log.summary, log.summary_lines, log.problem) == (
+        None,
+        2,
+        "ZeroDivisionError: nothing works in load-tests",
+    )
+    assert "ZeroDivisionError" in decision.status["message"]
+
+
+@pytest.mark.parametrize("room_bytes", [-1, 0])
+def test_a_status_that_would_be_too_long_is_not_written(monkeypatch: pytest.MonkeyPatch, room_bytes: int) -> None:
+    whole, _ = decided(Judging())
+    size_bytes = len(json.dumps(whole.status))
+    monkeypatch.setattr(reconcile_module, "_STATUS_LIMIT_BYTES", size_bytes + room_bytes)
+    decision, observations = decided(Judging())
+    assert decision.status is not None
+    assert ("verdict" in decision.status) is (room_bytes == 0)
+    assert observations.reading is not None
+    if room_bytes < 0:
+        assert observations.reading.log.problem == (
+            f"they would take {size_bytes} bytes of the status, and the limit is {size_bytes - 1}"
+        )
