@@ -50,11 +50,11 @@ def _held(
     config: RunConfig, folder: Path, launcher: tuple[str, ...], python: tuple[str, ...], held_s: float
 ) -> tuple[list[Used], list[Used], int]:
     """Return what the pod's processes had used when all was held, and `held_s` later, and the fewest held meanwhile."""
-    sessions = config.load.held_sessions
+    sessions = config.trial_load.held_sessions
     run = WholeRun(folder, config, launcher, python)
     try:
         parent = run.add_worker(0)
-        run.wait_until(lambda: _is_held(run, config.load), f"{sessions} held sessions")
+        run.wait_until(lambda: _is_held(run, config.trial_load), f"{sessions} held sessions")
         time.sleep(_CALM_S)  # the last logins' work is done
         begin, known = _used(parent.pid), len(run.snapshots())
         time.sleep(held_s)

@@ -5,6 +5,7 @@ from sshload_contract.load.burst import BurstLoad, Interval, Repeat
 from sshload_contract.load.hold import HoldLoad, KeepAlive, ProbeRate
 from sshload_contract.load.model import MOST, LoadDuration
 from sshload_contract.load.replay import FACTOR, CopySeed, MaxRate, ReplayLoad, Speed, TraceRef
+from sshload_contract.load.search import Load, Search
 from sshload_contract.load.users import NO_THINK_TIME, ThinkTime, UserChange, UsersLoad, UsersStage
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Process",
     "Repeat",
     "ReplayLoad",
+    "Search",
     "Seed",
     "Speed",
     "ThinkTime",
@@ -35,5 +37,3 @@ __all__ = [
     "UsersLoad",
     "UsersStage",
 ]
-
-Load = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad

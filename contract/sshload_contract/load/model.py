@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from math import inf
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Protocol, Self, TypeAlias
 
 from sshload_contract.declared import Duration, Items
 from sshload_contract.wire.bounds import MOST_STAGES
@@ -36,6 +36,39 @@ class LoadModel:
     """Whether iterations begin at one instant, and the time until the next instant is theirs."""
     drops_arrivals: ClassVar[bool] = False
     """Whether an arrival that finds `most_at_once` iterations in flight is dropped."""
+    is_search: ClassVar[Literal[False]] = False
+    """Whether the amount is searched; of a fixed load a run is one trial."""
+    largest_words: ClassVar[str] = "spec.load"
+    """What the load of the largest trial is called in a message."""
+    lower_words: ClassVar[str] = "lower the load"
+    """What makes the largest trial smaller."""
+    likely_trials: ClassVar[int] = 1
+    """How many trials a run may have."""
+
+    @property
+    def field(self) -> str:
+        """The field of a spec that states it."""
+        return f"load.{self.kind}"
+
+    @property
+    def least(self) -> Self:
+        """The load of a run's smallest trial."""
+        return self
+
+    @property
+    def largest(self) -> Self:
+        """The load of a run's largest trial."""
+        return self
+
+    @property
+    def identity(self) -> str:
+        """What two loads have in common whose figures can be compared."""
+        return self.words
+
+    @property
+    def can_end_early(self) -> bool:
+        """Whether the load may end as soon as a threshold is broken: held sessions are judged when they end."""
+        return not self.held_sessions
 
     @property
     def amount(self) -> float:
@@ -145,6 +178,25 @@ class LoadModel:
     def at(self, amount: float) -> Self:
         """Return the same load with another amount."""
         raise NotImplementedError
+
+    def running_words(self, warm_up_s: float) -> str:
+        """Return what a run does, in words."""
+        return f"the load runs for {warm_up_s + self.lasts_s:g} s"
+
+    def longest_s(self, warm_up_s: float, deadline_s: float) -> float:
+        """Return how long a run may make load."""
+        del deadline_s
+        return warm_up_s + self.lasts_s
+
+    def left_s(self, elapsed_s: float, trial_left_s: float) -> float:
+        """Return the longest time that trials can still take."""
+        del elapsed_s
+        return trial_left_s
+
+    def has_time_for(self, trial_s: float, at_s: float) -> bool:
+        """Return whether there is time for a trial."""
+        del trial_s, at_s
+        return True
 
     def most_iterations(self, pause_s: float) -> float | None:
         """Return the most iterations of the measured part if each takes at least `pause_s`; None if unknown."""

@@ -1,10 +1,10 @@
-"""The kinds of thresholds, their results, and the capacity: the highest load that meets all of them.
+"""The kinds of thresholds, and their results.
 
 `judgement.threshold` judges a run by a threshold. With `abort_on_fail` the load ends as soon as the threshold is broken
 and the rest of the load cannot change that.
 """
 
-from sshload_contract.thresholds.capacity import GIVEN_UP_AFTER, Capacity, CapacityThreshold, unjudged
+from sshload_contract.thresholds.capacity import GIVEN_UP_AFTER, CapacityThreshold, unjudged
 from sshload_contract.thresholds.error_rate import ErrorRateThreshold
 from sshload_contract.thresholds.judged import Judged, ThresholdResult
 from sshload_contract.thresholds.kind import BASELINE_UNIT, AskedPercentile, Terms, ThresholdKind, duration_in_words
@@ -22,7 +22,6 @@ __all__ = [
     "BASELINE_UNIT",
     "GIVEN_UP_AFTER",
     "AskedPercentile",
-    "Capacity",
     "CapacityThreshold",
     "ErrorRateThreshold",
     "Judged",

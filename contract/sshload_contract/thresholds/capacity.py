@@ -1,4 +1,4 @@
-"""Capacity: the range of a search for the highest load that meets all thresholds; and a lower limit for its result."""
+"""The lower limit for the capacity that a search finds, and when a search gives up an amount."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,22 +8,6 @@ from sshload_contract.thresholds.kind import Terms, ThresholdKind
 GIVEN_UP_AFTER = 2
 """A search gives up an amount once it has so many unjudged trials, as `unjudged` counts them."""
 _STOLEN_AS_ONE = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """The range of a search: an amount of load from `least` to `most`, both included, in the unit of the run's load.
-
-    The unit is arrivals per second, users, connections of a burst or held sessions; all but the first are whole
-    numbers. The search ends when the bounds differ by at most `precision` (0.05: 5 %) and each is confirmed by
-    `confirm` further trials. No trial is started that would end later than `budget_s` after the start of the first.
-    """
-
-    least: float
-    most: float
-    precision: float
-    confirm: int
-    budget_s: float
 
 
 @dataclass(frozen=True, slots=True)

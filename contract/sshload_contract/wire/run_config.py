@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.client import Auth, Client
-from sshload_contract.load import Load
+from sshload_contract.load import Load, Search
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.thresholds import Capacity, Threshold
+from sshload_contract.thresholds import Threshold
 from sshload_contract.vocabulary import InPath, measured_step
 from sshload_contract.wire.bounds import WIRE_VERSION
 
@@ -105,10 +105,9 @@ class RunConfig:
     managed target's `/stats`, empty for an external one. `in_path` has the URLs of the programs that the run deploys in
     the path to the target. `workers` counts processes, of which each pod runs `processes_per_pod`.
 
-    With `capacity` the run is a search, `load` its first and smallest trial, and `thresholds` are those that a trial
-    must meet; each trial has a warm-up and a drain of its own. Otherwise there is one load, and nothing is judged
-    before its end. `drain_s` limits the wait for iterations in flight at the end of the load. `start_lead_s` is the
-    time between the start order and the agreed start.
+    A trial of a search must meet the `thresholds`, and has a warm-up and a drain of its own. Any other load is one
+    trial, and nothing is judged before its end. `drain_s` limits the wait for iterations in flight at the end of the
+    load. `start_lead_s` is the time between the start order and the agreed start.
 
     With `log_in_first` each worker logs in once to every server of the path before the load, and a login that fails
     ends the run. A run of a locustfile has no such login, because it is not known what the locustfile does.
@@ -129,8 +128,7 @@ class RunConfig:
     stats_url: str
     client: Client
     scenario: Scenario
-    load: Load
-    capacity: Capacity | None
+    load: Load | Search
     thresholds: tuple[Threshold, ...]
     warm_up_s: float
     workers: int
@@ -141,6 +139,11 @@ class RunConfig:
     percentiles: tuple[float, ...]
     log_in_first: bool
     in_path: Mapping[InPath, str] = field(default_factory=dict)
+
+    @property
+    def trial_load(self) -> Load:
+        """The load of the trial that this config is of; of a whole search, its smallest."""
+        return self.load.least
 
     @property
     def is_managed(self) -> bool:

@@ -23,6 +23,7 @@ from sshload_contract.load import (
     Process,
     Repeat,
     ReplayLoad,
+    Search,
     Seed,
     Speed,
     ThinkTime,
@@ -30,7 +31,6 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
-from sshload_contract.thresholds import Capacity
 
 ENDING_RESERVE_S: Final = 90.0
 """What is kept of the deadline for what follows the last trial: its drain (a minute at most), reports and results."""
@@ -164,7 +164,7 @@ class ReplaySearch:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class WrittenSearch:
     """The search for the capacity: the highest load that meets every threshold.
 
     sshload runs one trial after another, each with its own warmUp and amount of load, until it knows the limit with the
@@ -187,10 +187,10 @@ class Search:
     ]
     model: Annotated[UsersSearch | ArrivalsSearch | BurstSearch | HoldSearch | ReplaySearch, Inline()]
 
-    def capacity(self, budget_s: float) -> Capacity:
+    def search(self, budget_s: float) -> Search:
         """Return the search of a run that has so many seconds for all trials."""
-        return Capacity(
-            least=self.model.min,
+        return Search(
+            least=self.model.least_load(),
             most=self.model.max,
             precision=self.precision,
             confirm=self.confirm,

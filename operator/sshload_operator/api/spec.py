@@ -20,17 +20,17 @@ from sshload_contract.declared import (
     WrittenAs,
     exactly_one,
 )
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, UsersLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, Search, UsersLoad
 from sshload_contract.names import ConfigMapFile, ConfigMapKey, ConfigMapName
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.thresholds import Capacity, CapacityThreshold, Threshold
+from sshload_contract.thresholds import CapacityThreshold, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
 from sshload_operator.api.proxy import Proxy
-from sshload_operator.api.search import Search, search_budget_s
+from sshload_operator.api.search import WrittenSearch, search_budget_s
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
@@ -219,8 +219,8 @@ class WrittenClient(Client):
 class LoadTestSpec:
     """A whole SSHLoadTest spec. Of fields that change nothing of what is measured, `triggers` alone make a new run.
 
-    `load` is that of the least trial where `capacity` is searched. `stated` is what the spec states, by its own names
-    (shapes.stated); `permissions` are those that it takes, each with the field that takes it.
+    `stated` is what the spec states, by its own names (shapes.stated); `permissions` are those that it takes, each with
+    the field that takes it.
     """
 
     target: Target
@@ -229,8 +229,7 @@ class LoadTestSpec:
     client: Client
     scenario: Scenario
     locustfile: LocustfileRef | None
-    load: Load
-    capacity: Capacity | None
+    load: Load | Search
     warm_up_s: float
     thresholds: tuple[Threshold, ...]
     capacity_thresholds: tuple[CapacityThreshold, ...]
@@ -291,7 +290,7 @@ class WrittenSpec:
     client: Annotated[WrittenClient, Default({"library": "ssh2-python", "controlMaster": False, "auth": "publickey"})]
     scenario: WrittenScenario
     load: Annotated[
-        UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad | Search,
+        UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad | WrittenSearch,
         "How many iterations start, and when: exactly one of users, arrivals, burst, hold, replay and capacity.",
     ]
     login_before_load: Annotated[
@@ -349,11 +348,8 @@ class WrittenSpec:
 
     def value(self) -> LoadTestSpec:
         """Return the spec as values."""
-        capacity, load = None, self.load
-        if isinstance(load, Search):
-            capacity = load.capacity(search_budget_s(self.deadline_s, self.start_timeout_s))
-            load = load.model.least_load()
         thresholds = [one.value() for one in self.thresholds]
+        budget_s = search_budget_s(self.deadline_s, self.start_timeout_s)
         return LoadTestSpec(
             target=self.target.logging_in_by(self.client.auth),
             via=self.via,
@@ -361,8 +357,7 @@ class WrittenSpec:
             client=self.client.without_auth(),
             scenario=self.scenario.value(),
             locustfile=self.scenario.locustfile,
-            load=load,
-            capacity=capacity,
+            load=load.search(budget_s) if isinstance(load := self.load, WrittenSearch) else load,
             warm_up_s=self.warm_up_s,
             thresholds=tuple(one for one in thresholds if isinstance(one, Threshold)),
             capacity_thresholds=tuple(one for one in thresholds if isinstance(one, CapacityThreshold)),

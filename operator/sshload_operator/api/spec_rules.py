@@ -56,7 +56,7 @@ def _words(words: Iterable[str]) -> str:
 
 
 def _has_user_sessions_only_with_users(spec: LoadTestSpec) -> bool:
-    return spec.scenario.session_reuse is not SessionReuse.USER or spec.load.most_users > 0
+    return spec.scenario.session_reuse is not SessionReuse.USER or spec.load.least.most_users > 0
 
 
 def _processes(spec: LoadTestSpec) -> int:
@@ -126,10 +126,7 @@ def _no_keep_alive(load: str) -> Rule:
         f"self.client.library != 'openssh' || !({has}) || duration(self.{load}.keepAlive) == duration('0s')",
         f"the library openssh cannot check that a session is alive: {load}.keepAlive must be 0s",
         lambda spec: (
-            spec.client.library is not Library.OPENSSH
-            or not spec.load.held_sessions
-            or (spec.capacity is None) != (load == "load.hold")
-            or not spec.load.keep_alive_s
+            spec.client.library is not Library.OPENSSH or spec.load.field != load or not spec.load.least.keep_alive_s
         ),
         at=".load",
     )
@@ -170,7 +167,7 @@ _LIBRARIES: Final = (
 
 
 def _needed_s(spec: LoadTestSpec) -> float:
-    return spec.start_timeout_s + spec.warm_up_s + spec.load.lasts_s
+    return spec.start_timeout_s + spec.warm_up_s + spec.load.least.lasts_s
 
 
 def _deadline_of(model: str, duration_in_cel: str) -> Rule:
@@ -179,8 +176,7 @@ def _deadline_of(model: str, duration_in_cel: str) -> Rule:
         f"!has(self.load.{model}) || {duration_in_cel}",
         "deadline must not be shorter than startTimeout, warmUp and the load together",
         lambda spec: (
-            spec.capacity is not None
-            or spec.load.kind != model
+            spec.load.field != f"load.{model}"
             or round(spec.deadline_s * _MICROSECONDS) >= round(_needed_s(spec) * _MICROSECONDS)
         ),
         at=".deadline",
@@ -201,15 +197,16 @@ _ARRIVALS_DURATION: Final = (
 
 
 def _is_long_enough_for_search(spec: LoadTestSpec) -> bool:
-    if spec.capacity is None:
+    search = spec.load
+    if not search.is_search:
         return True
-    trials, trial_ms = least_trials(spec.capacity.confirm), least_trial_ms(spec.load, spec.warm_up_s)
-    return whole_milliseconds(spec.capacity.budget_s) >= trials * trial_ms
+    trials, trial_ms = least_trials(search.confirm), least_trial_ms(search.least, spec.warm_up_s)
+    return whole_milliseconds(search.budget_s) >= trials * trial_ms
 
 
 def _too_short_for_search(spec: LoadTestSpec) -> str:
-    confirm = spec.capacity.confirm if spec.capacity is not None else 0
-    trials, trial_s = least_trials(confirm), least_trial_ms(spec.load, spec.warm_up_s) / 1_000
+    confirm = spec.load.confirm if spec.load.is_search else 0
+    trials, trial_s = least_trials(confirm), least_trial_ms(spec.load.least, spec.warm_up_s) / 1_000
     needed_s = spec.start_timeout_s + ENDING_RESERVE_S + trials * trial_s
     return (
         f"is {spec.deadline_s:g} s, but startTimeout, {ENDING_RESERVE_S:g} s for the end, and {trials} trials of"
@@ -265,7 +262,7 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
     yield from map(str, _LOGIN_STEPS)
     for place in range(1, len(spec.via) + 1):
         yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
-    if spec.load.held_sessions:
+    if spec.load.least.held_sessions:
         yield from (measured_step("held", timing) for timing in _HELD_STEPS)
     for step in spec.scenario.steps:
         yield from (measured_step(step.name, timing) for timing in step.timings)
@@ -312,7 +309,7 @@ _THRESHOLDS: Final = (
         f" || {_ON_TARGET_IN_CEL})",
         "load.capacity needs a threshold that each trial has to meet: latency.below, errorRate, throughput.above,"
         f" {', '.join(_TARGET_KINDS[:-1])} or {_TARGET_KINDS[-1]}",
-        lambda spec: spec.capacity is None or bool(spec.thresholds),
+        lambda spec: not spec.load.is_search or bool(spec.thresholds),
         at=".thresholds",
     ),
     Rule(
@@ -320,7 +317,7 @@ _THRESHOLDS: Final = (
         " (!has(t.latency) || !has(t.latency.within)) && (!has(t.throughput) || !has(t.throughput.within)))",
         "latency.within and throughput.within are not for load.capacity: its trials differ from the baseline's; use"
         " capacity.within",
-        lambda spec: spec.capacity is None or all(one.is_on_capacity for one in spec.relative_thresholds),
+        lambda spec: not spec.load.is_search or all(one.is_on_capacity for one in spec.relative_thresholds),
         at=".thresholds",
     ),
     Rule(
@@ -329,7 +326,8 @@ _THRESHOLDS: Final = (
         "throughput.within is not for load.burst: one run does not tell how much the time of a burst varies; use"
         " throughput.above or latency.below",
         lambda spec: (
-            not spec.load.is_burst or not any(isinstance(one, RelativeThroughput) for one in spec.relative_thresholds)
+            spec.load.field != "load.burst"
+            or not any(isinstance(one, RelativeThroughput) for one in spec.relative_thresholds)
         ),
         at=".thresholds",
     ),
@@ -338,7 +336,7 @@ _THRESHOLDS: Final = (
         " || self.thresholds.all(t, !t.?abortOnFail.orValue(false))",
         "abortOnFail is for load.users, load.arrivals and load.burst: a search's trials are meant to break thresholds,"
         " and held sessions are judged when they end",
-        lambda spec: not _aborting(spec) or (spec.capacity is None and not spec.load.held_sessions),
+        lambda spec: not _aborting(spec) or spec.load.can_end_early,
         at=".thresholds",
     ),
     Rule(
@@ -363,7 +361,7 @@ _THRESHOLDS: Final = (
         "has(self.load.capacity) || !has(self.thresholds) || self.thresholds.all(t, !has(t.capacity))",
         "capacity is for load.capacity only: no other load searches it",
         lambda spec: (
-            spec.capacity is not None
+            spec.load.is_search
             or not any(one.is_on_capacity for one in (*spec.capacity_thresholds, *spec.relative_thresholds))
         ),
         at=".thresholds",

@@ -123,7 +123,7 @@ def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
     is_used = spec.target.access.speaks_ssh and spec.client.library is Library.SSH2_PYTHON
     if not is_used or _OWN_VERSION in version:
         return ()
-    if spec.load.held_sessions:
+    if spec.load.least.held_sessions:
         raise LocalRunError(
             f"spec.load.hold: ssh2-python {version} is the package index's, which does not answer a server while a "
             f"session is idle: {_COMPILE}, or name another library in spec.client.library"

@@ -127,7 +127,6 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         client=spec.client,
         scenario=replace(spec.scenario, locustfile_path=places.files.get(LOCUSTFILE, "")),
         load=spec.load.reading(places.files.get(TRACE, "")),
-        capacity=spec.capacity,
         thresholds=spec.thresholds,
         warm_up_s=spec.warm_up_s,
         workers=plan.workers,

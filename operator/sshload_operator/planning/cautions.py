@@ -9,7 +9,7 @@ from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.sshd import STARTUPS_BEFORE_DROPS
-from sshload_operator.planning.estimates import most_attempts, most_load, most_samples
+from sshload_operator.planning.estimates import most_attempts, most_samples
 from sshload_operator.planning.managed_cautions import managed_cautions
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.search_cautions import search_cautions
@@ -52,27 +52,26 @@ def _of_managed(plan: Plan) -> tuple[str, ...]:
 
 
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
-    load = most_load(plan.spec)
-    field = "spec.load.burst.connections" if plan.spec.capacity is None else "spec.load.capacity.burst.max"
+    load = plan.spec.load.largest
     if load.is_burst and load.most_connections > LISTEN_BACKLOG and plan.spec.target.access.speaks_ssh:
         yield (
-            f"{field} is {load.most_connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: if it is full, TCP"
-            f" tries a connection again after 1 s, 3 s and so on, which adds to its connect latency; or the client"
-            f" counts it as connected although sshd never sees it (bannerTimeout). No setting of MaxStartups changes"
-            " that"
+            f"spec.{plan.spec.load.field} opens up to {load.most_connections} connections at once, and sshd's listen"
+            f" backlog is {LISTEN_BACKLOG}: if it is full, TCP tries a connection again after 1 s, 3 s and so on, which"
+            " adds to its connect latency; or the client counts it as connected although sshd never sees it"
+            " (bannerTimeout). No setting of MaxStartups changes that"
         )
 
 
 def _too_few_samples(plan: Plan) -> Iterator[str]:
     spec = plan.spec
-    if spec.capacity is not None:
+    if spec.load.is_search:
         return
     for threshold in (*spec.thresholds, *spec.relative_thresholds):
         yield from _too_few_attempts(spec, threshold)
         asked = threshold.asked_percentile
         if asked is None:
             continue
-        needed, samples = asked.samples_needed, most_samples(spec, spec.load, asked.step)
+        needed, samples = asked.samples_needed, most_samples(spec, asked.step)
         if samples is not None and samples < needed:
             longer = "; make the load longer" if samples else ""
             yield (

@@ -8,7 +8,7 @@ from sshload_contract.quantities import resource_amount
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.targets import ManagedTarget
-from sshload_operator.planning.estimates import likely_trials, most_load, written_bytes
+from sshload_operator.planning.estimates import written_bytes
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.proxy_programs import PROXY_PROGRAMS
 
@@ -40,7 +40,7 @@ def _penalties(target: ManagedTarget) -> Iterator[str]:
 
 def _channels_above_max_sessions(plan: Plan, target: ManagedTarget) -> Iterator[str]:
     """Speak of a pool whose sessions carry more channels at once than the server takes on one connection."""
-    scenario, at_once = plan.spec.scenario, most_load(plan.spec).most_at_once
+    scenario, at_once = plan.spec.scenario, plan.spec.load.largest.most_at_once
     if scenario.session_reuse is not SessionReuse.POOL or at_once is None:
         return
     if not target.access.speaks_ssh:  # the pool is of HTTP connections
@@ -57,7 +57,7 @@ def _channels_above_max_sessions(plan: Plan, target: ManagedTarget) -> Iterator[
 
 def _gateway_beyond_sshd(plan: Plan, target: ManagedTarget) -> Iterator[str]:
     """Speak of logins or sessions that the run's gateway may ask for at once, and sshd refuses."""
-    gateway, at_once = target.gateway, most_load(plan.spec).most_at_once
+    gateway, at_once = target.gateway, plan.spec.load.largest.most_at_once
     if gateway is None:
         return
     most = inf if at_once is None else at_once
@@ -89,18 +89,20 @@ def _home_too_small(plan: Plan, target: ManagedTarget) -> Iterator[str]:
 
     Between the trials of a search nothing is taken away.
     """
-    load = most_load(plan.spec)
+    load = plan.spec.load.largest
     written = written_bytes(plan.spec.scenario.steps)
     certain_at_once = 1 if load.drops_arrivals else load.most_at_once or 1
     room_bytes = target.fixtures.spare_bytes - written.once - written.while_running * certain_at_once
-    trials = 1 if plan.spec.capacity is None else likely_trials(plan.spec.capacity, load)
     measured = load.iterations
-    iterations = None if measured is None else trials * (measured + load.warm_up_iterations(plan.spec.warm_up_s))
+    iterations = (
+        None
+        if measured is None
+        else plan.spec.load.likely_trials * (measured + load.warm_up_iterations(plan.spec.warm_up_s))
+    )
     if room_bytes < 0:
         filled = "by the first iterations"
     elif written.each and (iterations is None or iterations * written.each > room_bytes):
-        makes = "load makes about" if plan.spec.capacity is None else "search may make up to"
-        known = "" if iterations is None else f", and the {makes} {iterations:.0f}"
+        known = "" if iterations is None else f", and the run may make up to {iterations:.0f}"
         filled = f"after {room_bytes // written.each} iterations{known}"
     else:
         return
@@ -112,24 +114,25 @@ def _home_too_small(plan: Plan, target: ManagedTarget) -> Iterator[str]:
 
 
 def _full_proxy(plan: Plan, target: ManagedTarget) -> Iterator[str]:
-    """Speak of more connections than the proxy passes on. A search is to find that out.
+    """Speak of more connections than the proxy passes on. Only that of a search's least trial is not to find that out.
 
     The bound of arrivals in flight says nothing of how many there will be.
     """
-    proxy, load = target.proxy, plan.spec.load
+    proxy, load = target.proxy, plan.spec.load.least
     most = 0 if load.drops_arrivals else load.most_connections
-    if proxy is not None and plan.spec.capacity is None and most > proxy.max_connections:
+    if proxy is not None and most > proxy.max_connections:
         others = "wait at the proxy, in their banner latency" if PROXY_PROGRAMS[proxy.kind].queues else "fail"
         yield (
-            f"spec.target.managed.proxy.maxConnections is {proxy.max_connections}, and spec.load opens up to {most} at"
-            f" once: the others {others}; raise maxConnections unless that is what you measure"
+            f"spec.target.managed.proxy.maxConnections is {proxy.max_connections}, and"
+            f" spec.{plan.spec.load.field} opens up to {most} at once: the others {others}; raise maxConnections unless"
+            " that is what you measure"
         )
 
 
 def _too_many_held_sessions(plan: Plan, target: ManagedTarget) -> Iterator[str]:
-    """Speak of more sessions than the memory limit of a managed target has room for. A search is to find that out."""
-    load = plan.spec.load
-    if not load.held_sessions or plan.spec.capacity is not None:
+    """Speak of more sessions than the memory limit of a managed target has room for, if only in the least trial."""
+    load = plan.spec.load.least
+    if not load.held_sessions:
         return
     limit = target.resources.get("limits", {}).get("memory")
     if limit is None or plan.installation.one_address:

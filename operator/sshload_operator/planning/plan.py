@@ -246,7 +246,7 @@ def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation
         spec=spec,
         spec_hash=spec_hash(spec),
         installation=installation,
-        load_s=spec.warm_up_s + spec.load.lasts_s,
+        load_s=spec.warm_up_s + spec.load.least.lasts_s,
         processes_per_pod=processes_per_pod(spec.workers, installation.worker_resources),
         installed=_installed(spec, installation),
     )

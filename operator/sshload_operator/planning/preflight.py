@@ -23,7 +23,6 @@ from sshload_contract.wire.reporting import MOST_WORKERS
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.planning.estimates import most_load
 from sshload_operator.planning.plan import Limits, Plan
 from sshload_operator.planning.search_cautions import impossible_search
 from sshload_operator.state import Reason
@@ -216,7 +215,7 @@ def _too_few_source_ports(plan: Plan) -> Refusal | None:
     if needed <= addresses * SOURCE_PORTS:
         return None
     per_second = SOURCE_PORTS / TIME_WAIT_S
-    less = "lower the load" if plan.spec.capacity is None else "lower its max"
+    less = plan.spec.load.lower_words
     more = f"set spec.workers.replicas to at least {ceil(needed / SOURCE_PORTS)}, or {less}"
     pods = "the worker pod has" if addresses == 1 else f"the {addresses} worker pods have"
     whose = f"{pods} {addresses * SOURCE_PORTS}, {SOURCE_PORTS} per address, which"
@@ -224,16 +223,16 @@ def _too_few_source_ports(plan: Plan) -> Refusal | None:
         more, whose = less, f"this machine's address has {SOURCE_PORTS}, which"
     elif proxy is not None:
         more, whose = less, f"the address of the proxy (spec.target.managed.proxy) has {SOURCE_PORTS}, which"
-    what = "spec.load" if plan.spec.capacity is None else "the largest trial of spec.load.capacity"
     return Reason.LOAD_IMPOSSIBLE, (
-        f"{what} needs {needed} source ports within {held_s:g} s, and {whose} a closed connection keeps for"
-        f" {TIME_WAIT_S:g} s, so about {per_second:.0f} new connections per second and address; {more}"
+        f"{plan.spec.load.largest_words} needs {needed} source ports within {held_s:g} s, and {whose} a closed"
+        f" connection keeps for {TIME_WAIT_S:g} s, so about {per_second:.0f} new connections per second and address;"
+        f" {more}"
     )
 
 
 def _most_ports(plan: Plan, held_s: float) -> int:
     """Return how many source ports the run needs at once, if nothing fails. A session that is kept has one for long."""
-    load, scenario = most_load(plan.spec), plan.spec.scenario
+    load, scenario = plan.spec.load.largest, plan.spec.scenario
     if scenario.session_reuse is SessionReuse.POOL:
         return load.held_sessions + scenario.pool_sessions
     return load.most_begun_within(plan.spec.warm_up_s, held_s)
@@ -244,13 +243,11 @@ def _too_few_in_flight(plan: Plan) -> Refusal | None:
 
     Of these, each worker has a share, which may be none: then it would drop whatever is due there.
     """
-    load, sleep_s = most_load(plan.spec), plan.spec.scenario.slept_s
+    load, sleep_s = plan.spec.load.largest, plan.spec.scenario.slept_s
     if not load.drops_arrivals:
         return None
-    field, at, room = f"spec.load.{load.kind}", "", load.most_connections
-    if plan.spec.capacity is not None:
-        field, at = f"spec.load.capacity.{load.kind}", f" at {plan.spec.capacity.most:g} {load.unit}"
-    is_now = f"{field}.maxInFlight is {room}"
+    room = load.most_connections
+    is_now = f"spec.{plan.spec.load.field}.maxInFlight is {room}"
     if room < plan.workers:
         return Reason.LOAD_IMPOSSIBLE, (
             f"{is_now}, and {_each_worker_needs(plan, 'one of them')}; raise maxInFlight to at least {plan.workers}, or"
@@ -260,8 +257,8 @@ def _too_few_in_flight(plan: Plan) -> Refusal | None:
     if open_at_once <= room:
         return None
     return Reason.LOAD_IMPOSSIBLE, (
-        f"{is_now}, but the scenario sleeps {sleep_s:g} s, so that{at}"
-        f" {open_at_once} sessions are open at once; raise it to more than {open_at_once}, or lower the load"
+        f"{is_now}, but the scenario sleeps {sleep_s:g} s, so that {plan.spec.load.largest_words} has {open_at_once}"
+        " sessions open at once; raise it to more than that, or lower the load"
     )
 
 
@@ -272,8 +269,8 @@ def _impossible_search(plan: Plan) -> Refusal | None:
 
 def beyond_limits(spec: LoadTestSpec, limits: Limits) -> str:
     """Return which limit a test exceeds, with both numbers; empty if it keeps all."""
-    load = most_load(spec)
-    duration_s = spec.deadline_s if spec.capacity is not None else spec.warm_up_s + load.lasts_s
+    load = spec.load.largest
+    duration_s = spec.load.longest_s(spec.warm_up_s, spec.deadline_s)
     asked = (
         ("spec.workers.replicas", spec.workers.replicas, limits.worker_pods, "worker pods"),
         ("spec.load", load.most_rate, limits.rate, "iterations per second"),

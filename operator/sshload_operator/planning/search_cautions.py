@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from math import ceil, sqrt
 
+from sshload_contract.load import Search
+
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.planning.estimates import likely_trial_s, likely_trials, most_samples
+from sshload_operator.planning.estimates import most_samples
 from sshload_operator.planning.plan import Plan
 
 _SPREAD_OF_POISSON = 3.0
@@ -12,14 +14,15 @@ _SPREAD_OF_POISSON = 3.0
 
 def search_cautions(plan: Plan) -> tuple[str, ...]:
     """Return one sentence for each; none if nothing is searched."""
-    if plan.spec.capacity is None:
+    search = plan.spec.load
+    if not search.is_search:
         return ()
     return (
         *_no_error_rate(plan),
         *_barely_enough_samples(plan),
-        *_short_of_time(plan),
-        *_too_coarse(plan),
-        *_few_in_flight(plan),
+        *_short_of_time(plan, search),
+        *_too_coarse(plan, search),
+        *_few_in_flight(plan, search),
     )
 
 
@@ -37,10 +40,10 @@ def _barely_enough_samples(plan: Plan) -> Iterator[str]:
     allowed = [one.allowed_failures for one in spec.thresholds if one.allowed_failures is not None]
     for threshold in spec.thresholds:
         asked = threshold.asked_percentile
-        samples = None if asked is None else most_samples(spec, spec.load, asked.step)
+        samples = None if asked is None else most_samples(spec, asked.step)
         if asked is None or samples is None:
             continue
-        fewest = samples - (_SPREAD_OF_POISSON * sqrt(samples) if spec.load.is_memoryless else 0)
+        fewest = samples - (_SPREAD_OF_POISSON * sqrt(samples) if spec.load.least.is_memoryless else 0)
         fewest *= 1 - min(allowed, default=0.0)
         needed = asked.samples_needed
         if fewest < needed:
@@ -51,41 +54,35 @@ def _barely_enough_samples(plan: Plan) -> Iterator[str]:
             )
 
 
-def _short_of_time(plan: Plan) -> Iterator[str]:
-    capacity = plan.spec.capacity
-    if capacity is None:
-        return
-    trials, trial_s = likely_trials(capacity, plan.spec.load), likely_trial_s(plan.spec, capacity)
-    if trials * trial_s > capacity.budget_s:
-        room = int(capacity.budget_s / trial_s)
+def _short_of_time(plan: Plan, search: Search) -> Iterator[str]:
+    trials, trial_s = search.likely_trials, plan.spec.warm_up_s + search.likely_trial_s
+    if trials * trial_s > search.budget_s:
+        room = int(search.budget_s / trial_s)
         yield (
-            f"spec.deadline leaves the search {capacity.budget_s:g} s, time for {room} trials of {trial_s:.4g} s, and"
+            f"spec.deadline leaves the search {search.budget_s:g} s, time for {room} trials of {trial_s:.4g} s, and"
             f" it may take {trials}, or more where they contradict each other: raise it, or take a coarser precision,"
             " a smaller confirm, or a min and a max that are nearer to each other"
         )
 
 
-def _too_coarse(plan: Plan) -> Iterator[str]:
+def _too_coarse(plan: Plan, search: Search) -> Iterator[str]:
     """Speak of a difference from the baseline that is finer than what two searches of one server differ by."""
-    capacity = plan.spec.capacity
-    if capacity is None:
-        return
     for threshold in plan.spec.relative_thresholds:
-        if threshold.is_on_capacity and capacity.precision > threshold.within:
+        if threshold.is_on_capacity and search.precision > threshold.within:
             yield (
-                f"spec.load.capacity.precision is {capacity.precision * 100:.4g}%, and spec.thresholds asks for a"
+                f"spec.load.capacity.precision is {search.precision * 100:.4g}%, and spec.thresholds asks for a"
                 f" capacity within {threshold.within * 100:.4g}% of the baseline's: two searches of the same server"
                 f" can differ by more than that; ask for a precision of half of that, or finer, in both"
             )
 
 
-def _few_in_flight(plan: Plan) -> Iterator[str]:
+def _few_in_flight(plan: Plan, search: Search) -> Iterator[str]:
     """Speak of a maxInFlight that is reached while the promised latency still holds: that trial is no trial."""
-    load, capacity = plan.spec.load, plan.spec.capacity
+    load = search.largest
     promised_s = [one.promised_s for one in plan.spec.thresholds if one.promised_s is not None]
-    if capacity is None or not load.drops_arrivals or not promised_s:
+    if not load.drops_arrivals or not promised_s:
         return
-    under_way = ceil(capacity.most * min(promised_s))
+    under_way = ceil(search.most * min(promised_s))
     if load.most_connections < under_way:
         yield (
             f"spec.load.capacity.arrivals.maxInFlight is {load.most_connections}, and at max {under_way} are under way"
@@ -96,50 +93,51 @@ def _few_in_flight(plan: Plan) -> Iterator[str]:
 
 def impossible_search(spec: LoadTestSpec) -> str:
     """Return why the least trial cannot hold, and what to change; empty if it can, or nothing is searched."""
-    if spec.capacity is None:
+    search = spec.load
+    if not search.is_search:
         return ""
-    problems = (*_no_probe(spec), *_too_few_samples(spec), *_too_much_throughput(spec))
+    problems = (*_no_probe(search), *_too_few_samples(spec, search), *_too_much_throughput(spec, search))
     return next(iter(problems), "")
 
 
-def _no_probe(spec: LoadTestSpec) -> Iterator[str]:
-    probes = spec.load.iterations if spec.load.held_sessions else None
+def _no_probe(search: Search) -> Iterator[str]:
+    probes = search.least.iterations if search.least.held_sessions else None
     if probes is not None and probes < 1:
-        yield f"a trial of {_least(spec)} begins not one probe: make its duration longer, or raise {_raise(spec)}"
+        yield f"a trial of {_least(search)} begins not one probe: make its duration longer, or raise {_raise(search)}"
 
 
-def _too_few_samples(spec: LoadTestSpec) -> Iterator[str]:
+def _too_few_samples(spec: LoadTestSpec, search: Search) -> Iterator[str]:
     for threshold in spec.thresholds:
         asked = threshold.asked_percentile
         if asked is None:
             continue
-        needed, samples = asked.samples_needed, most_samples(spec, spec.load, asked.step)
+        needed, samples = asked.samples_needed, most_samples(spec, asked.step)
         if samples is None or samples >= needed:
             continue
         if samples == 0:
             yield f"spec.thresholds: {threshold.words} cannot be judged, because a trial has no sample of it"
         else:
             yield (
-                f"spec.thresholds: {threshold.words} takes {needed} samples, and a trial of {_least(spec)} makes"
-                f" {samples:.0f} at most: make its duration longer, raise {_raise(spec)}, or ask for a lower percentile"
+                f"spec.thresholds: {threshold.words} takes {needed} samples, and a trial of {_least(search)} makes"
+                f" {samples:.0f} at most: make its duration longer, raise {_raise(search)}, or ask for a lower"
+                " percentile"
             )
 
 
-def _too_much_throughput(spec: LoadTestSpec) -> Iterator[str]:
-    offered = spec.load.offered_rate
+def _too_much_throughput(spec: LoadTestSpec, search: Search) -> Iterator[str]:
+    offered = search.least.offered_rate
     for threshold in spec.thresholds:
         promised = threshold.promised_rate
         if promised is not None and offered is not None and promised >= offered:
             yield (
-                f"spec.thresholds: {threshold.words} cannot hold in a trial of {_least(spec)}, which begins"
-                f" {offered:.4g} iterations per second: lower it, or raise {_raise(spec)}"
+                f"spec.thresholds: {threshold.words} cannot hold in a trial of {_least(search)}, which begins"
+                f" {offered:.4g} iterations per second: lower it, or raise {_raise(search)}"
             )
 
 
-def _least(spec: LoadTestSpec) -> str:
-    capacity = spec.capacity
-    return f"spec.load.capacity.{spec.load.kind}.min" + (f" ({capacity.least:g})" if capacity is not None else "")
+def _least(search: Search) -> str:
+    return f"spec.{search.field}.min ({search.least.amount:g})"
 
 
-def _raise(spec: LoadTestSpec) -> str:
-    return "probeRate" if spec.load.held_sessions else "min"
+def _raise(search: Search) -> str:
+    return "probeRate" if search.least.held_sessions else "min"

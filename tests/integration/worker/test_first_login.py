@@ -15,7 +15,8 @@ from gevent.server import StreamServer
 from reconciled import counts_of
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
-from sshload_contract.thresholds import Capacity, ErrorRateThreshold
+from sshload_contract.load import Search
+from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_contract.wire.report import LoginFailure
 from sshload_contract.wire.run_config import RunConfig
@@ -51,8 +52,8 @@ def test_each_worker_logs_in_once_with_the_client_of_the_run_and_counts_nothing_
 
 def test_a_search_logs_in_before_its_first_trial_only(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
     server = start_sshd("")
-    search = Capacity(least=2, most=4, precision=0.05, confirm=1, budget_s=120.0)
-    config = replace(logging_in_first(server), capacity=search, load=arrivals(2, 1.0))
+    search = Search(arrivals(2, 1.0), most=4, precision=0.05, confirm=1, budget_s=120.0)
+    config = replace(logging_in_first(server), load=search)
     with whole_run(tmp_path, replace(config, thresholds=(ErrorRateThreshold(below=0.5),))) as run:
         summary = run.summary()
     assert summary.capacity is not None

@@ -15,9 +15,9 @@ from played_target import played_target, quiet
 from run_configs import EXEC_TRUE, LONG, arrivals, endpoint, run_config, scenario
 from runs import target_stats
 from ssh_server import SshServer
-from sshload_contract.load import BurstLoad, HoldLoad, Load
+from sshload_contract.load import BurstLoad, HoldLoad, Load, Search
 from sshload_contract.steps import SleepStep
-from sshload_contract.thresholds import Capacity, ErrorRateThreshold
+from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
 from sshload_contract.wire.master_log import Stage, read_master_log
 from sshload_contract.wire.run_config import RunConfig
@@ -37,11 +37,11 @@ ARRIVALS = arrivals(4, 1.0)
 def searching(server: SshServer, port: int, load: Load, most: float, **changes: Any) -> RunConfig:
     """Return a search from the load on, of iterations that take a second more than the login: so long is the trial."""
     target = replace(endpoint(server), port=port, known_hosts_path="")
-    capacity = Capacity(least=load.amount, most=most, precision=0.05, confirm=1, budget_s=120.0)
+    search = Search(load, most, precision=0.05, confirm=1, budget_s=120.0)
     return replace(
         run_config(target, load, workers=2),
         scenario=scenario(EXEC_TRUE, SleepStep(1.0)),
-        capacity=replace(capacity, **changes),
+        load=replace(search, **changes),
         thresholds=(NO_ERRORS,),
         drain_s=5.0,
     )
@@ -252,7 +252,7 @@ def test_the_targets_counts_are_taken_while_sessions_are_held(
 ) -> None:
     with played_target() as stats_url:
         config = replace(searching(sshd, sshd.port, HOLD, 2), stats_url=stats_url)
-        with whole_run(tmp_path, config if searched else replace(config, capacity=None)) as run:
+        with whole_run(tmp_path, config if searched else replace(config, load=HOLD)) as run:
             summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
     trials = found(summary).trials if searched else [summary]

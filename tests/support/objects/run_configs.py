@@ -99,7 +99,6 @@ def run_config(target: Endpoint | GatewayEndpoint, load: Load, workers: int = 1)
         client=client(),
         scenario=scenario(EXEC_TRUE),
         load=load,
-        capacity=None,
         thresholds=(),
         warm_up_s=0.0,
         workers=workers,

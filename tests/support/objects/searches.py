@@ -5,8 +5,8 @@ from typing import Any
 
 from plans import plan, quickstart
 from runs import generator, load, steps, summary, target_stats
+from sshload_contract.load import Search
 from sshload_contract.thresholds import (
-    Capacity,
     CapacityThreshold,
     ErrorRateThreshold,
     LatencyThreshold,
@@ -40,7 +40,7 @@ def search_plan(model: str = "arrivals", above: tuple[float, ...] = (), **change
     made = plan(quickstart(**{**asked, **changes}))
     searched = replace(
         made.spec,
-        capacity=Capacity(least=10, most=500, precision=0.05, confirm=1, budget_s=1_500),
+        load=Search(made.spec.load.least, most=500, precision=0.05, confirm=1, budget_s=1_500),
         capacity_thresholds=tuple(CapacityThreshold(amount) for amount in above),
     )
     return replace(made, spec=searched)

@@ -106,7 +106,7 @@ def short_test(name: str) -> dict[str, Any]:
 
 def least_iterations(spec: LoadTestSpec, slowest_s: float) -> float:
     """Return how many measured iterations the load makes at least, if no iteration of a user takes longer."""
-    match spec.load:
+    match spec.load.least:
         case ArrivalsLoad(stages=stages):
             return sum(stage.rate * stage.duration_s for stage in stages)
         case BurstLoad(connections=connections, repeat=repeat):

@@ -55,10 +55,10 @@ class MasterHere:
 
     def use_up_budget(self) -> None:
         """Let the time of the search be over, which has begun."""
-        capacity = self.master.config.capacity
-        assert capacity is not None
+        search = self.master.config.load
+        assert search.is_search
         assert self.master._first_start_s is not None
-        self.master._first_start_s -= capacity.budget_s
+        self.master._first_start_s -= search.budget_s
 
     def summary(self) -> RunSummary:
         """Wait for the end of the run; return the summary that the master has printed."""

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.thresholds import Capacity
+from sshload_contract.load import Search
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.master_log import SNAPSHOT_LINE_LIMIT_BYTES, SearchProgress, Stage, snapshot_line
 from sshload_contract.wire.report import ErrorCount
@@ -17,7 +17,6 @@ from sshload_worker.summary.progress import (
     progress,
     remaining_s,
     run_stage,
-    search_remaining_s,
     snapshot,
 )
 from sshload_worker.summary.totals import NO_COUNTS, Totals
@@ -57,7 +56,7 @@ def progress_at(at_s: float, ended: int) -> Progress:
     )
 
 
-SEARCHED = replace(CONFIG, capacity=Capacity(least=1, most=9, precision=0.05, confirm=2, budget_s=300.0))
+SEARCHED = replace(CONFIG, load=Search(CONFIG.load.at(1), most=9, precision=0.05, confirm=2, budget_s=300.0))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ SEARCHED = replace(CONFIG, capacity=Capacity(least=1, most=9, precision=0.05, co
 def test_of_a_search_is_left_what_its_trials_may_still_take(
     config: RunConfig, elapsed_s: float, trial_left_s: float, left_s: float
 ) -> None:
-    assert search_remaining_s(config, elapsed_s, trial_left_s) == left_s
+    assert config.load.left_s(elapsed_s, trial_left_s) == left_s
 
 
 def standing(stage: Stage, **changes: Any) -> RunState:

@@ -8,8 +8,7 @@ import gevent
 import pytest
 from run_configs import arrivals, run_config
 from sshload_contract.client import Auth
-from sshload_contract.load import ReplayLoad, TraceRef
-from sshload_contract.thresholds import Capacity
+from sshload_contract.load import ReplayLoad, Search, TraceRef
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.pacing.replay import due_offsets, read_checked_trace
@@ -91,7 +90,8 @@ def test_copies_of_an_arrival_count_where_chance_puts_them(tmp_path: Path) -> No
 
 
 def test_a_search_is_checked_at_its_most(tmp_path: Path) -> None:
-    searched = replace(config(tmp_path, [1.0, 1.1, 1.2], max_rate=5), capacity=Capacity(1, 4, 0.05, 2, 1_000.0))
+    fixed = config(tmp_path, [1.0, 1.1, 1.2], max_rate=5)
+    searched = replace(fixed, load=Search(fixed.trial_load, 4, 0.05, 2, 1_000.0))
     with pytest.raises(GeneratorFaultError, match="at 4 times the recorded arrivals"):
         read_checked_trace(searched)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import errors, held_step, load, summary
-from sshload_contract.load import BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.thresholds import Capacity, ErrorRateThreshold, LatencyThreshold
+from sshload_contract.load import BurstLoad, HoldLoad, Load, Search, ThinkTime, UsersLoad, UsersStage
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.master_log import read_master_log, summary_lines
@@ -22,11 +22,11 @@ TRIAL_S = 30.0
 BURST = BurstLoad(connections=10, repeat=1, interval_s=30.0)
 HOLD = HoldLoad(sessions=10, ramp_up_s=1.0, duration_s=29.0, keep_alive_s=0.0, probe_rate=5.0)
 USERS = UsersLoad((UsersStage(users=10, duration_s=30.0),), 0.0, ThinkTime(0.0, 0.0))
-CAPACITY = Capacity(least=10, most=1000, precision=0.05, confirm=2, budget_s=7200.0)
 
 
-def searching(model: Load, capacity: Capacity = CAPACITY) -> RunConfig:
-    return replace(run_config(NOWHERE, model), capacity=capacity, thresholds=(NO_ERRORS,), start_lead_s=1.0)
+def searching(model: Load, budget_s: float = 7200.0) -> RunConfig:
+    search = Search(model, most=1000, precision=0.05, confirm=2, budget_s=budget_s)
+    return replace(run_config(NOWHERE, search), thresholds=(NO_ERRORS,), start_lead_s=1.0)
 
 
 def add(
@@ -130,13 +130,13 @@ def test_a_run_that_searches_nothing_is_one_trial_as_it_is_configured() -> None:
     ],
 )
 def test_a_trial_has_time_if_its_load_ends_within_the_budget(at_s: float, fits: bool) -> None:  # noqa: FBT001
-    config = replace(searching(BURST, replace(CAPACITY, budget_s=93.0)), warm_up_s=2.0)
+    config = replace(searching(BURST, budget_s=93.0), warm_up_s=2.0)
     course = SearchCourse(config)
     assert course.has_time_for(course.first_order(), at_s) is fits
 
 
 def test_a_longer_ramp_takes_more_of_the_budget() -> None:
-    course = SearchCourse(searching(HOLD, replace(CAPACITY, budget_s=40.0)))
+    course = SearchCourse(searching(HOLD, budget_s=40.0))
     assert course.has_time_for(TrialOrder(2, 80.0), 0.0)
     assert not course.has_time_for(TrialOrder(2, 800.0), 0.0)
 

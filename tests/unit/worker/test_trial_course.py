@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.thresholds import Capacity, ErrorRateThreshold
+from sshload_contract.load import HoldLoad, Search, ThinkTime, UsersLoad, UsersStage
+from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.master_log import Stage
 from sshload_contract.wire.report import Health, Report
@@ -18,8 +18,8 @@ from sshload_worker.summary.totals import NO_COUNTS
 from sshload_worker.summary.trial_course import TrialCourse
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
-CAPACITY = Capacity(least=10, most=100, precision=0.05, confirm=2, budget_s=600.0)
-RUN = replace(run_config(NOWHERE, arrivals(10, 8.0)), capacity=CAPACITY, warm_up_s=2.0)
+SEARCH = Search(arrivals(10, 8.0), most=100, precision=0.05, confirm=2, budget_s=600.0)
+RUN = replace(run_config(NOWHERE, SEARCH), warm_up_s=2.0)
 STANDING = RunState(Stage.MEASURING, 1.0, 1.0, workers_connected=1, search=None, problem="")
 HOLD = HoldLoad(sessions=10, ramp_up_s=2.0, duration_s=5.0, keep_alive_s=0.0, probe_rate=0.0)
 
@@ -77,7 +77,7 @@ def fail(counting: Recorder, iterations: int) -> None:
 
 def hopeless() -> TrialCourse:
     """Return a trial that began at 100.0, of which half of the load has failed by then."""
-    run = replace(RUN, capacity=None, thresholds=(ErrorRateThreshold(below=0.1, abort_on_fail=True),))
+    run = replace(RUN, load=SEARCH.least, thresholds=(ErrorRateThreshold(below=0.1, abort_on_fail=True),))
     trial, counting = TrialCourse(TrialOrder(0, 10.0), run, 1.0), Recorder("test-run", 0)
     trial.start(100.0, 1_000.0)
     fail(counting, 40)

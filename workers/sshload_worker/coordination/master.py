@@ -21,7 +21,7 @@ from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.stats import stats_in_path
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S
-from sshload_worker.summary.progress import RunState, remaining_s, run_stage, search_remaining_s, snapshot
+from sshload_worker.summary.progress import RunState, remaining_s, run_stage, snapshot
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.totals import Totals
 from sshload_worker.summary.trial_course import TrialCourse
@@ -251,7 +251,7 @@ class Master:
 
     def _fetch_while_held(self, trial: TrialCourse, start_s: float) -> None:
         """Fetch the target's counts shortly before held sessions end. Later counts say nothing about them."""
-        load = trial.config.load
+        load = trial.config.trial_load
         if not load.held_sessions:
             return
         end_s = start_s + trial.planned_s
@@ -329,7 +329,7 @@ class Master:
         standing = RunState(
             stage=Stage.SETTLING if self._is_settling else run_stage(trial.config, at_s, started=trial.started),
             elapsed_s=elapsed_s,
-            remaining_s=search_remaining_s(self.config, elapsed_s, remaining_s(trial.config, at_s)),
+            remaining_s=self.config.load.left_s(elapsed_s, remaining_s(trial.config, at_s)),
             workers_connected=self.worker_registry.connected,
             search=self._search.progress(trial.order),
             problem=self._target_problem if self._is_target_gone else "",

@@ -51,7 +51,7 @@ class TrialPart:
     ) -> None:
         config = order.config(equipment.run)
         self._recorder = Recorder(config.run_id, share.index, equipment.listener, WHOLE_STEPS, trial=order.number)
-        self._recorder.rated = RatedTime.of(config.load, config.warm_up_s, start_ns)
+        self._recorder.rated = RatedTime.of(config.trial_load, config.warm_up_s, start_ns)
         self._health = HealthMonitor()
         self._recorder.pauses = self._health.pauses
         self._ports = equipment.ports

@@ -52,8 +52,8 @@ class Generator:
         self._recorder = iteration.recorder
         self._start_ns = start_ns
         self.trace: Trace | None = None
-        self._end_ns = start_ns + int((config.warm_up_s + config.load.lasts_s) * _NS_PER_S)
-        durations_s = config.load.stage_durations_s
+        self._end_ns = start_ns + int((config.warm_up_s + config.trial_load.lasts_s) * _NS_PER_S)
+        durations_s = config.trial_load.stage_durations_s
         self._stage_ends_s = list(accumulate(durations_s, initial=config.warm_up_s))[1:]
         self._running = Group()
         self._beside = Group()
@@ -114,7 +114,7 @@ class Generator:
         self._iteration.sessions.prepare(StepClock(self._recorder, due), within_s)
 
     def _follow_schedule(self) -> None:
-        match self._config.load:
+        match self._config.trial_load:
             case UsersLoad() as users:
                 self._follow_users(users)
                 _wait_until(self._end_ns)

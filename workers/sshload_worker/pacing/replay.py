@@ -18,7 +18,7 @@ _ITERATIONS_IN_A_TURN = 5_000
 
 def due_offsets(config: RunConfig, trace: Trace | None) -> Iterator[float]:
     """Yield the offset of each iteration of an open model, over all workers."""
-    load = config.load
+    load = config.trial_load
     if isinstance(load, ReplayLoad) and trace is not None:
         return load.replayed(trace, config.warm_up_s)
     return load.due(config.warm_up_s)
@@ -29,11 +29,10 @@ def read_checked_trace(config: RunConfig) -> Trace | None:
 
     Raises GeneratorFaultError if it cannot be replayed; the message says what to change.
     """
-    load = config.load
+    load = config.trial_load
     if not isinstance(load, ReplayLoad):
         return None
-    most = load if config.capacity is None else load.at(config.capacity.most)
-    trace = _read(load)
+    trace, most = _read(load), load.at(config.load.largest.amount)
     problem = most.problem(trace, config.warm_up_s) or _beyond_rate(most, trace, config.warm_up_s)
     if problem:
         raise GeneratorFaultError(problem)

@@ -38,7 +38,7 @@ def unrecoverable_threshold(
     asked = [one for one in config.thresholds if one.abort_on_fail]
     if not asked:
         return None
-    to_come = _most_to_come(config.load, totals, unreported_s)
+    to_come = _most_to_come(config.trial_load, totals, unreported_s)
     suspected = [one for one in asked if _may_stay_broken(one, config, totals, to_come)]
     if not suspected:
         return None
@@ -59,7 +59,7 @@ def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to
 
 def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> bool:
     best = _best(threshold, config, totals, to_come, summary)
-    return all(judge_threshold(threshold, config.load, one).result.met is False for one in (summary, best))
+    return all(judge_threshold(threshold, config.trial_load, one).result.met is False for one in (summary, best))
 
 
 def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> RunSummary:

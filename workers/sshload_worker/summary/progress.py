@@ -211,15 +211,6 @@ def remaining_s(config: RunConfig, at_s: float) -> float:
     return max(end_s - at_s, 0.0)
 
 
-def search_remaining_s(run: RunConfig, elapsed_s: float, trial_left_s: float) -> float:
-    """Return the longest time that trials can still take: the rest of the search's budget, or of the trial in progress.
-
-    The number of trials of a search is not known beforehand, so it usually ends earlier. For a run without a search,
-    this is the rest of its one trial.
-    """
-    return trial_left_s if run.capacity is None else max(run.capacity.budget_s - elapsed_s, trial_left_s)
-
-
 @dataclass(frozen=True, slots=True)
 class RunState:
     """The state of a run, without its workers' reports. `elapsed_s` is since the start of its first trial."""
@@ -259,4 +250,4 @@ def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -
 
 
 def _planned_s(config: RunConfig) -> float:
-    return config.warm_up_s + config.load.lasts_s
+    return config.warm_up_s + config.trial_load.lasts_s

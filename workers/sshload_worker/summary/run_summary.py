@@ -141,10 +141,10 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
 
     A burst load's last interval ends with its last iteration.
     """
-    planned_s = config.load.lasts_s
+    planned_s = config.trial_load.lasts_s
     warm_up_s = min(config.warm_up_s, elapsed_s)
     measured_s = min(planned_s, elapsed_s - warm_up_s)
-    if config.load.is_burst and not planned_s:
+    if config.trial_load.is_burst and not planned_s:
         measured_s = elapsed_s - warm_up_s
     return {Window.WARM_UP: warm_up_s, Window.MEASURED: measured_s}
 
@@ -165,7 +165,7 @@ def _renamed(failed_by: Mapping[Outcome, int], kind: Outcome) -> dict[Outcome, i
 
 def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
     """Return the load in the measured window. Rates are per second of the time in which iterations were begun."""
-    paced_s = measured_s - config.load.before_iterations_s
+    paced_s = measured_s - config.trial_load.before_iterations_s
     load = _counted(totals.window(Window.MEASURED), measured_s, paced_s)
     return replace(load, held_most=course.held_most, held_least=course.held_least)
 
@@ -190,7 +190,7 @@ def _counted(counts: ArrivalCounts, duration_s: float, paced_s: float) -> LoadSt
 
 def _stages(config: RunConfig, totals: Totals, measured_s: float) -> Iterator[StageStats]:
     """Yield the stages that were reached, each with the duration that it had."""
-    durations_s = config.load.stage_durations_s
+    durations_s = config.trial_load.stage_durations_s
     for number, (planned_s, start_s) in enumerate(zip(durations_s, accumulate(durations_s, initial=0.0)), start=1):  # noqa: B905 - the last start is the end
         lasted_s = min(planned_s, measured_s - start_s)
         if lasted_s <= 0:
@@ -221,7 +221,7 @@ def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float
 def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window, float]) -> float:
     """Return how long the time is in which the ends of a step count for its rate."""
     of_iterations = window is Window.MEASURED and not counts_in_ramp(step)
-    return durations[window] - (config.load.before_iterations_s if of_iterations else 0.0)
+    return durations[window] - (config.trial_load.before_iterations_s if of_iterations else 0.0)
 
 
 def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open_s: float) -> StepStats:

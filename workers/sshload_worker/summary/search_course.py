@@ -48,7 +48,7 @@ class SearchCourse:
 
     def first_order(self) -> TrialOrder:
         """Return the first trial: the least load of a search, or the run's load."""
-        return self.next_order() or TrialOrder(number=0, amount=self._config.load.amount)
+        return self.next_order() or TrialOrder(number=0, amount=self._config.trial_load.amount)
 
     def next_order(self) -> TrialOrder | None:
         """Return the next trial, None if the search has ended or there is none."""
@@ -59,9 +59,8 @@ class SearchCourse:
 
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
         """Return whether a trial that begins `at_s` after the start of the first ends within the search's budget."""
-        capacity, trial = self._config.capacity, order.config(self._config)
-        length_s = trial.start_lead_s + trial.warm_up_s + trial.load.lasts_s
-        return capacity is None or at_s + length_s <= capacity.budget_s
+        trial = order.config(self._config)
+        return self._config.load.has_time_for(trial.start_lead_s + trial.warm_up_s + trial.trial_load.lasts_s, at_s)
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
         """Add a trial that has ended or was cut off, and its summary. It began `started_s` after the first one."""
@@ -71,7 +70,7 @@ class SearchCourse:
         trial = _trial(over, summary, started_s)
         self._trials.append(trial)
         if summary.end is RunEnd.COMPLETED:
-            self._seen.append(_seen(over.config.load, trial))
+            self._seen.append(_seen(over.config.trial_load, trial))
 
     def progress(self, current: TrialOrder) -> SearchProgress | None:
         """Return the progress of the search, None if there is no search."""
@@ -113,16 +112,11 @@ def reported_trial(trials: list[Trial], lower: float | None) -> int:
 
 
 def _goal(config: RunConfig) -> Goal | None:
-    capacity = config.capacity
-    if capacity is None:
+    search = config.load
+    if not search.is_search:
         return None
-    return Goal(
-        least=capacity.least,
-        most=capacity.most,
-        precision=capacity.precision,
-        confirm=capacity.confirm,
-        whole=config.load.is_whole,
-    )
+    least = search.least
+    return Goal(least.amount, search.most, search.precision, search.confirm, least.is_whole)
 
 
 def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
@@ -154,7 +148,7 @@ def count_trial(
 
     A threshold that cannot be judged has not held, unless nobody knows the figure. `config` is the trial's own.
     """
-    asked = Asked(config.load, config.thresholds, config.is_managed, is_searched=True, warm_up_s=config.warm_up_s)
+    asked = Asked(config.trial_load, config.thresholds, config.is_managed, is_searched=True, warm_up_s=config.warm_up_s)
     judged = judge(asked, summary)
     if summary.end is not RunEnd.COMPLETED:
         message = f"the run ended before the trial did: {summary.message}"

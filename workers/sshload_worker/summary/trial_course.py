@@ -33,7 +33,7 @@ class HeldRange:
     """
 
     def __init__(self, config: RunConfig) -> None:
-        load = config.load
+        load = config.trial_load
         self._holds = load.held_sessions > 0
         self._begin_s = config.warm_up_s + load.before_iterations_s
         self._end_s = config.warm_up_s + load.lasts_s
@@ -91,7 +91,7 @@ class TrialCourse:
     def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
         self.order = order
         self.config = order.config(run)
-        self.planned_s = self.config.warm_up_s + self.config.load.lasts_s
+        self.planned_s = self.config.warm_up_s + self.config.trial_load.lasts_s
         self.totals = Totals()
         self.target_activity = ""
         self.target_before: TargetStats | None = None

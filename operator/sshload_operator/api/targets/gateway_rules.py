@@ -94,11 +94,10 @@ def _no_ssh_beside(field: str) -> Rule:
 
 def _ssh_beside(spec: LoadTestSpec) -> list[str]:
     """Return the fields of the spec that a gateway does not take, as its author writes them."""
-    field_of_hold = "load.hold" if spec.capacity is None else "load.capacity.hold"
     found = {
         "via": spec.via,
         "scenario.locustfile": spec.locustfile is not None,
-        field_of_hold: spec.load.held_sessions,
+        spec.load.field: spec.load.least.held_sessions,
     }
     return [field for field, is_there in found.items() if is_there]
 

@@ -52,25 +52,15 @@ def _via(spec: LoadTestSpec) -> str:
     return ", ".join(host.identity for host in spec.via) or "no jump host"
 
 
-def _load(spec: LoadTestSpec) -> str:
-    """Return the load in words. The duration of a steady load is ignored, because it only affects the noise."""
-    return (spec.load if spec.capacity is None else spec.load.at(1)).words
-
-
-def _capacity(spec: LoadTestSpec) -> str:
-    return "a fixed load" if spec.capacity is None else "a search"
-
-
 def _promises(spec: LoadTestSpec) -> object:
     """Return the thresholds that each trial of a search must meet: they are part of the meaning of its capacity."""
-    return () if spec.capacity is None else tuple(sorted(set(spec.thresholds), key=repr))
+    return tuple(sorted(set(spec.thresholds), key=repr)) if spec.load.is_search else ()
 
 
 _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
     ("spec.target", lambda spec: spec.target.identity),
     ("spec.via", _via),
-    ("spec.load", _capacity),
-    ("spec.load", _load),
+    ("spec.load", lambda spec: spec.load.identity),
     ("spec.warmUp", lambda spec: f"{spec.warm_up_s:g} s" if spec.load.recorded else ""),
     ("spec.thresholds", _promises),
     ("spec.client.auth", lambda spec: str(spec.auth)),

@@ -111,7 +111,7 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
             f"The number of workers should be enough: {used}. They lacked CPU time that others took{told}. Give each"
             f" a whole core, on nodes that they do not share with the target"
         )
-    most = plan.spec.capacity.most if plan.spec.capacity is not None else invalid.amount
+    most = plan.spec.load.largest.amount
     further = f", {amount_in_words(most, plan.spec.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
     return f"{amount} would need about {_workers(plan, needed)}{further}: {used}"
 

@@ -38,7 +38,7 @@ def capacity_status(plan: Plan, summary: RunSummary) -> CapacityStatus | None:
         end=found.end,
         reported_trial=found.reported if reported_trial(found) is not None else None,
         limited_by=None if limit is None else _limitation(limit),
-        trials=tuple(_trial(trial, plan.spec.load) for trial in found.trials[-MOST_TRIALS:]),
+        trials=tuple(_trial(trial, plan.spec.load.least) for trial in found.trials[-MOST_TRIALS:]),
     )
 
 

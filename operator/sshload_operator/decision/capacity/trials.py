@@ -2,7 +2,7 @@
 
 from math import isclose
 
-from sshload_contract.load import Load
+from sshload_contract.load import Load, Search
 from sshload_contract.vocabulary import SearchEnd, TrialState
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 
@@ -14,7 +14,7 @@ _SAME_AMOUNT = 1e-9
 def measured_load(plan: Plan, summary: RunSummary) -> Load:
     """Return the load that a summary describes: the plan's, or for a search that of the reported trial."""
     reported = reported_trial(summary.capacity) if summary.capacity is not None else None
-    return plan.spec.load if reported is None else plan.spec.load.at(reported.amount)
+    return plan.spec.load.least if reported is None else plan.spec.load.at(reported.amount)
 
 
 def reported_trial(found: CapacityResult) -> Trial | None:
@@ -44,12 +44,12 @@ def digits(amount: float) -> str:
     return f"{amount:.6g}"
 
 
-def amount_in_words(amount: float, load: Load) -> str:
+def amount_in_words(amount: float, load: Load | Search) -> str:
     """Return an amount with its unit: `118 arrivals/s`."""
     return f"{digits(amount)} {load.unit}"
 
 
-def capacity_in_words(found: CapacityResult, load: Load) -> str | None:
+def capacity_in_words(found: CapacityResult, load: Load | Search) -> str | None:
     """Return in a few words what is known of the capacity, None if nothing is.
 
     Only a capacity that was found is a plain amount: `118 arrivals/s`. A bound is not: `500 arrivals/s or more`.

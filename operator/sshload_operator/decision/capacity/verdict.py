@@ -29,7 +29,7 @@ _CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LI
 
 def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
     """Return why a search has no capacity to be judged; None if it has one, or if the run is not a search."""
-    if plan.spec.capacity is None:
+    if not plan.spec.load.is_search:
         return None
     found = summary.capacity
     if found is None:

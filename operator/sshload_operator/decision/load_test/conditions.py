@@ -12,7 +12,6 @@ from enum import StrEnum
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.targets import Server
-from sshload_operator.decision.capacity.trials import amount_in_words, digits
 from sshload_operator.decision.life_cycle import Finding, in_progress, settled
 from sshload_operator.decision.load_test.blockers import Blocker, target_blocker, workers_blocker
 from sshload_operator.decision.load_test.endings import Ending
@@ -125,23 +124,17 @@ def _blocks(finding: Finding) -> bool:
 
 
 def _headline(situation: Situation) -> tuple[Reason, str]:
-    workers = situation.plan.workers
+    spec, workers = situation.plan.spec, situation.plan.workers
     match situation.phase:
         case Phase.PENDING | Phase.PREPARING_TARGET:
             return Reason.TARGET_STARTING, "the target, the master and the workers are starting"
         case Phase.STARTING_WORKERS:
             return Reason.WORKERS_STARTING, f"the workers ({workers}) are starting and connecting to the master"
         case Phase.RUNNING:
-            return Reason.LOAD_RUNNING, f"{_load(situation)}, made by {workers} workers"
+            runs = spec.load.running_words(spec.warm_up_s)
+            return Reason.LOAD_RUNNING, f"{runs}, made by {workers} workers"
         case Phase.COLLECTING | Phase.FINISHED:
             return Reason.COLLECTING_RESULTS, "the load is over: its last iterations end, and the results are read"
-
-
-def _load(situation: Situation) -> str:
-    plan, capacity = situation.plan, situation.plan.spec.capacity
-    if capacity is None:
-        return f"the load runs for {plan.load_s:g} s"
-    return f"the capacity is searched from {digits(capacity.least)} to {amount_in_words(capacity.most, plan.spec.load)}"
 
 
 def _swept_target(*, managed: bool) -> Finding:

@@ -41,11 +41,11 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | Non
     ended, and one run does not tell how much that varies.
     """
     load = summary.load
-    ended = load.completed_rate * (load.duration_s - plan.spec.load.before_iterations_s)
-    if ended <= 0 or plan.spec.load.is_burst:
+    ended = load.completed_rate * (load.duration_s - plan.spec.load.least.before_iterations_s)
+    if ended <= 0 or plan.spec.load.least.is_burst:
         return None
-    measured = list(_measured(plan, summary)) if plan.spec.capacity is None else []
-    if plan.spec.load.most_users or load.dropped:
+    measured = [] if plan.spec.load.is_search else list(_measured(plan, summary))
+    if plan.spec.load.least.most_users or load.dropped:
         low, high = _bounds_of_events(plan, summary, ended, measured)
     else:
         low, high = _bounds_of_arrivals(plan, summary, ended, measured)
@@ -66,7 +66,7 @@ def _bounds_of_arrivals(
     seconds, failed = [duration_s for duration_s, _ in measured], summary.load.failed
     burst = failures_width(failed, spread(seconds, [point.failed for _, point in measured], failed))
     in_flight = variance_of_sum(seconds, list(_growth_in_flight(summary, measured)))
-    if not plan.spec.load.is_even:
+    if not plan.spec.load.least.is_even:
         width = _factor(sqrt(ended + in_flight + (burst**2 - 1) * failed) / ended)
         return ended / width, ended * width
     z = _Z_95 * burst
@@ -111,13 +111,15 @@ def _bounds_of_events(
     Without enough of a time series, each user may end one more or less: they may all be in step.
     """
     width = _factor(rate_width(ended, _rate_spread(plan, measured)) / sqrt(ended))
-    in_step = plan.spec.load.most_users if len(measured) < FEWEST_SLICES else 0
+    in_step = plan.spec.load.least.most_users if len(measured) < FEWEST_SLICES else 0
     return max(ended / width - in_step, 0.0), max(min(ended * width + in_step, _most(plan, summary)), ended)
 
 
 def _rate_spread(plan: Plan, measured: list[tuple[float, SeriesPoint]]) -> float:
     """Return the factor by which the rate, per second or per user's time, varies more than independent events."""
-    counted = [(duration_s, point) for duration_s, point in measured if point.users or not plan.spec.load.most_users]
+    counted = [
+        (duration_s, point) for duration_s, point in measured if point.users or not plan.spec.load.least.most_users
+    ]
     weights = [duration_s * (point.users or 1) for duration_s, point in counted]
     counts = [point.succeeded for _, point in counted]
     return spread(weights, counts, sum(counts))
@@ -128,7 +130,7 @@ def _most(plan: Plan, summary: RunSummary) -> float:
 
     Users who end long iterations in step are uneven over time, and yet limited by this.
     """
-    load, total = plan.spec.load, total_step(summary, Window.MEASURED)
+    load, total = plan.spec.load.least, total_step(summary, Window.MEASURED)
     if load.least_pause_s is None or total is None:
         return inf
     shortest_s = (total.min_us or 0) / _US_PER_S + load.least_pause_s

@@ -81,8 +81,8 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         parts=tuple(step for step in steps if step.is_part),
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
-        burst=_burst(summary) if plan.spec.load.is_burst else None,
-        hold=held(summary) if plan.spec.load.held_sessions else None,
+        burst=_burst(summary) if plan.spec.load.least.is_burst else None,
+        hold=held(summary) if plan.spec.load.least.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
         scope=_scope(plan, summary),
         generator=_generator(plan, summary),
@@ -128,7 +128,7 @@ def _warm_up(summary: RunSummary) -> WarmUp | None:
 
 def _stages(plan: Plan, summary: RunSummary) -> Iterator[StageResult]:
     """Yield the stages of the load, each once, whatever a summary contains."""
-    load = plan.spec.load
+    load = plan.spec.load.least
     users = load.stages if isinstance(load, UsersLoad) else ()
     found = {stage.number: stage for stage in summary.stages}
     for number in range(1, len(load.stage_durations_s) + 1):
@@ -234,7 +234,7 @@ def _cpu_per_iteration_ms(plan: Plan, summary: RunSummary) -> float | None:
 def _per_iteration_ms(plan: Plan, summary: RunSummary, cpu_s: float | None) -> float | None:
     wholes = [step for window in Window if (step := total_step(summary, window)) is not None]
     ended = sum(step.count + step.failures for step in wholes)
-    if cpu_s is None or not ended or plan.spec.load.held_sessions:
+    if cpu_s is None or not ended or plan.spec.load.least.held_sessions:
         return None
     return rounded(cpu_s * 1_000 / ended)
 
@@ -362,7 +362,7 @@ def progress(plan: Plan, snapshot: Snapshot) -> Progress:
         remaining_seconds=rounded(snapshot.remaining_s),
         workers_connected=snapshot.workers_connected,
         users=snapshot.users,
-        held=snapshot.held if plan.spec.load.held_sessions else None,
+        held=snapshot.held if plan.spec.load.least.held_sessions else None,
         in_flight=snapshot.in_flight,
         offered_rate=rounded(snapshot.offered_rate),
         completed_rate=rounded(snapshot.completed_rate),

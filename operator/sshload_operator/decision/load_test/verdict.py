@@ -63,7 +63,7 @@ _ADVICE: dict[TrialReason | Invalidity, str] = {
 
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
     """Return the verdict. A broken threshold outranks one that cannot be judged. An invalid run is never Passed."""
-    load, is_searched = measured_load(plan, summary), plan.spec.capacity is not None
+    load, is_searched = measured_load(plan, summary), plan.spec.load.is_search
     asked = Asked(load, plan.spec.thresholds, plan.spec.managed is not None, is_searched, plan.spec.warm_up_s)
     trial = judge_trial(asked, summary)
     verdict, reason, message = (

@@ -132,4 +132,4 @@ def test_a_fixed_load_is_no_baseline_of_a_search() -> None:
     before = finished(slower(1.0), quickstart(thresholds=PROMISED))
     passes = against(found(118, 121), before)
     assert passes.said() == ("Inconclusive", "BaselineDiffers")
-    assert "spec.load is a search here and a fixed load there" in passes.status["message"]
+    assert "spec.load is a search by trials such as " in passes.status["message"]

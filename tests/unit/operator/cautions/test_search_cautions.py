@@ -37,7 +37,7 @@ def test_a_search_without_an_error_rate_is_told_what_it_does_not_see() -> None:
 
 def test_a_burst_is_held_against_the_backlog_at_its_most() -> None:
     (caution,) = cautions(plan({**SEARCH_BURST, "deadline": "30m"}))
-    assert "spec.load.capacity.burst.max is 2000, and sshd's listen backlog is 128" in caution
+    assert "spec.load.capacity.burst opens up to 2000 connections at once, and sshd's listen backlog is 128" in caution
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_all_trials_write_is_added_up() -> None:
     }
     assert cautions(plan(spec)) == ()
     (caution,) = cautions(plan({**spec, "target": {"managed": {"fixtures": {"spare": "50Mi"}}}}))
-    assert "is full after 50 iterations, and the search may make up to 80" in caution
+    assert "is full after 50 iterations, and the run may make up to 80" in caution
 
 
 def test_a_pool_is_held_against_the_sessions_at_most() -> None:

@@ -17,7 +17,6 @@ from sshload_operator.api.spec import LoadTestSpec, LocustfileRef
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.estimates import likely_trial_s, likely_trials
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
@@ -82,7 +81,7 @@ def test_an_example_makes_enough_samples_for_its_percentiles(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if "managed" in written(name)["target"]])
 def test_an_example_with_a_target_of_its_own_takes_less_than_a_minute(name: str) -> None:
     spec = read(name)
-    assert spec.warm_up_s + spec.load.lasts_s < 60
+    assert spec.warm_up_s + spec.load.least.lasts_s < 60
 
 
 def variants(name: str) -> dict[str, LoadTestSpec]:
@@ -99,7 +98,7 @@ def test_every_variant_of_a_comparison_is_a_test_as_good_as_its_base(name: str) 
         wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
         assert wanted
         assert all(least_iterations(spec, SLOWEST_ITERATION_S) >= samples_needed(percentile) for percentile in wanted)
-        assert spec.warm_up_s + spec.load.lasts_s < 60
+        assert spec.warm_up_s + spec.load.least.lasts_s < 60
         refusal = preflight(make_plan(TestIdentity("default", variant, "uid", 1), spec, INSTALLATION, 1))
         assert (refusal is None) == (not spec.via)
 
@@ -112,16 +111,16 @@ def test_the_bastion_is_of_the_image_that_the_chart_installs() -> None:
     assert container["image"] == f"registry.example.com/sshload/{repository}:{chart['appVersion']}"
 
 
-SEARCHES = [pytest.param(name, id=name) for name in EXAMPLES if read(name).capacity is not None]
+SEARCHES = [pytest.param(name, id=name) for name in EXAMPLES if read(name).load.is_search]
 
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_likely_takes_less_than_two_minutes_and_has_three_times_as_long(name: str) -> None:
     spec = read(name)
-    assert spec.capacity is not None
-    likely_s = likely_trials(spec.capacity, spec.load) * (likely_trial_s(spec, spec.capacity) + SETTLING_S)
+    assert spec.load.is_search
+    likely_s = spec.load.likely_trials * (spec.warm_up_s + spec.load.likely_trial_s + SETTLING_S)
     assert likely_s < 120
-    assert spec.capacity.budget_s > 3 * likely_s
+    assert spec.load.budget_s > 3 * likely_s
 
 
 @pytest.mark.parametrize("name", SEARCHES)

@@ -1,7 +1,6 @@
 """What the pods are told follows from the spec, and can be read back."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import plans
@@ -11,7 +10,6 @@ from specs.relative import RELATIVE
 from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
 from specs.spec import changed
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
-from sshload_contract.load import ReplayLoad
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import from_json
@@ -67,12 +65,8 @@ def test_percentiles_of_relative_thresholds_are_published_too() -> None:
 def test_a_search_is_told_from_its_least_trial_on(spec: dict[str, Any]) -> None:
     plan = plans.plan(spec)
     config = from_json(RunConfig, told(plan)["run.json"])
-    assert config.capacity is not None
-    load = plan.spec.load
-    if isinstance(load, ReplayLoad):
-        load = replace(load, trace_path="/etc/sshload/trace.txt")
-    assert (config.capacity, config.load) == (plan.spec.capacity, load)
-    assert config.load.amount == config.capacity.least
+    assert config.load.is_search
+    assert config.load == plan.spec.load.reading("/etc/sshload/trace.txt" if plan.spec.load.recorded else "")
 
 
 def test_a_trial_has_to_keep_what_is_held_against_a_run_and_nothing_else() -> None:
@@ -84,8 +78,8 @@ def test_a_trial_has_to_keep_what_is_held_against_a_run_and_nothing_else() -> No
 def test_a_search_ends_before_the_operators_deadline_and_the_jobs_after_it() -> None:
     plan = plans.plan(SEARCH_HOLD)
     config = run_config(plan, cluster_places(plan))
-    assert config.capacity is not None
-    assert config.workers_timeout_s + config.capacity.budget_s + config.drain_s < plan.spec.deadline_s
+    assert config.load.is_search
+    assert config.workers_timeout_s + config.load.budget_s + config.drain_s < plan.spec.deadline_s
     jobs = [made["spec"]["activeDeadlineSeconds"] for made in children(plan, PROOF_SHA256) if made["kind"] == "Job"]
     assert len(jobs) == 2
     assert min(jobs) > plan.spec.deadline_s

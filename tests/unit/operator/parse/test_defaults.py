@@ -94,7 +94,6 @@ def test_a_small_spec_has_the_defaults() -> None:
             max_in_flight=10_000,
             seed=1,
         ),
-        capacity=None,
         warm_up_s=5,
         thresholds=(),
         capacity_thresholds=(),

@@ -9,11 +9,11 @@ from sshload_contract.load import (
     ArrivalsStage,
     BurstLoad,
     HoldLoad,
+    Search,
     ThinkTime,
     UsersLoad,
     UsersStage,
 )
-from sshload_contract.thresholds import Capacity
 from sshload_operator.api.load_test import parse
 from sshload_operator.planning.plan import spec_hash
 
@@ -25,15 +25,15 @@ def test_a_hold_asks_for_signs_of_life_and_probes_by_default() -> None:
 
 def test_a_search_begins_with_the_least_load() -> None:
     spec = parse(SEARCH_ARRIVALS)
-    assert spec.load == ArrivalsLoad((ArrivalsStage(10, 30),), ArrivalProcess.POISSON, max_in_flight=900, seed=7)
-    assert spec.capacity == Capacity(least=10, most=500.5, precision=0.025, confirm=1, budget_s=1800 - 120 - 90)
+    least = ArrivalsLoad((ArrivalsStage(10, 30),), ArrivalProcess.POISSON, max_in_flight=900, seed=7)
+    assert spec.load == Search(least, most=500.5, precision=0.025, confirm=1, budget_s=1800 - 120 - 90)
     assert spec.warm_up_s == 2
 
 
 def test_a_search_for_users_sessions_or_a_burst_has_the_rest_of_its_load() -> None:
-    assert parse(SEARCH_USERS).load == UsersLoad((UsersStage(1, 20),), 50, ThinkTime(1, 2))
-    assert parse(SEARCH_BURST).load == BurstLoad(connections=50, repeat=3, interval_s=10)
-    assert parse(SEARCH_HOLD).load == HoldLoad(
+    assert parse(SEARCH_USERS).load.least == UsersLoad((UsersStage(1, 20),), 50, ThinkTime(1, 2))
+    assert parse(SEARCH_BURST).load.least == BurstLoad(connections=50, repeat=3, interval_s=10)
+    assert parse(SEARCH_HOLD).load.least == HoldLoad(
         sessions=100, ramp_up_s=5, duration_s=60, keep_alive_s=15, probe_rate=2.5
     )
 
@@ -45,9 +45,9 @@ def test_held_sessions_log_in_at_the_rate_that_is_asked_for_however_many_they_ar
 
 
 def test_a_search_is_to_five_percent_and_confirmed_twice_by_default() -> None:
-    capacity = parse(SEARCH_USERS).capacity
-    assert capacity is not None
-    assert (capacity.precision, capacity.confirm) == (0.05, 2)
+    search = parse(SEARCH_USERS).load
+    assert search.is_search
+    assert (search.precision, search.confirm) == (0.05, 2)
 
 
 def test_arrivals_at_one_rate_are_a_single_stage_in_short() -> None:

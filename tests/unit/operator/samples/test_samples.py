@@ -42,4 +42,4 @@ LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own"}}}
 )
 def test_a_load_makes_so_many_samples(spec: dict[str, Any], step: str, samples: float | None) -> None:
     parsed = parse({**spec, "thresholds": [{"errorRate": {"below": "1%"}}]})
-    assert most_samples(parsed, parsed.load, step) == samples
+    assert most_samples(parsed, step) == samples

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
 from specs.spec import changed
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
-from sshload_contract.thresholds import Capacity
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, Search, UsersLoad
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.estimates import likely_trial_s, likely_trials, most_load
 from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, next_step
 
 SEARCHES = 200
-LOADS: dict[bool, Load] = {whole: parse(SEARCH_USERS if whole else SEARCH_ARRIVALS).load for whole in (True, False)}
+LOADS: dict[bool, Load] = {
+    whole: parse(SEARCH_USERS if whole else SEARCH_ARRIVALS).load.least for whole in (True, False)
+}
 
 
 def trials_taken(goal: Goal, limit: float) -> int:
@@ -31,21 +31,21 @@ def test_19_of_20_searches_without_contradictions_take_no_more_trials_than_are_l
         least, most = sorted((chance.randint(1, 20_000), chance.randint(1, 20_000)))
         precision, confirm, whole = chance.choice([0.05, 0.1, 0.5]), chance.randint(0, 5), chance.random() < 0.5
         taken = trials_taken(Goal(least, most, precision, confirm, whole), limit=chance.uniform(0.5, 30_000))
-        more += taken > likely_trials(Capacity(least, most, precision, confirm, budget_s=0), LOADS[whole]) + 2
+        more += taken > Search(LOADS[whole].at(least), most, precision, confirm, budget_s=0).likely_trials + 2
     assert more <= SEARCHES / 20
 
 
 @given(precision=st.sampled_from([0.02, 0.05, 0.1]), confirm=st.integers(0, 3))
 @settings(max_examples=20)
 def test_some_search_takes_about_as_many_as_are_likely(precision: float, confirm: int) -> None:
-    capacity = Capacity(10, 2000, precision, confirm, budget_s=0)
+    search = Search(LOADS[False].at(10), 2000, precision, confirm, budget_s=0)
     goal = Goal(10, 2000, precision, confirm, whole=False)
-    about = likely_trials(capacity, LOADS[False]) - 1
+    about = search.likely_trials - 1
     assert any(trials_taken(goal, limit) >= about for limit in range(11, 2000, 37))
 
 
 def test_the_largest_load_of_a_search_is_its_most() -> None:
-    loads = [most_load(parse(spec)) for spec in (SEARCH_ARRIVALS, SEARCH_USERS, SEARCH_BURST, SEARCH_HOLD)]
+    loads = [parse(spec).load.largest for spec in (SEARCH_ARRIVALS, SEARCH_USERS, SEARCH_BURST, SEARCH_HOLD)]
     arrivals, users, burst, hold = loads
     assert isinstance(arrivals, ArrivalsLoad)
     assert isinstance(users, UsersLoad)
@@ -60,6 +60,6 @@ def test_the_largest_load_of_a_search_is_its_most() -> None:
 
 
 def test_a_likely_trial_of_held_sessions_has_the_ramp_of_half_way_up() -> None:
-    spec = parse(changed(SEARCH_HOLD, "load.capacity.hold.max", 10_000))
-    assert spec.capacity is not None
-    assert likely_trial_s(spec, spec.capacity) == 5 + 1000 / 20 + 60
+    search = parse(changed(SEARCH_HOLD, "load.capacity.hold.max", 10_000)).load
+    assert search.is_search
+    assert search.likely_trial_s == 1000 / 20 + 60
