@@ -2,13 +2,12 @@
 
 `make test` plays those of a library at one of the two servers.
 
-Of Diffie-Hellman, by numbers or curves, the values on the line and the secret of both sides are looked at: a library
-that draws no random number logs in too.
+The values on the line and the secret of both sides are looked at: a library that draws no random number logs in too.
 """
 
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ import gevent
 import pytest
 from circles import in_pairs
 from first_packets import Line, overheard
+from other_servers import Start, asyncssh_server, dropbear, go_server
 from run_configs import client
 from ssh2_connections import key_credentials, login_at
 from ssh_server import Keys, ssh_server
@@ -41,16 +41,22 @@ HOST_KEYS = {
 USER_KEYS = [*dict.fromkeys(HOST_KEYS.values()), ("rsa", "4096")]
 LEAST_KNOWN = {"kex_algorithms": 7, "ciphers": 6, "macs": 5, "host_key_algorithms": 6}
 
+HYBRID = "mlkem768x25519-sha256"
 TEXT = "x" * 5_000
 LIMIT_S = 120.0
+TIMES = 2
 SLACK_BITS = 64  # one random value in 2**64 lacks more
-CURVES = {  # the bytes of a client's value, and the bits of a secret
+SIZES = {  # the bytes of a client's value, and the bits of a secret
     "curve25519": (32, 256),
     "curve448": (56, 448),
     "ecdh-sha2-nistp256": (65, 256),
     "ecdh-sha2-nistp384": (97, 384),
     "ecdh-sha2-nistp521": (133, 521),
     "ecdh-sha2-1.3.132.0.10": (65, 256),
+    "mlkem768x25519": (1_184 + 32, 256),
+    "mlkem768nistp256": (1_184 + 65, 256),
+    "mlkem1024nistp384": (1_568 + 97, 384),
+    "sntrup761x25519": (1_158 + 32, 512),
 }
 PRIME_BITS = {
     "group1-": 1_024,
@@ -186,9 +192,9 @@ def settings_of(library: Library, **changes: Any) -> Client:
     return replace(client(), library=library, **changes)
 
 
-def curve(kex: str) -> tuple[int, int] | None:
-    """Return the sizes of the curve of a key exchange that has nothing beside it."""
-    return next((sizes for name, sizes in CURVES.items() if kex.startswith(name)), None)
+def fixed_sizes(kex: str) -> tuple[int, int] | None:
+    """Return the sizes of a key exchange by a curve, by a KEM and a curve."""
+    return next((sizes for name, sizes in SIZES.items() if kex.startswith(name)), None)
 
 
 def group_bits(kex: str, line: Line) -> int:
@@ -200,7 +206,7 @@ def group_bits(kex: str, line: Line) -> int:
 def check_value(kex: str, line: Line) -> int:
     """Assert that the client's value is of the size that a random one has; return the bits of the secret."""
     value = line.client_value()
-    if (sizes := curve(kex)) is not None:
+    if (sizes := fixed_sizes(kex)) is not None:
         assert len(value) == sizes[0]
         return sizes[1]
     bits = group_bits(kex, line)
@@ -209,24 +215,21 @@ def check_value(kex: str, line: Line) -> int:
 
 
 def exchange(library: Library, place: Place, key: Path, kex: str) -> None:
-    """Log in by this key exchange, twice where something is drawn that can be seen, and look at it."""
-    drawn = kex.startswith(("diffie-hellman", *CURVES))
+    """Log in by this key exchange, twice, and look at what is drawn."""
     values, secrets = set(), set()
-    times = 2 if drawn else 1
-    for _ in range(times):
+    for _ in range(TIMES):
         with overheard(place.port) as (port, lines):
             with logged_in(place, settings_of(library, kex_algorithms=(kex,)), key, port) as connection:
                 assert connection.negotiated().kex == kex
                 run_command(connection)
             line = lines[0]
         secret = place.telling.next_secret() if place.telling else None
-        if drawn:
-            bits = check_value(kex, line)
-            assert secret is None or bits - SLACK_BITS <= secret.bits <= bits
+        bits = check_value(kex, line)
+        assert secret is None or bits - SLACK_BITS <= secret.bits <= bits
         values.add(line.client_value())
         secrets.add(secret)
-    assert len(values) == times
-    assert len(secrets) == (times if place.telling else 1)
+    assert len(values) == TIMES
+    assert len(secrets) == (TIMES if place.telling else 1)
 
 
 @each_library
@@ -279,3 +282,23 @@ def test_a_library_offers_no_group_of_the_servers_choice_unless_it_is_named(
     with secrets_dropped(place):
         assert offered
     assert [name for name in offered if "group-exchange" in name or "gex" in name] == []
+
+
+@pytest.mark.parametrize(
+    ("start", "agreed"),
+    [(asyncssh_server, HYBRID), (go_server, HYBRID), (dropbear, "curve25519-sha256")],
+    ids=["asyncssh", "Go", "Dropbear of 2022"],
+)
+def test_the_default_library_asks_first_for_what_openssh_10_asks_for_and_then_for_curve25519(
+    tmp_path: Path, keys: Keys, start: Start, agreed: str
+) -> None:
+    with closing(start(tmp_path, keys)) as started:
+        server = next(started)
+        place = Place(server.port, server.user, {}, None)
+        with overheard(server.port) as (port, lines), logged_in(place, client(), keys.user, port) as connection:
+            run_command(connection)
+            assert connection.negotiated().kex == agreed
+        methods = [
+            name for name in lines[0].offered_key_exchanges() if "-sha" in name
+        ]  # the others announce extensions
+        assert methods[:2] == [HYBRID, "curve25519-sha256"]

@@ -142,7 +142,7 @@ def test_a_key_exchange_that_the_library_lacks_is_told_with_what_it_has(
     failure = failure_at(endpoint(server), SSH2_PYTHON)
     assert failure.message.startswith(
         "there is no key exchange in common: the server offers only sntrup761x25519-sha512@openssh.com; the client"
-        " library ssh2-python has curve25519-sha256, "
+        " library ssh2-python has mlkem768x25519-sha256, curve25519-sha256, "
     )
 
 

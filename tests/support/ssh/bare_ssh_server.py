@@ -13,6 +13,7 @@ from hashlib import sha256
 from itertools import count
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -29,6 +30,10 @@ CHANNEL_REQUEST, CHANNEL_SUCCESS = 98, 99
 
 _GROUP14 = "diffie-hellman-group14-sha256"
 GROUP_EXCHANGE = "diffie-hellman-group-exchange-sha256"
+HYBRID = "mlkem768x25519-sha256"
+KEM_KEY_BYTES, CIPHERTEXT_BYTES = 1_184, 1_088
+"""Of ML-KEM-768 (FIPS 203 table 3)."""
+
 _EXPONENT = 5
 _VERSION = b"SSH-2.0-bare"
 _COOKIE_BYTES = 16
@@ -77,8 +82,9 @@ class Exchange:
     others. `method` may be other names for the same. With `dh_value` it is Diffie-Hellman in group 14, in which that
     is the server's value, and the shared secret as well. With `point` that is the server's value of `method`, and the
     shared secret is 0. With `group` it is a group exchange (RFC 4419) in that group: the number that should be a prime,
-    and the generator. The `host_key` is a new one unless it is given; with `forged` its signature is that of something
-    else.
+    and the generator. With `answer` it is mlkem768x25519-sha256, in which the server says what that makes of its value:
+    a ciphertext of ML-KEM-768 and a value of curve25519. The `host_key` is a new one unless it is given; with `forged`
+    its signature is that of something else.
     """
 
     cipher: str = GCM
@@ -88,6 +94,7 @@ class Exchange:
     dh_value: int | None = None
     point: bytes | None = None
     group: tuple[int, int] | None = None
+    answer: Callable[[bytes], bytes] | None = None
     first: Sequence[bytes] = ()
     host_key: Ed25519PrivateKey | None = None
     forged: bool = False
@@ -118,6 +125,8 @@ class BareServer:
             value = shared = mpint(by.dh_value)
         elif by.point is not None:
             value, shared = string(by.point), mpint(0)
+        elif by.answer is not None:
+            value, shared = _agree_with_kem(client_value, by.answer)
         else:
             value, shared = _agree(client_value)
         key = by.host_key or Ed25519PrivateKey.generate()
@@ -138,7 +147,7 @@ class BareServer:
         client_version = self.greet()
         for payload in by.first:
             self.send(payload)
-        method = GROUP_EXCHANGE if by.group else by.method if by.dh_value is None else _GROUP14
+        method = GROUP_EXCHANGE if by.group else HYBRID if by.answer else by.method if by.dh_value is None else _GROUP14
         names = (method, "ssh-ed25519", by.from_client or by.cipher, by.cipher, by.mac, by.mac, "none", "none", "", "")
         lists = b"".join(string(name.encode()) for name in names)
         offer = bytes([KEXINIT]) + os.urandom(_COOKIE_BYTES) + lists + bytes(5)
@@ -221,6 +230,15 @@ def _agree(client_value: bytes) -> tuple[bytes, bytes]:
     private = X25519PrivateKey.generate()
     shared = private.exchange(X25519PublicKey.from_public_bytes(client_value[_LENGTH_BYTES:]))
     return string(private.public_key().public_bytes_raw()), mpint(int.from_bytes(shared, "big"))
+
+
+def _agree_with_kem(client_value: bytes, answer: Callable[[bytes], bytes]) -> tuple[bytes, bytes]:
+    """Return the server's value and the shared secret (draft-ietf-sshm-mlkem-hybrid-kex section 2.3)."""
+    keys = client_value[_LENGTH_BYTES:]
+    secret, ciphertext = MLKEM768PublicKey.from_public_bytes(keys[:KEM_KEY_BYTES]).encapsulate()
+    private = X25519PrivateKey.generate()
+    secret += private.exchange(X25519PublicKey.from_public_bytes(keys[KEM_KEY_BYTES:]))
+    return string(answer(ciphertext + private.public_key().public_bytes_raw())), string(sha256(secret).digest())
 
 
 def _no_seal(sequence: int, field: bytes, body: bytes) -> bytes:

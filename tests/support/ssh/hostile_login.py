@@ -172,6 +172,18 @@ PLAYS = {
     "dh: value p - 1": Play(_exchanging(Exchange(dh_value=KexGroup14SHA256.P - 1))),
     "curve25519: value of small order": Play(_exchanging(Exchange(point=bytes(32)))),
     "curve25519: value of 31 bytes": Play(_exchanging(Exchange(point=bytes([9]) * 31))),
+    "mlkem: no fault": Play(_exchanging(Exchange(answer=bytes))),
+    "mlkem: nothing": Play(_exchanging(Exchange(answer=lambda _: b""))),
+    "mlkem: value of curve25519 alone": Play(_exchanging(Exchange(answer=lambda value: value[-32:]))),
+    "mlkem: a byte less": Play(_exchanging(Exchange(answer=lambda value: value[:-1]))),
+    "mlkem: a byte more": Play(_exchanging(Exchange(answer=lambda value: value + bytes(1)))),
+    "mlkem: ciphertext of 32 kilobytes": Play(_exchanging(Exchange(answer=lambda value: value + bytes(32_000)))),
+    "mlkem: ciphertext of another key": Play(
+        _exchanging(Exchange(answer=lambda value: bytes(bare.CIPHERTEXT_BYTES) + value[bare.CIPHERTEXT_BYTES :]))
+    ),
+    "mlkem: value of small order": Play(
+        _exchanging(Exchange(answer=lambda value: value[: bare.CIPHERTEXT_BYTES] + bytes(32)))
+    ),
     "ecdh: point at infinity": Play(_exchanging(Exchange(method="ecdh-sha2-nistp256", point=bytes(1)))),
     "ecdh: point beside the curve": Play(
         _exchanging(Exchange(method="ecdh-sha2-nistp256", point=bytes([4]) + bytes([1]) * 64))

@@ -10,7 +10,7 @@ from sshload_worker.outcomes import UnsupportedSettingError
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"kex_algorithms": ("mlkem768x25519-sha256",)}, "kexAlgorithms"),
+        ({"kex_algorithms": ("sntrup761x25519-sha512",)}, "kexAlgorithms"),
         ({"ciphers": ("aes128-ctr", "rot13")}, "ciphers"),
         ({"macs": ("none",)}, "macs"),
         ({"host_key_algorithms": ("ssh-unknown",)}, "hostKeyAlgorithms"),
