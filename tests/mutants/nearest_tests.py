@@ -124,6 +124,16 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/conditions",
     ),
     f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),
+    f"{_CONTROL}/api_server/announcement.py": (f"{_WIRING}/test_announcement.py",),
+    f"{_CONTROL}/api_server/client.py": (f"{_WIRING}/test_api_client.py",),
+    f"{_CONTROL}/api_server/cluster.py": (
+        f"{_WIRING}/test_cluster.py",
+        f"{_WIRING}/test_requests.py",
+        f"{_WIRING}/test_cluster_world.py",
+        f"{_WIRING}/test_api_client.py",
+        f"{_WIRING}/test_baseline_look.py",
+    ),
+    f"{_CONTROL}/api_server/lean_json.py": (f"{_WIRING}/test_lean_json.py",),
     f"{_CONTROL}/api_server/lease.py": (f"{_WIRING}/test_lease.py", f"{_WIRING}/test_lease_over_time.py"),
     f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),
     f"{_CONTROL}/live": _LIVE,
@@ -135,7 +145,15 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_CONTROL}/live/room.py": (f"{_WIRING}/test_room.py", f"{_WIRING}/test_turns.py"),
     f"{_CONTROL}/turns.py": (f"{_WIRING}/test_turns.py",),
+    f"{_CONTROL}/metrics": (
+        f"{_WIRING}/test_metrics.py",
+        f"{_WIRING}/test_metrics_page.py",
+        f"{_WIRING}/test_front.py",
+    ),
     f"{_CONTROL}/metrics/bearer_check.py": (f"{_WIRING}/test_bearer_check.py",),
+    f"{_CONTROL}/metrics/certificate_end.py": (f"{_WIRING}/test_serving_certificate.py",),
+    f"{_CONTROL}/metrics/self_signed.py": (f"{_WIRING}/test_serving_certificate.py",),
+    f"{_CONTROL}/metrics/serving_certificate.py": (f"{_WIRING}/test_serving_certificate.py",),
     f"{_CONTROL}/run": tuple(
         f"{_WIRING}/test_{name}.py"
         for name in (
@@ -165,6 +183,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/pages/test_streams_over_time.py",
     ),
     f"{_CONTROL}/pages/reports.py": ("tests/unit/operator/pages/test_reports.py",),
+    f"{_OPERATOR}/manifests": ("tests/unit/operator/manifests", "tests/golden/manifests"),
     f"{_OPERATOR}/api/inert_text.py": ("tests/unit/operator/terminal/test_inert_text.py",),
     f"{_OPERATOR}/report/distribution.py": ("tests/unit/operator/report/test_charts.py",),
     f"{_OPERATOR}/report/over_time.py": ("tests/unit/operator/report/test_charts.py",),
@@ -246,10 +265,16 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_stdout.py",
     ),
     f"{_WORKER}/search": (
+        "tests/unit/worker/test_ladder.py",
         "tests/unit/worker/test_capacity_search.py",
         "tests/unit/worker/test_search_course.py",
     ),
-    f"{_WORKER}/coordination/connected_workers.py": ("tests/unit/worker/test_worker_registry.py",),
+    f"{_WORKER}/coordination/settling.py": ("tests/integration/worker/test_settling.py",),
+    f"{_WORKER}/coordination/stats.py": ("tests/integration/worker/test_settling.py",),
+    f"{_WORKER}/coordination/connected_workers.py": (
+        "tests/unit/worker/test_worker_registry.py",
+        "tests/unit/worker/test_worker_line.py",
+    ),
     f"{_WORKER}/coordination/processes.py": ("tests/unit/worker/test_process_signals.py",),
     f"{_WORKER}/clients/inflation.py": ("tests/unit/worker/test_inflation.py",),
     f"{_TARGET}/sshd/listen_queue.py": ("tests/unit/target/test_listen_queue.py",),

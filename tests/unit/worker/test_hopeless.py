@@ -103,6 +103,28 @@ def test_slow_iterations_end_the_load_once_fast_ones_could_not_make_up_for_them(
     assert ends(THOUSAND, P90, totals(0, slow=102))
 
 
+def test_where_all_has_come_that_could_nothing_more_makes_up_for_it() -> None:
+    """Of 1,009 the 909th is the 90th percentile, with one more below them it would be the 908th."""
+    assert ends(THOUSAND, P90, totals(908, slow=101))
+    assert not ends(THOUSAND, P90, totals(909, slow=100))
+
+
+def test_each_user_may_begin_one_more_iteration_than_fits_into_the_time_that_is_left() -> None:
+    """That are 537: in 50 s each of ten users begins 52.6 of 0.9501 s, and one more."""
+    assert not ends(USERS, P90, totals(0, slow=59))
+    assert ends(USERS, P90, totals(0, slow=60))
+
+
+def test_what_the_generators_own_delay_may_have_made_of_the_best_that_may_come_ends_nothing() -> None:
+    """So far the percentile is 5 s. With all that may come it would be 1.5 s, or less without the delay of 0.3 s."""
+    seen = totals(150, slow=50)
+    counts = seen.histograms[Timing.TOTAL, Window.MEASURED, Outcome.OK].counts
+    counts[1_500_000] = counts.pop(FAST_US)
+    assert ends(THOUSAND, P90, seen)
+    assert not ends(THOUSAND, P90, seen, loop_lag_max_us=300_000, loop_lag_p99_us=300_000)
+    assert ends(THOUSAND, P90, totals(0, slow=200), loop_lag_max_us=300_000, loop_lag_p99_us=300_000)
+
+
 def test_users_who_do_not_think_may_turn_fast_at_any_moment() -> None:
     eager = replace(USERS, think_time=ThinkTime(0.0, 0.0))
     assert not ends(eager, P90, totals(0, slow=400))

@@ -106,6 +106,20 @@ def test_the_median_so_far_and_that_of_late_are_told_apart() -> None:
     assert told.recent_p50_us == pytest.approx(90_000, rel=0.01)
 
 
+def test_each_percentile_that_is_told_is_the_one_that_its_name_says() -> None:
+    graded = LatencyHistogram([round(1_000 * 1.05**place) for place in range(1, 101) for _ in range(10)])
+    now = replace(progress_at(5.0, 0), totals_ok=graded)
+    told = snapshot("run", standing(Stage.MEASURING), NOTHING_YET, now)
+    expected = {place: pytest.approx(1_000 * 1.05**place, rel=0.01) for place in (50, 99)}
+    assert (told.p50_us, told.recent_p50_us, told.p99_us) == (expected[50], expected[50], expected[99])
+
+
+def test_before_anything_is_reported_nothing_is_there() -> None:
+    told = snapshot("run", standing(Stage.WAITING_FOR_WORKERS), NOTHING_YET, NOTHING_YET)
+    assert (told.users, told.held, told.in_flight, told.iterations, told.failures) == (0, 0, 0, 0, 0)
+    assert (NOTHING_YET.at_s, NOTHING_YET.reported_s, NOTHING_YET.oldest_report_at_s) == (0.0, 0.0, 0.0)
+
+
 def test_failures_are_told_by_kind_the_most_frequent_three_first() -> None:
     totals = Totals()
     counted = {Outcome.THROTTLED: 5, Outcome.REFUSED: 1, Outcome.EXIT_CODE: 9, Outcome.KEX_FAILED: 2}

@@ -131,6 +131,21 @@ def test_the_stolen_share_of_a_joined_interval_is_of_all_its_time() -> None:
     assert shares == [0.25 if point.at_s % 10 == 0 else 0.0 for point in points[:-1]]
 
 
+def test_the_stolen_share_of_the_first_interval_is_of_all_the_time_since_the_start() -> None:
+    series = Series(1.0)
+    series.observe(replace(mark(1, LatencyHistogram()), machine_cpu=MachineCpu(4.0, 1.0)))
+    assert [point.stolen_share for point in series.points()] == [0.25]
+
+
+def test_each_percentile_of_an_interval_is_the_one_that_its_name_says() -> None:
+    series = Series(1.0)
+    graded = [round(1_000 * 1.05**place) for place in range(1, 101) for _ in range(10)]
+    series.observe(mark(1, LatencyHistogram(graded)))
+    (point,) = series.points()
+    expected = [1_000 * 1.05**place for place in (50, 90, 99)]
+    assert [point.p50_us, point.p90_us, point.p99_us] == pytest.approx(expected, rel=0.01)
+
+
 def test_after_joining_only_marks_of_twice_the_interval_are_added() -> None:
     series = series_of(POINTS_LIMIT + 1)
     assert series.interval_s == 2.0

@@ -71,6 +71,16 @@ def test_what_a_stop_of_the_run_cuts_off_has_neither_succeeded_nor_failed() -> N
     assert Outcome.UNFINISHED not in {counted.outcome for counted in report.histograms}
 
 
+def test_a_recorder_that_nobody_told_otherwise_counts_for_no_trial_no_stage_and_no_time() -> None:
+    recorder = Recorder("run", 0)
+    recorder.dropped(Window.WARM_UP)
+    recorder.started(Window.WARM_UP, 0)
+    report = recorder.take_report(HEALTHY, final=False)
+    assert (report.trial, report.until_s, report.stages) == (0, 0.0, ())
+    counts = report.counts[Window.WARM_UP]
+    assert (counts.scheduled, counts.started, counts.dropped) == (2, 1, 1)
+
+
 def test_what_ends_by_itself_after_a_stop_counts_as_before() -> None:
     recorder = Recorder("run", 0)
     recorder.is_stopped = True

@@ -20,9 +20,6 @@ from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.summary.totals import Totals
 
 _US_PER_S = 1_000_000
-_CERTAIN_DEVIATIONS = 10
-"""Random arrivals are never more than expected by so many standard deviations."""
-
 _FASTEST_ITERATION_S = 0.0001
 """No iteration takes less time, whatever the server is."""
 
