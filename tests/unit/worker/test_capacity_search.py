@@ -247,3 +247,109 @@ def test_the_ladder_climbs_from_the_least_to_the_most_by_less_than_the_precision
     for lower, upper in pairwise(rungs):
         assert lower < upper
         assert upper <= lower * (1 + goal.precision) or (goal.whole and upper == lower + 1)
+
+
+@pytest.mark.parametrize(
+    ("goal", "limit", "generator_limit", "tried"),
+    [
+        pytest.param(
+            Goal(1, 50, 0.05, 0, whole=True), 3.5, 1e9, [1, 8, 4, 3, 4], id="one trial confirms a bound of users"
+        ),
+        pytest.param(
+            Goal(1, 50, 0.05, 1, whole=True), 3.5, 1e9, [1, 8, 4, 3, 4, 3, 4], id="two trials confirm a bound of users"
+        ),
+        pytest.param(
+            Goal(10, 2000, 0.1, 0, whole=False),
+            333,
+            1e9,
+            [10, 76.5, 2000, 400, 187.8, 288, 364, 316, 331, 347],
+            id="one trial confirms a bound of a rate",
+        ),
+        pytest.param(
+            GOAL,
+            200,
+            1e9,
+            [10, 78.9, 2000, 402.1, 189.3, 293.2, 241.4, 219, 203.6, 198.7, 203.6, 198.7, 203.6, 198.7],
+            id="three trials confirm a bound of a rate",
+        ),
+        pytest.param(
+            Goal(10, 100, 0.1, 1, whole=False),
+            1e9,
+            60,
+            [10, 79.1, 79.1, 28.1, 47.1, 59.6, 68.7, 68.7, 62.5, 62.5, 59.6, 62.5],
+            id="the generator gives out",
+        ),
+        pytest.param(
+            Goal(10, 12, 0.1, 1, whole=True), 9, 1e9, [10, 11, 11, 10, 10, 10, 10], id="the least load is too much"
+        ),
+    ],
+)
+def test_without_noise_a_search_tries_these_loads_in_this_order(
+    goal: Goal, limit: float, generator_limit: float, tried: list[float]
+) -> None:
+    assert loads(run(goal, limit, generator_limit)[1]) == tried
+
+
+def test_a_generator_that_cannot_make_the_greatest_load_has_not_held_it() -> None:
+    goal = Goal(10, 12, 0.1, 1, whole=True)
+    assert run(goal, limit=99, generator_limit=11)[0] == SearchResult(11, None, SearchEnd.GENERATOR_LIMIT)
+    assert run(goal, limit=99, generator_limit=12)[0] == SearchResult(12, None, SearchEnd.MOST_HELD)
+
+
+def test_what_was_found_is_told_however_many_trials_it_took() -> None:
+    goal = Goal(10, 11, 0.1, 1, whole=True)
+    trials = [PastTrial(load, passed=load == 10, completed=None) for load in (10, 11)] * TRIALS_LIMIT
+    assert next_step(goal, trials) == SearchResult(10, 11, SearchEnd.FOUND)
+
+
+def test_the_finest_precision_is_one_to_ask_for() -> None:
+    assert Goal(1, 2, 0.001, 0, whole=False).precision == 0.001
+
+
+RUNGS = ladder(GOAL.least, GOAL.most, GOAL.precision, whole=False).loads
+
+
+def hinted(lower: int, upper: int, at: int, hint: float) -> int:
+    """Return the rung to try next after a pass and a fail, and a fail at a rung whose server completed `hint`."""
+    seen = [PastTrial(RUNGS[lower], passed=True, completed=None), PastTrial(RUNGS[upper], passed=False, completed=None)]
+    step = next_step(GOAL, [*seen, PastTrial(RUNGS[at], passed=False, completed=hint)])
+    assert isinstance(step, NextTrial)
+    return RUNGS.index(step.load)
+
+
+@pytest.mark.parametrize(
+    ("upper", "hint", "tried"),
+    [
+        pytest.param(140, 120, 120, id="between the bounds"),
+        pytest.param(140, 100, 103, id="at the lower bound: a few rungs above it"),
+        pytest.param(140, 90, 108, id="below it: half as far above it"),
+        pytest.param(140, 50, 120, id="far below it: at most halfway"),
+        pytest.param(140, 140, 137, id="at the upper bound: a few rungs below it"),
+        pytest.param(140, 149, 133, id="above it: half as far below it"),
+        pytest.param(109, 104, 104, id="bounds that are far apart"),
+    ],
+)
+def test_a_rate_that_an_overloaded_server_completed_says_where_to_look(upper: int, hint: int, tried: int) -> None:
+    assert hinted(100, upper, 160, RUNGS[hint]) == tried
+
+
+def test_beyond_the_bounds_a_rate_says_no_more_than_that_they_are_to_be_halved() -> None:
+    assert hinted(100, 140, 215, RUNGS[200]) == 120
+
+
+def without_hint(lower: int, upper: int, at: int) -> int:
+    return hinted(lower, upper, at, RUNGS[at])
+
+
+def test_bounds_that_are_near_and_servers_that_are_hardly_overloaded_give_no_rate_to_look_at() -> None:
+    assert hinted(100, 108, 160, RUNGS[102]) == without_hint(100, 108, 160)
+    assert hinted(100, 140, 140, RUNGS[140] * 0.95) == without_hint(100, 140, 140)
+    assert hinted(100, 140, 140, RUNGS[110]) == 110
+
+
+def test_a_rate_that_was_completed_at_a_load_below_the_upper_bound_is_not_looked_at() -> None:
+    lost = PastTrial(RUNGS[100], passed=False, completed=RUNGS[60])
+    kept = [PastTrial(RUNGS[100], passed=True, completed=None)] * 3
+    fail = PastTrial(RUNGS[140], passed=False, completed=None)
+    plain = PastTrial(RUNGS[100], passed=False, completed=None)
+    assert next_step(GOAL, [*kept, lost, fail]) == next_step(GOAL, [*kept, plain, fail])

@@ -47,6 +47,12 @@ def test_there_is_a_bound_for_headers_and_for_their_bytes(tmp_path: Path) -> Non
         read_access(options(tmp_path))
 
 
+def test_at_the_bound_headers_and_bytes_are_taken(tmp_path: Path) -> None:
+    assert len(headers_of("".join(f"X-{number}: 1\n" for number in range(50)))) == 50
+    (tmp_path / "headers").write_text("X-One: 1\n" + "\n" * (16_384 - 9))
+    assert read_access(options(tmp_path)).headers == {"X-One": "1"}
+
+
 def test_every_file_of_the_secret_may_be_missing(tmp_path: Path) -> None:
     assert read_access(options(tmp_path)).headers == {}
     assert read_access(options(None)).tls is not None

@@ -18,6 +18,7 @@ from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.webhook import deliveries as deliveries_module
 from sshload_operator.control.webhook.deliveries import Counts, Deliveries
 from sshload_operator.control.webhook.sender import Attempt, Outcome
+from sshload_operator.decision.notification import NOTIFIED_ANNOTATION
 from sshload_operator.planning.plan import EndEvent, Webhook
 from virtual_time import run_at_once
 
@@ -59,6 +60,7 @@ class World:
     most_under_way: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     pending: list[int] = field(default_factory=list)
+    uids: dict[str, set[str]] = field(default_factory=dict)
 
     async def post(self, event: Mapping[str, Any], _now: datetime) -> Attempt:
         self.posted.append((asyncio.get_running_loop().time(), event["data"]["name"]))
@@ -70,7 +72,10 @@ class World:
             self.under_way -= 1
         return self.answers.pop(0) if self.answers else Attempt(Outcome.DELIVERED)
 
-    async def annotate(self, _kind: Kind, metadata: Mapping[str, Any], _annotations: Mapping[str, str]) -> bool:
+    async def annotate(self, kind: Kind, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> bool:
+        assert kind is TEST
+        assert metadata["uid"] in self.uids.get(metadata["name"], {f"uid-{metadata['name']}"})
+        assert list(annotations) == [NOTIFIED_ANNOTATION]
         if self.errors:
             raise self.errors.pop(0)
         self.marked.append(metadata["name"])
@@ -120,6 +125,51 @@ def test_the_pauses_of_one_delivery_grow_and_those_of_the_next_begin_anew(play: 
         await asyncio.sleep(100)
         assert world.pauses() == [1, 2]
         assert (world.marked, world.outcomes["delivered"], world.pending[-1]) == (["first", "second"], 2, 0)
+        await deliveries.stop()
+
+    play(claim)
+
+
+def test_each_outcome_is_known_before_there_was_any_and_what_is_pending_is_counted_up_and_down(play: Play) -> None:
+    async def claim(world: World) -> None:
+        deliveries = world.deliveries()
+        assert world.outcomes == dict.fromkeys(Outcome, 0)
+        world.takes_s = 1
+        for name in ("one", "two"):
+            deliveries.object_changed(TEST, end(name))
+        assert world.pending == [1, 2]
+        await asyncio.sleep(10)
+        assert world.pending == [1, 2, 1, 0]
+        await deliveries.stop()
+
+    play(claim)
+
+
+def test_what_is_under_way_is_not_begun_again(play: Play) -> None:
+    async def claim(world: World) -> None:
+        deliveries = world.deliveries()
+        world.takes_s = 5
+        body = end("one")
+        for _ in range(3):
+            deliveries.object_changed(TEST, body)
+            await asyncio.sleep(1)
+        await asyncio.sleep(20)
+        assert [name for _, name in world.posted] == ["one"]
+        await deliveries.stop()
+
+    play(claim)
+
+
+def test_a_test_made_anew_under_the_same_name_has_an_end_of_its_own(play: Play) -> None:
+    async def claim(world: World) -> None:
+        deliveries = world.deliveries()
+        former, anew = end("one"), end("one")
+        anew["metadata"]["uid"] = "uid-one-anew"
+        deliveries.object_changed(TEST, former)
+        world.uids = {"one": {"uid-one", "uid-one-anew"}}
+        deliveries.object_changed(TEST, anew)
+        await asyncio.sleep(10)
+        assert [name for _, name in world.posted] == ["one", "one"]
         await deliveries.stop()
 
     play(claim)

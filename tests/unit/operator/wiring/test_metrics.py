@@ -229,3 +229,134 @@ def test_a_latency_too_large_to_be_summed_keeps_no_other_figures_from_being_publ
     metrics = OperatorMetrics()
     metrics.tests.object_changed(None, finished(results={**RESULTS, "steps": [{**STEP, "meanMs": 1e308}]}))
     assert samples(metrics, "sshload_test_step_failures") == {("login", "t"): 1}
+
+
+WHOLE_RUN = {
+    **RESULTS,
+    "hold": {"heldMost": 500, "heldLeast": 499},
+    "target": {"cpuCores": 1.5, "cpuPerLoginMs": 30.0, "cpuPerIterationMs": 40.0, "memoryPeakBytes": 1_000},
+    "proxy": {"memoryPeakBytes": 2_000, "cpuPerLoginMs": 3.0, "cpuPerIterationMs": 4.0},
+    "gateway": {"memoryPeakBytes": 3_000, "cpuPerIterationMs": 5.0},
+    "generator": {"cpuPerIterationMs": 6.0, "memoryPeakBytes": 4_000},
+}
+IN_BASE_UNITS = {
+    "offered_rate": 90.0,
+    "achieved_rate": 89.5,
+    "completed_rate": 89.0,
+    "error_ratio": 0.015,
+    "held_sessions_most": 500,
+    "held_sessions_least": 499,
+    "cpu_cores": 1.5,
+    "cpu_per_login_seconds": 0.03,
+    "cpu_per_iteration_seconds": 0.04,
+    "memory_peak_bytes": 1_000,
+    "proxy_memory_peak_bytes": 2_000,
+    "proxy_cpu_per_login_seconds": 0.003,
+    "proxy_cpu_per_iteration_seconds": 0.004,
+    "gateway_memory_peak_bytes": 3_000,
+    "gateway_cpu_per_iteration_seconds": 0.005,
+    "generator_cpu_per_iteration_seconds": 0.006,
+    "generator_memory_peak_bytes": 4_000,
+}
+
+
+def test_each_figure_of_a_run_is_published_in_base_units() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.object_changed(None, finished(results=WHOLE_RUN))
+    for name, value in IN_BASE_UNITS.items():
+        assert samples(metrics, f"sshload_test_{name}") == {("t",): value}, name
+
+
+def test_all_quantiles_that_are_stated_are_published_and_no_others() -> None:
+    metrics = OperatorMetrics()
+    step = statuses.step_json("login", {50: 1.0, 90: 2.0, 95: 3.0, 99: 4.0, 99.9: 5.0}, failures=0)
+    metrics.tests.object_changed(None, finished(results={**RESULTS, "steps": [step]}))
+    published = samples(metrics, "sshload_test_step_latency_seconds")
+    assert {quantile: value for (quantile, _, _), value in published.items()} == {
+        "0.5": 0.001,
+        "0.9": 0.002,
+        "0.95": 0.003,
+        "0.99": 0.004,
+        "0.999": 0.005,
+    }
+
+
+def test_the_end_of_a_run_is_published_with_its_verdict_and_of_no_running_one() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.object_changed(None, finished())
+    metrics.tests.object_changed(None, {**finished("other"), "status": {"phase": "Running"}})
+    assert samples(metrics, "sshload_test_completion_timestamp_seconds") == {("t",): 1795240800}
+    assert samples(metrics, "sshload_test_verdict") == {("t", "Passed"): 1}
+    assert samples(metrics, "sshload_test_phase") == {("Running", "other"): 1}
+
+
+def test_a_schedule_says_all_that_became_of_it() -> None:
+    metrics = OperatorMetrics()
+    status = {
+        "lastScheduleTime": "2026-11-21T06:00:00Z",
+        "lastSuccessfulTime": "2026-11-21T05:00:00Z",
+        "lastVerdict": "Failed",
+        "activeCount": 2,
+    }
+    metrics.schedules.object_changed(None, {**schedule("s"), "status": status})
+    metrics.schedules.object_changed(None, schedule("new"))
+    assert samples(metrics, "sshload_schedule_last_schedule_timestamp_seconds") == {("s",): 1795240800}
+    assert samples(metrics, "sshload_schedule_last_passed_timestamp_seconds") == {("s",): 1795237200}
+    assert samples(metrics, "sshload_schedule_last_verdict") == {("s", "Failed"): 1}
+    assert samples(metrics, "sshload_schedule_active_tests") == {("s",): 2, ("new",): 0}
+    assert samples(metrics, "sshload_schedule_suspended") == {("s",): 0, ("new",): 0}
+
+
+def test_a_page_has_what_became_of_an_object_since_the_last_one() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.object_changed("ADDED", finished())
+    assert samples(metrics, "sshload_test_verdict") == {("t", "Passed"): 1}
+    metrics.tests.object_changed("MODIFIED", finished(verdict="Failed"))
+    assert samples(metrics, "sshload_test_verdict") == {("t", "Failed"): 1}
+    metrics.tests.forget(lambda key: key == ("ns", "t"))
+    assert samples(metrics, "sshload_test_verdict") == {}
+
+
+def test_of_what_is_gone_only_that_is_forgotten() -> None:
+    metrics = OperatorMetrics()
+    for name in ("stays", "goes"):
+        metrics.tests.object_changed("ADDED", finished(name))
+    metrics.tests.forget(lambda key: key == ("ns", "goes"))
+    assert samples(metrics, "sshload_test_verdict") == {("stays", "Passed"): 1}
+    metrics.tests.object_changed("DELETED", finished("goes"))
+    assert samples(metrics, "sshload_test_verdict") == {("stays", "Passed"): 1}
+
+
+def test_a_page_is_made_again_only_where_an_object_has_changed() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.object_changed("ADDED", finished())
+    before = list(metrics.tests.render())
+    metrics.tests.published["ns", "unseen"] = metrics.tests.published["ns", "t"]
+    assert list(metrics.tests.render()) == before
+
+
+def test_the_operator_counts_what_it_does() -> None:
+    metrics = OperatorMetrics()
+    metrics.count_failed_pass()
+    metrics.count_started_run()
+    metrics.count_started_run()
+    metrics.count_notification("delivered", 0)
+    metrics.count_notification("refused")
+    metrics.count_push("partial", 3)
+    metrics.set_pending_notifications(7)
+    metrics.set_certificate_end("metrics", 1.5e9)
+    assert samples(metrics, "sshload_operator_failed_passes_total") == {(): 1}
+    assert samples(metrics, "sshload_operator_started_runs_total") == {(): 2}
+    assert samples(metrics, "sshload_operator_notifications_total") == {("delivered",): 0, ("refused",): 1}
+    assert samples(metrics, "sshload_operator_otlp_pushes_total") == {("partial",): 3}
+    assert samples(metrics, "sshload_operator_notifications_pending") == {(): 7}
+    assert samples(metrics, "sshload_operator_certificate_expiry_timestamp_seconds") == {("metrics",): 1.5e9}
+    assert set(samples(metrics, "process_cpu_seconds_total")) == {()}
+
+
+def test_what_is_collected_for_a_collector_of_others_is_what_is_on_the_page() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.object_changed("ADDED", finished())
+    metrics.schedules.object_changed("ADDED", schedule("s"))
+    on_page = {family.name for family in text_string_to_metric_families(b"".join(metrics.render()).decode())}
+    assert {family.name for family in metrics.collect()} >= {name for name in on_page if not name.endswith("_created")}

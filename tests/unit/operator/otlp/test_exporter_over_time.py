@@ -1,0 +1,87 @@
+"""Pushes over minutes, in virtual time: when each is begun, however long the one before took.
+
+`test_exporter.py` has the same with a real collector.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from prometheus_client import Metric
+from sshload_operator.control.otlp.exporter import Exporter, Outcome, Push
+from sshload_operator.control.otlp.options import OtlpOptions
+from virtual_time import run_at_once
+
+
+def nothing() -> Iterator[Metric]:
+    return iter(())
+
+
+class Slow(Exporter):
+    """Pushes that take so long each, then none at all, and note when they began."""
+
+    def __init__(self, *takes_s: float, interval_s: int = 60) -> None:
+        self.counts: Counter[str] = Counter()
+        super().__init__(
+            OtlpOptions("http://collector/v1/metrics", interval_s, None),
+            nothing,
+            {},
+            lambda outcome, times: self.counts.update({outcome: times}),
+        )
+        self.takes_s = list(takes_s)
+        self.began_s: list[float] = []
+        self.is_cancelled = False
+
+    async def push(self) -> Push:
+        self.began_s.append(asyncio.get_running_loop().time() - 1_000)
+        try:
+            await asyncio.sleep(self.takes_s.pop(0) if self.takes_s else 0)
+        except asyncio.CancelledError:
+            self.is_cancelled = True
+            raise
+        return Push(Outcome.DELIVERED)
+
+
+@pytest.mark.parametrize(
+    ("takes_s", "began_s"),
+    [
+        pytest.param((), [0, 60, 120, 180], id="at once"),
+        pytest.param((3, 50), [0, 60, 120, 180], id="less than an interval"),
+        pytest.param((90,), [0, 90, 150], id="more than one: the next follows at once, and none is made up for"),
+    ],
+)
+def test_a_push_is_begun_at_each_interval_after_the_begin_of_the_one_before(
+    takes_s: tuple[float, ...], began_s: list[float]
+) -> None:
+    async def play() -> Slow:
+        found = Slow(*takes_s)
+        found.start()
+        await asyncio.sleep(200)
+        await found.stop()
+        return found
+
+    found = run_at_once(play())
+    assert found.began_s == began_s
+    assert found.counts["delivered"] == len(began_s)
+
+
+def test_a_stop_ends_a_push_that_is_under_way_and_no_other_is_begun() -> None:
+    async def play() -> Slow:
+        found = Slow(1_000)
+        found.start()
+        await asyncio.sleep(10)
+        await found.stop()
+        await asyncio.sleep(5_000)
+        return found
+
+    found = run_at_once(play())
+    assert (found.began_s, found.is_cancelled, found.counts["delivered"]) == ([0], True, 0)
+
+
+def test_an_exporter_that_was_never_started_is_stopped_all_the_same() -> None:
+    run_at_once(Slow().stop())
+
+
+def test_each_outcome_is_known_before_there_was_any() -> None:
+    assert Slow().counts == dict.fromkeys(Outcome, 0)
