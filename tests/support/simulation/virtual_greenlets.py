@@ -34,7 +34,7 @@ class VirtualClock:
     def sleep(self, seconds: float = 0.0) -> None:
         """Wait until so much time has passed."""
         over = Event()
-        self._wake(over, seconds)
+        self.wake(over, seconds)
         over.wait()
 
     def event(self) -> "VirtualEvent":
@@ -54,28 +54,37 @@ class VirtualClock:
             self.now_s = max(self.now_s, at_s)
             over.set()
 
-    def _wake(self, waiting: Event, after_s: float) -> None:
+    def wake(self, waiting: Event, after_s: float) -> None:
+        """Set an event once so much time has passed."""
         heappush(self._timers, (self.now_s + after_s, next(self._numbers), waiting))
 
 
-class VirtualEvent(Event):  # type: ignore[misc]
-    """An event whose timeout is by a virtual clock."""
+class VirtualEvent:
+    """An event, as gevent's, whose timeout is by a virtual clock."""
 
     def __init__(self, clock: VirtualClock) -> None:
-        super().__init__()
         self._clock = clock
+        self._plain = Event()
 
-    def wait(self, timeout: float | None = None) -> bool:
+    def set(self) -> None:
+        """Wake all who wait for it."""
+        self._plain.set()
+
+    def clear(self) -> None:
+        """Let those wait who come from now on."""
+        self._plain.clear()
+
+    def wait(self, timeout: float) -> bool:
         """Wait until it is set, or until so much time has passed; return whether it is set."""
-        if timeout is not None and not self.is_set():
-            woken = Event()
+        if self._plain.is_set():
+            return True
+        woken = Event()
 
-            def wake(_: Event) -> None:
-                woken.set()
+        def wake(_: Event) -> None:
+            woken.set()
 
-            self.rawlink(wake)
-            self._clock._wake(woken, timeout)
-            woken.wait()
-            self.unlink(wake)
-            return bool(self.is_set())
-        return bool(super().wait())
+        self._plain.rawlink(wake)
+        self._clock.wake(woken, timeout)
+        woken.wait()
+        self._plain.unlink(wake)
+        return self._plain.is_set()
