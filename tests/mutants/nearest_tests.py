@@ -138,6 +138,13 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),
     f"{_CONTROL}/live": _LIVE,
     f"{_CONTROL}/live/objects.py": (f"{_WIRING}/test_live_objects.py", f"{_WIRING}/test_live_over_time.py"),
+    f"{_CONTROL}/live/tests.py": (
+        f"{_WIRING}/test_after_a_pass.py",
+        f"{_WIRING}/test_live_tests.py",
+        f"{_WIRING}/test_tests_that_wait.py",
+        f"{_WIRING}/test_steady_clock.py",
+    ),
+    f"{_CONTROL}/live/owners.py": (f"{_WIRING}/test_live_owners.py", f"{_WIRING}/test_live_schedules.py"),
     f"{_CONTROL}/live/owned_tests.py": (
         f"{_WIRING}/test_live_owners.py",
         f"{_WIRING}/test_owned_tests.py",
