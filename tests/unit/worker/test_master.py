@@ -15,8 +15,8 @@ import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from runs import target_stats
-from sshload_contract.load import HoldLoad
-from sshload_contract.thresholds import Capacity, ErrorRateThreshold
+from sshload_contract.load import HoldLoad, Search
+from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import InPath, Outcome, RunEnd, SearchEnd, Window
 from sshload_contract.wire.master_log import Snapshot, Stage, read_master_log
 from sshload_contract.wire.program import ProgramStats
@@ -48,11 +48,8 @@ ONE_LOAD = replace(
 )
 MANAGED = replace(ONE_LOAD, stats_url="http://target/stats")
 BROKEN = ErrorRateThreshold(below=0.01, abort_on_fail=True)
-SEARCH = replace(
-    ONE_LOAD,
-    capacity=Capacity(least=20, most=40, precision=0.5, confirm=0, budget_s=1_000.0),
-    thresholds=(ErrorRateThreshold(below=0.01),),
-)
+FROM_20_TO_40 = Search(arrivals(20, LOAD_S), most=40, precision=0.5, confirm=0, budget_s=1_000.0)
+SEARCH = replace(ONE_LOAD, load=FROM_20_TO_40, thresholds=(ErrorRateThreshold(below=0.01),))
 
 
 @dataclass
@@ -507,10 +504,9 @@ def test_of_a_search_each_trial_is_ordered_once_all_are_ready_again_and_all_tria
 
 def test_no_trial_of_a_search_begins_that_would_end_after_its_budget(play: Play) -> None:
     """The third would end at 31 s, by the start of the first."""
-    assert SEARCH.capacity is not None
     for budget_s, trials in ((30.9, 2), (31.0, 3)):
-        capacity = replace(SEARCH.capacity, precision=0.01, confirm=5, budget_s=budget_s)
-        over = play(replace(SEARCH, capacity=capacity))
+        search = replace(FROM_20_TO_40, precision=0.01, confirm=5, budget_s=budget_s)
+        over = play(replace(SEARCH, load=search))
         assert over.summary.capacity is not None
         assert (len(over.starts()), over.summary.capacity.end) == (trials, SearchEnd.OUT_OF_TIME)
         assert over.summary.end is RunEnd.COMPLETED
