@@ -23,11 +23,11 @@ import socket_floods
 import yaml
 from chart_release import Release, create_namespaces, delete_namespaces, image, required
 from cluster_server import secret
+from gateway_process import AUDIENCE, ISSUER, TokenIssuer
 from live_cluster import LiveCluster, lone_worker_test
 from record import add_folder, keep, machine, table
 from running_target import wait_until
 from sshload_contract.quantities import size_bytes
-from token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 _FLOODERS = 3
 _GIVE_UP_S = 60.0

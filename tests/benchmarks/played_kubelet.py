@@ -18,9 +18,8 @@ import aiohttp
 from aiohttp import web
 from api_server import ApiServer, administrator
 from free_ports import free_port
-from master_words import packed_words, summary_words
 from played_pods import READY, ended, pod_of
-from runs import snapshot, summary
+from runs import packed_words, snapshot, summary, summary_words
 from sshload_contract.wire.master_log import snapshot_line
 
 Object = Mapping[str, Any]

@@ -9,13 +9,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from account_server import account_server, readable_place
-from gateway_process import GatewayProcess, gateway_process
+from gateway_process import GatewayProcess, TokenIssuer, gateway_process
 from programs import output
 from record import table
 from ssh_server import SshServer
 from study_figures import Scale
 from study_runs import Study, spread
-from token_issuer import TokenIssuer
 
 _CONNECTIONS: Final = 8
 _CREDENTIAL: Final = "server"

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 from chart_release import Release
-from cluster_server import OWN_SERVER, key_pair, secret, server
-from gateway_process import Caller
+from cluster_server import OWN_SERVER, forwarded_port, key_pair, secret, server
+from gateway_process import AUDIENCE, ISSUER, Caller, TokenIssuer
 from helm import RELEASE
-from port_forward import forwarded_port
-from token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 pytestmark = pytest.mark.xdist_group("an installation with a gateway")
 

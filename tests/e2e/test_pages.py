@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from chart_release import cluster_in
+from cluster_server import forwarded_port
 from helm import NAMESPACE, RELEASE
 from live_cluster import LiveCluster
 from local_cli import wait_until
 from metrics_readers import token_of
-from port_forward import forwarded_port
 from quickstart_run import NAME
 
 pytestmark = pytest.mark.xdist_group("the quickstart")

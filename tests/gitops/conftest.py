@@ -15,8 +15,7 @@ from flux import kustomize_controller
 from flux_programs import FluxPrograms, flux_programs
 from git_repository import GitRepository, git_repository
 from live_cluster import LiveCluster
-from operator_fixtures import operator, pods, proxy
-from operator_process import OperatorProcess
+from operator_process import OperatorProcess, operator, pods, proxy
 from played_pods import PlayedPods
 from stages import EXAMPLE, TEST, Stages
 

@@ -10,7 +10,7 @@ from crd_schema import status_problems
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from lags import delayed
+from lagging_generator import delayed
 from runs import errors, generator, pod, summary
 from sim_cluster import DEADLINE_S, STEPS_OF_A_PASS, WORKERS, SimCluster, SimRun
 from sshload_contract.vocabulary import Outcome, RunEnd

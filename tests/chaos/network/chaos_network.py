@@ -9,10 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bad_network import bad_network, far_server
+from bad_network import NETWORK_FAULTS, bad_network, far_server, problems, run_through
 from local_cli import Ended
 from lossy_link import Passed
-from network_faults import NETWORK_FAULTS, problems, run_through
 from ssh_server import Keys, SshServer, make_keys
 from sshload_contract.client import Library
 from statuses import steps_of

@@ -1,8 +1,7 @@
 """Dry runs against the API server."""
 
 import pytest
-from api_server import ApiServer
-from dry_run import DryRun
+from api_server import ApiServer, DryRun
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from api_server import DryRun
 from circles import draws
-from dry_run import DryRun
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from specs.managed import MANAGED_STEPS

@@ -6,9 +6,8 @@ from string import ascii_lowercase
 from typing import Any
 
 import pytest
-from api_server import ApiServer
+from api_server import ApiServer, DryRun
 from circles import some
-from dry_run import DryRun
 from live_cluster import LiveCluster
 from plans import quickstart
 from sim_comparison import SimComparison, comparison_spec, measured

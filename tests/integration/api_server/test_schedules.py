@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ApiServer
+from api_server import ApiServer, DryRun
 from circles import some
-from dry_run import DryRun
 from live_cluster import LiveCluster
 from schedules import schedule_spec
 from specs.bad import Bad

@@ -1,7 +1,7 @@
 """The CRD on a real API server: what it refuses, by which message, and what it fills in."""
 
 import pytest
-from dry_run import DryRun
+from api_server import DryRun
 from specs.bad import Bad
 from specs.names import FIT, UNFIT
 from specs.relative import RELATIVE

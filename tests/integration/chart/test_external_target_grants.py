@@ -7,8 +7,7 @@ from typing import Any
 
 import helm
 import pytest
-from api_server import ApiServer
-from dry_run import DryRun
+from api_server import ApiServer, DryRun
 from live_cluster import LiveCluster
 from schedules import schedule_spec
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS

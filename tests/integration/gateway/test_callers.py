@@ -10,10 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import requests
 from account_server import Place
-from gateway_process import Caller, GatewayProcess, gateway_process
+from gateway_process import Caller, GatewayProcess, TokenIssuer, gateway_process
 from running_target import wait_until
 from ssh_server import SshServer
-from token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.xdist_group("gateway")
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from account_server import Place
 from canary import Canary, secrets_of_key
-from gateway_process import ended_gateway, gateway_process
+from gateway_process import TokenIssuer, ended_gateway, gateway_process
 from ssh_server import SshServer
-from token_issuer import TokenIssuer
 
 
 def login(sshd: SshServer, **changes: object) -> dict[str, Any]:

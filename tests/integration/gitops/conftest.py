@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from flux_and_argo import Reader
 from flux_and_argo import reader as running_reader
-from operator_fixtures import operator, pods, proxy
+from operator_process import operator, pods, proxy
 
 __all__ = ["operator", "pods", "proxy", "reader"]
 

@@ -9,9 +9,9 @@ import pytest
 from api_proxy import ApiProxy
 from flux_and_argo import Reader
 from live_cluster import LiveCluster, Manifest, load_test
-from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
+from runs import says_running, says_summary
 from searches import found_118
 from sshload_contract.wire.run_summary import RunSummary
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from bad_network import bad_network, far_server
-from network_faults import NETWORK_FAULTS, problems, run_through
+from bad_network import NETWORK_FAULTS, bad_network, far_server, problems, run_through
 from ssh_server import make_keys
 from sshload_contract.client import Library
 

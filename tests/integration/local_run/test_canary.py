@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from canary import Canary, new_key, new_text
+from canary import Canary, Search, new_key, new_text, searched
 from local_cli import start, write_test
 from own_server import OwnServer, running_server
 from password_server import USER as PASSWORD_USER
 from password_server import password_server
-from run_search import Search, searched
 
 _LOCUSTFILE = """
 import logging

@@ -5,7 +5,7 @@ from typing import Any
 
 from local_cli import measured, write_test
 from own_server import USER
-from slow_logins import CLIENT, slow_logins
+from ssh_server import CLIENT, slow_logins
 
 ERRORS = {"errorRate": {"below": "1%"}}
 

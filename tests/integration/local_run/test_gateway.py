@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 import yaml
 from account_server import account_server, readable_place
-from canary import Canary
+from canary import Canary, Search, searched
 from gateway_process import Caller, GatewayProcess, gateway_process
 from generator_reruns import lagged_comparison, rerun_while_lagging
 from guide import ROOT, blocks_of, commands, yaml_file
 from local_cli import sshload, write_test
-from run_search import Search, searched
 from ssh_server import SshServer
 from statuses import steps_of
 

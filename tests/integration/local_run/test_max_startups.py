@@ -9,7 +9,7 @@ from pathlib import Path
 from generator_reruns import lagged_figures, rerun_while_lagging
 from local_cli import sshload, write_test
 from own_server import USER
-from slow_logins import CLIENT, slow_logins
+from ssh_server import CLIENT, slow_logins
 from sshload_operator.decision.max_startups.setting import burst_drops, read
 
 SETTING = "30:30:100"

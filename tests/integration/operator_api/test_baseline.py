@@ -7,9 +7,9 @@ import pytest
 from api_proxy import ApiProxy, Write
 from baselines import LAST_PASSED, NAMED, WITHIN, slower
 from live_cluster import LiveCluster, load_test
-from master_words import says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
+from runs import says_summary
 from sshload_contract.wire.run_summary import RunSummary
 
 LABEL = "sshload.dev/schedule"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from api_proxy import ApiProxy, Write
 from live_cluster import LiveCluster, Manifest, condition, load_test
-from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
+from runs import says_running, says_summary
 
 Pods = Callable[[str], PlayedPods]
 Status = dict[str, Any]

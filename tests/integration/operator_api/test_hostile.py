@@ -10,10 +10,9 @@ import pytest
 from api_proxy import ApiProxy
 from circles import in_pairs
 from live_cluster import LiveCluster, Manifest, load_test
-from master_words import packed_words, run_token, says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
-from runs import summary
+from runs import packed_words, run_token, says_running, says_summary, summary
 from sim_comparison import comparison_spec
 from specs.scheduling import SPREAD
 from sshload_contract.vocabulary import Window

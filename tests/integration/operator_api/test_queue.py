@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from api_proxy import ApiProxy
 from live_cluster import LiveCluster, load_test
-from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
+from runs import says_running, says_summary
 
 Pods = Callable[[str], PlayedPods]
 

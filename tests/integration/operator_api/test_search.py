@@ -5,10 +5,9 @@ from dataclasses import replace
 
 from api_proxy import ApiProxy
 from live_cluster import LiveCluster, load_test
-from master_words import says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
-from runs import snapshot
+from runs import says_summary, snapshot
 from searches import found_118, invalid, strained
 from sshload_contract.wire.master_log import SearchProgress, Stage, snapshot_line
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 import pytest
 from api_proxy import ApiProxy
 from live_cluster import LiveCluster, condition, load_test
-from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, STARTING, PlayedPods, ended
+from runs import says_running, says_summary
 
 Pods = Callable[[str], PlayedPods]
 

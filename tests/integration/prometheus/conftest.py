@@ -1,5 +1,5 @@
 """The operator is a process that a played master talks to."""
 
-from operator_fixtures import operator, proxy
+from operator_process import operator, proxy
 
 __all__ = ["operator", "proxy"]

@@ -13,12 +13,12 @@ import helm
 import pytest
 from api_proxy import ApiProxy
 from live_cluster import LiveCluster, load_test
-from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 from prometheus_server import Prometheus, prometheus
 from run_configs import NOWHERE, arrivals, run_config, scenario
 from running_target import TargetFolder, make_target_folder, ready_target, wait_until
+from runs import says_running, says_summary
 from searches import found_118
 from sshload_contract.steps import ExecStep
 from sshload_contract.wire.run_config import RunConfig

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from api_proxy import ApiProxy, ApiRequest, GoneInStream, Meddling
 from live_cluster import LiveCluster, load_test
-from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 from prometheus_server import Prometheus, prometheus, promtool_faults
+from runs import says_running, says_summary
 
 BOUNDED_LABELS = {
     *("__name__", "job", "instance", "namespace", "test", "step", "phase", "verdict", "quantile", "verb", "resource"),

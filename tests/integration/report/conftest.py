@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operator_fixtures import operator, proxy
+from operator_process import operator, proxy
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from sshload_operator.report.document import report_document
 from sshload_operator.report.html_page import html_page

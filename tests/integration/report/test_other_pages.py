@@ -6,9 +6,8 @@ from typing import Any
 import finished_runs
 import pytest
 import reported
-from accessibility import violations
+from accessibility import cells, violations
 from playwright.sync_api import Page
-from shown_tables import cells
 
 Shown = Callable[[Mapping[str, Any]], Page]
 Screenshot = Callable[[Page, str], None]

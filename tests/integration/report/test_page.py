@@ -6,9 +6,8 @@ from typing import Any
 
 import finished_runs
 import pytest
-from accessibility import violations
+from accessibility import cells, violations
 from playwright.sync_api import Page
-from shown_tables import cells
 from sshload_operator.report.saved_run import SavedRun
 
 Shown = Callable[[SavedRun], Page]

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from ordinary_user import ordinary_target
+from account_server import ordinary_target
 from running_target import WITHIN_S, RunningTarget, make_keys, make_target_folder, ready_target, wait_until
 from sshload_target.usage.process_tree import descendants
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ordinary_user import ordinary_target
+from account_server import ordinary_target
 from running_target import WITHIN_S, RunningTarget, make_target_folder, ready_target
 from sshload_contract.wire.target import FileFixture, RepositoryFixture
 

@@ -12,8 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from gevent_process import patch_for_gevent
-from own_ssh2 import require_own_ssh2
+from gevent_process import patch_for_gevent, require_own_ssh2
 from ssh_server import Keys, SshServer, make_keys, ssh_server
 from sshload_contract.client import Library
 

@@ -12,7 +12,7 @@ from client_kinds import SSH2_PYTHON, Kind, every_kind_usually
 from free_ports import free_port
 from gevent.event import Event
 from gevent.server import StreamServer
-from reconciled import counts_of
+from reports import counts_of
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.load import Search

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import gevent
 import pytest
-from one_pass import one_pass
+from one_iteration import one_pass
 from run_configs import client
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.client import Client

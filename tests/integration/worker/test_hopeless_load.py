@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reconciled import assert_reconciled, counts_of
+from reports import assert_reconciled, counts_of
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersStage

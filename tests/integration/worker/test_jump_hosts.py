@@ -9,7 +9,6 @@ from pathlib import Path
 import gevent
 import pytest
 from free_ports import free_port
-from heard import Heard
 from one_iteration import prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, ssh_server
@@ -22,6 +21,7 @@ from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
+from until import Heard
 from whole_run import whole_run
 
 START_SERVER = Callable[[str, str], SshServer]

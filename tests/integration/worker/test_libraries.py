@@ -27,7 +27,6 @@ from client_kinds import (
 from free_ports import free_port
 from gevent import monkey
 from gevent.event import Event
-from heard import Heard
 from one_iteration import Counted, counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
@@ -62,6 +61,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.steps import dispatch
 from unkind_servers import speaking
+from until import Heard
 
 SHORT = 0.3
 STEP_LIMIT_S = 2.0

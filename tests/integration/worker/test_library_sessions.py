@@ -21,7 +21,6 @@ from client_kinds import (
     every_kind_with_rekeys,
 )
 from gevent import Timeout
-from heard import Heard
 from one_iteration import counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
@@ -34,6 +33,7 @@ from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.target_login import GeneratorFaultError, prepare_login, resolve_first_hop
+from until import Heard
 
 SFTP = "Subsystem sftp internal-sftp"
 PATIENCE_S = 120

@@ -16,7 +16,6 @@ from typing import Any
 import gevent
 import pytest
 from plans import plan, quickstart
-from relays import relaying
 from run_configs import endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.wire.run_config import Endpoint
@@ -31,6 +30,7 @@ from sshload_operator.decision.max_startups.prediction import (
     predicted,
 )
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
+from unkind_servers import relaying
 from whole_run import whole_run
 
 WIDE = MaxStartups(3000, 30, 3000)

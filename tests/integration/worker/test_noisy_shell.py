@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from circles import in_pairs
 from client_kinds import KINDS_IN_THE_PROCESS, Kind
-from one_pass import one_pass
+from one_iteration import one_pass
 from ssh_server import SshServer
 from sshload_contract.steps import ExecStep, ScenarioStep, ScpReadStep, ScpWriteStep, Verify
 from sshload_contract.vocabulary import Outcome

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from free_ports import free_port
 from played_target import played_target
-from reconciled import assert_reconciled, counts_of
+from reports import assert_reconciled, counts_of
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.judgement.figures import find_step

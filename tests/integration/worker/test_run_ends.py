@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from master_here import master_here
-from reconciled import counts_of
+from reports import counts_of
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome, RunEnd

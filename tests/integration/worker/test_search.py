@@ -9,7 +9,6 @@ from typing import Any
 
 import gevent
 import pytest
-from limited_relay import limited_relay
 from master_here import master_here
 from played_target import played_target, quiet
 from run_configs import EXEC_TRUE, LONG, arrivals, endpoint, run_config, scenario
@@ -25,6 +24,7 @@ from sshload_contract.wire.run_summary import CapacityResult, RunSummary
 from sshload_contract.wire.target import TargetStats
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_worker.coordination.master import Master
+from unkind_servers import limited_relay
 from whole_run import WholeRun, whole_run
 
 LIMIT = 6

@@ -11,7 +11,6 @@ from pathlib import Path
 import gevent
 import pytest
 from gevent.pool import Pool
-from relays import Treat, cut_at, flip_at, relaying, stall_at
 from run_configs import client
 from ssh2_connections import login_to
 from ssh_server import SshServer
@@ -19,6 +18,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.interface import Course
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.outcomes import StepFailure
+from unkind_servers import Treat, cut_at, flip_at, relaying, stall_at
 
 AES, CHACHA = "aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com"
 SHORT_S, LONG_S = 1.0, 30.0

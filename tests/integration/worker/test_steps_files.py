@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from one_pass import Pass, one_pass
+from one_iteration import Pass, one_pass
 from run_configs import client
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.steps import (

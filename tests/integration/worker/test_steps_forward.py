@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from free_ports import free_port
 from gevent.server import StreamServer
-from one_pass import one_pass
+from one_iteration import one_pass
 from run_configs import client
 from ssh_server import SshServer
 from sshload_contract.steps import ForwardStep

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from one_pass import one_pass
+from one_iteration import one_pass
 from run_configs import client
 from ssh_server import SshServer
 from sshload_contract.steps import GitUploadPackStep

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from one_pass import one_pass
+from one_iteration import one_pass
 from run_configs import client
 from ssh_server import Keys, ssh_server
 from sshload_contract.client import Library

@@ -8,7 +8,7 @@ from pathlib import Path
 import gevent
 import pytest
 from gevent import Timeout
-from one_pass import one_pass
+from one_iteration import one_pass
 from run_configs import client
 from ssh_server import SshServer
 from sshload_contract.client import Client, Library

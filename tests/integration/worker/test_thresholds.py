@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from one_pass import LOGIN_AND_TOTAL, one_pass
+from one_iteration import LOGIN_AND_TOTAL, one_pass
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from ssh_server import Keys, ssh_server

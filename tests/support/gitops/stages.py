@@ -8,8 +8,8 @@ from typing import Any
 
 from api_proxy import ApiProxy
 from live_cluster import LiveCluster
-from master_words import says_running, says_summary
 from played_pods import READY, PlayedPods, ended
+from runs import says_running, says_summary
 from searches import failed, passed, searched
 from sshload_contract.wire.run_summary import RunSummary
 

@@ -3,10 +3,14 @@
 As a program, it runs one server for several pytest processes: it prints `SSHLOAD_TEST_KUBECONFIG=PATH` when the server
 is ready, and ends the server when standard input closes or on SIGTERM. `api_server` uses that server where the
 environment has this variable.
+
+What an API server says of objects, without keeping them: strict server-side dry runs over one connection.
 """
 
 import contextlib
+import http.client
 import ipaddress
+import json
 import os
 import signal
 import ssl
@@ -19,6 +23,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from cryptography import x509
@@ -28,6 +34,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from free_ports import free_port
 from live_cluster import LiveCluster
+from sshload_operator.api.kinds import API_VERSION, TEST, Kind
 
 OTHER_API_SERVER = "SSHLOAD_KUBE_APISERVER"
 """The environment variable that names another kube-apiserver than that of the tests' cluster."""
@@ -230,3 +237,45 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+class DryRun:
+    """Creates objects of one kind in a namespace, each with `dryRun=All` and `fieldValidation=Strict`.
+
+    It is the administrator who does, or `user`.
+    """
+
+    def __init__(self, cluster: LiveCluster, kind: Kind = TEST, user: str = "") -> None:
+        self._kind = kind
+        server = administrator(cluster.kubeconfig)
+        self._connection = http.client.HTTPSConnection(urlsplit(server.url).netloc, context=server.tls, timeout=60)
+        self._headers = {**server.login, "Content-Type": "application/json"}
+        if user:
+            self._headers["Impersonate-User"] = user
+        path = f"/apis/{API_VERSION}/namespaces/{cluster.namespace}/{kind.plural}"
+        self._path = f"{path}?dryRun=All&fieldValidation=Strict"
+
+    def refusal(self, spec: Mapping[str, Any] | None, name: str = "dry") -> str:
+        """Return the message with which the server refuses an object of this spec, empty where it accepts it."""
+        status, answer = self._create(spec, name)
+        assert status in {201, 400, 403, 422}, answer
+        return "" if status == http.client.CREATED else answer["message"]
+
+    def completed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the spec as the server completes it; raises AssertionError where it refuses it."""
+        status, answer = self._create(spec, "dry")
+        assert status == http.client.CREATED, answer["message"]
+        completed: dict[str, Any] = answer["spec"]
+        return completed
+
+    def _create(self, spec: Mapping[str, Any] | None, name: str) -> tuple[int, Any]:
+        body: dict[str, Any] = {
+            "apiVersion": API_VERSION,
+            "kind": self._kind.name,
+            "metadata": {"name": name},
+        }
+        if spec is not None:
+            body["spec"] = spec
+        self._connection.request("POST", self._path, json.dumps(body), self._headers)
+        response = self._connection.getresponse()
+        return response.status, json.loads(response.read())

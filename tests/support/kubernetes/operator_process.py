@@ -1,6 +1,8 @@
 """The operator as a process of its own, started and killed by a test.
 
 It is forked from a process that has imported it (warm_processes): tests start it hundreds of times.
+
+Fixtures: an operator started when a test says so, a proxy before the API server, and the pods it would have.
 """
 
 import os
@@ -10,11 +12,16 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+from api_proxy import ApiProxy, api_proxy
+from api_server import ApiServer
 from free_ports import free_port
+from live_cluster import LiveCluster
+from played_pods import PlayedPods
 from running_target import WITHIN_S
 from warm_processes import WarmProcess, start_warm_operator
 
@@ -149,3 +156,26 @@ class OperatorProcess:
 
     def _log_path(self) -> Path:
         return self.folder / f"operator-{self._starts:03}.log"
+
+
+@pytest.fixture
+def proxy(api_server: ApiServer, tmp_path: Path) -> Iterator[ApiProxy]:
+    """Run a proxy to the API server, which plays what the test wants."""
+    with api_proxy(api_server.kubeconfig, tmp_path) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def operator(proxy: ApiProxy, cluster: LiveCluster, tmp_path: Path) -> Iterator[OperatorProcess]:
+    """Return an operator for the test's namespace, not yet started; it is ended after the test."""
+    operator = OperatorProcess(proxy.kubeconfig, tmp_path, (cluster.namespace,), proxy.wait_until_unused)
+    cluster.assertions.append(operator.assert_not_ended)
+    yield operator
+    operator.kill()
+    assert "Traceback" not in operator.logs(), operator.logs()[-5000:]
+
+
+@pytest.fixture
+def pods(cluster: LiveCluster) -> Callable[[str], PlayedPods]:
+    """Return the pods of a test by its name."""
+    return lambda test: PlayedPods(cluster, test)

@@ -19,9 +19,8 @@ from typing import Any
 
 import aiohttp
 from api_server import administrator
-from master_words import running_words, summary_words
 from played_pods import READY, ended, pod_of
-from runs import summary
+from runs import running_words, summary, summary_words
 from sshload_contract.wire.run_summary import RunSummary
 
 Object = Mapping[str, Any]

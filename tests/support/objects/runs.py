@@ -1,15 +1,24 @@
-"""What a run leaves to be judged: pods, snapshots and summaries that are sound unless a test says otherwise."""
+"""What a run leaves to be judged: pods, snapshots and summaries that are sound unless a test says otherwise.
 
+Also what the master of a played run prints, and the steps of logins as a summary has them.
+"""
+
+import zlib
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
+from api_proxy import ApiProxy
+from played_pods import PlayedPods
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
-from sshload_contract.wire.master_log import Snapshot, Stage
+from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
 from sshload_contract.wire.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.wire.target import TargetStats
+from sshload_operator.manifests.labels import Part, run_child_name
 from sshload_operator.state import PodFacts, Role
 
 RUN_ID = "a1b2c3d4e5"
@@ -217,3 +226,69 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         omitted=(),
     )
     return replace(facts, **changes)
+
+
+def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:
+    """Let the master print a snapshot in the middle of the load."""
+    (name,) = pods.names("master")
+    proxy.logs[name] = running_words(_run_id(pods))
+
+
+def says_summary(proxy: ApiProxy, pods: PlayedPods, found: RunSummary | None = None) -> None:
+    """Let the master print what it found, after all else; without that, the summary of a run that went well."""
+    (name,) = pods.names("master")
+    words = summary_words(found or summary(), _run_id(pods), run_token(pods))
+    proxy.logs[name] = proxy.logs.get(name, "") + words
+
+
+def running_words(run_id: str) -> str:
+    """Return what a master prints in the middle of its load."""
+    return f"a warning of some library\n{snapshot_line(replace(snapshot(), run_id=run_id))}\n"
+
+
+def summary_words(found: RunSummary, run_id: str, token: str) -> str:
+    """Return what a master prints last."""
+    return "".join(f"{line}\n" for line in summary_lines(replace(found, run_id=run_id), token))
+
+
+def packed_words(text: bytes, token: str) -> str:
+    """Return the log of a master whose summary unpacks to `text`."""
+    data = b64encode(zlib.compress(text)).decode()
+    chunks = [data[start : start + 12_000] for start in range(0, len(data), 12_000)]
+    parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
+    proof = sha256(f"sshload results {token}".encode()).hexdigest()
+    digest = sha256(data.encode()).hexdigest()
+    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}","proof":"{proof}"}}'
+    return "\n".join([*parts, end, ""])
+
+
+def run_token(pods: PlayedPods) -> str:
+    """Return the token of the run, which its pods find in the run's Secret."""
+    data: dict[str, str] = pods.cluster.get("secret", run_child_name(pods.test, _run_id(pods), Part.KEYS))["data"]
+    return b64decode(data["run_token"]).decode()
+
+
+def _run_id(pods: PlayedPods) -> str:
+    (name,) = pods.names("master")
+    run_id: str = pods.cluster.get("pod", name)["metadata"]["labels"]["sshload.dev/run-id"]
+    return run_id
+
+
+_PARTS = ("connect", "banner", "kex", "auth")
+
+
+def logins(connections: int, dropped: int, prefix: str = "") -> tuple[StepStats, ...]:
+    """Return the steps of so many connections, some of which were dropped before the banner."""
+    one = replace(steps(connections, 0)[-1], min_us=10_000, mean_us=20_000.0)
+    counts = (connections, *[connections - dropped] * 3)
+    failures = (0, dropped, 0, 0)
+    return tuple(
+        replace(one, step=f"{prefix}{part}", count=count, failures=failed)
+        for part, count, failed in zip(_PARTS, counts, failures, strict=True)
+    )
+
+
+def throttled(count: int, prefix: str = "") -> tuple[ErrorCount, ...]:
+    """Return the error of so many connections that MaxStartups dropped."""
+    error = ErrorCount(f"{prefix}banner", Outcome.THROTTLED, Window.MEASURED, count, "Exceeded MaxStartups")
+    return (error,) if count else ()

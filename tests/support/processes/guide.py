@@ -1,13 +1,18 @@
-"""The pages of the guide: the blocks of code in them, their commands, and the files that the commands name."""
+"""The pages of the guide: the blocks of code in them, their commands, and the files that the commands name.
+
+Command lines of `sshload`, taken apart without being run.
+"""
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import yaml
+from sshload_operator.cli.commands import sshload
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -77,3 +82,18 @@ def yaml_file(page: Path, name: str) -> Block | None:
         found += objects
     found += [block for block in blocks_of(ROOT / "README.md", "yaml") if block.document["metadata"]["name"] == stem]
     return next(iter(found), None)
+
+
+def subcommands() -> Mapping[str, click.Command]:
+    """Return all commands by name."""
+    context = click.Context(sshload)
+    return {name: command for name in sshload.list_commands(context) if (command := sshload.get_command(context, name))}
+
+
+def parse(words: Sequence[str]) -> click.Context:
+    """Return the command that these words call, with its options read; raises click.UsageError."""
+    context = sshload.make_context("sshload", list(words), resilient_parsing=False)
+    name, command, rest = sshload.resolve_command(context, [*context._protected_args, *context.args])
+    if command is None:
+        raise click.UsageError(f"there is no command {name}")
+    return command.make_context(name, rest, parent=context)

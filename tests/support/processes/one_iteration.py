@@ -1,12 +1,19 @@
-"""One iteration of any run's config in this process, and what was counted of it."""
+"""One iteration of any run's config in this process, and what was counted of it.
 
-from dataclasses import dataclass
+One pass of a worker through the steps of a scenario, against a real server, and what each step came to.
+"""
+
+from dataclasses import dataclass, replace
 from itertools import count
 from time import monotonic_ns
 
+from run_configs import arrivals, client, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.client import Client
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import ArrivalCounts, NegotiatedCount
-from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
@@ -70,4 +77,59 @@ def counted(recorder: Recorder) -> Counted:
         steps=steps,
         counts=report.counts[Window.MEASURED],
         negotiated=report.negotiated,
+    )
+
+
+LOGIN_AND_TOTAL = {"startDelay", "connect", "banner", "kex", "auth", "login", "total"}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one iteration came to. `timed` counts the timings of each of the scenario's steps that succeeded."""
+
+    outcome: Outcome
+    failed_step: str
+    message: str
+    timed: dict[str, int]
+    failed: dict[str, Outcome]
+    moved: dict[str, int]
+
+    @property
+    def failure(self) -> tuple[Outcome, str]:
+        """How it ended, and where."""
+        return self.outcome, self.failed_step
+
+    def first_without_end(self, *parts: str) -> str:
+        """Return the first of a step's parts, given in their order, that did not end well.
+
+        That is where a time limit of the whole step is reached: on a slow machine earlier than in the part that hangs.
+        """
+        return next(part for part in parts if part not in self.timed)
+
+
+def one_pass(
+    server: SshServer, *steps: ScenarioStep, by: Client | None = None, reuse: SessionReuse = SessionReuse.NONE
+) -> Pass:
+    """Log in, do these steps, and return what was counted."""
+    done = replace(scenario(*steps), session_reuse=reuse, pool_sessions=1)
+    config = replace(run_config(endpoint(server), arrivals(1, 1)), scenario=done, client=by or client())
+    recorder = Recorder(config.run_id, 0)
+    now_ns = monotonic_ns()
+    iteration = prepare(config, recorder)
+    iteration.run(Due(at_ns=now_ns, window=Window.MEASURED), 0)
+    iteration.sessions.close()
+    report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
+    ended = {histogram.step: histogram.outcome for histogram in report.histograms}
+    failure = report.errors[0] if report.errors else None
+    return Pass(
+        outcome=ended["total"],
+        failed_step=failure.step if failure else "",
+        message=failure.first_message if failure else "",
+        timed={
+            histogram.step: histogram.count
+            for histogram in report.histograms
+            if histogram.outcome is Outcome.OK and histogram.step not in LOGIN_AND_TOTAL
+        },
+        failed={step: outcome for step, outcome in ended.items() if outcome is not Outcome.OK and step != "total"},
+        moved={moved.step: moved.count for moved in report.moved},
     )

@@ -7,7 +7,6 @@ from time import monotonic, monotonic_ns
 
 import gevent
 from gevent import Greenlet
-from heard import Heard
 from one_iteration import prepare, unexpected
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import RunConfig
@@ -20,6 +19,7 @@ from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.target_login import prepare_target, resolve_first_hop
 from sshload_worker.scenario.target_sessions import target_connector
 from sshload_worker.summary.totals import Totals
+from until import Heard
 
 _NS_PER_S = 1_000_000_000
 _CONDITION_TIMEOUT_S = 300.0

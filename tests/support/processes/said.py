@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from logins import logins, throttled
 from plans import EXTERNAL, INSTALLATION, plan, quickstart
-from runs import errors, generator, load, summary, target_stats
+from runs import errors, generator, load, logins, summary, target_stats, throttled
 from searches import failed, found_118, invalid, passed, search_plan, searched
 from specs.tables import BAD, GOOD
 from sshload_contract.private_key_text import DamagedKeyError, private_key_text

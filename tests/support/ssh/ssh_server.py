@@ -1,4 +1,9 @@
-"""A real sshd on loopback for one test: its keys, its port, and the log it wrote."""
+"""A real sshd on loopback for one test: its keys, its port, and the log it wrote.
+
+An sshd whose logins take long, however fast the machine is: what depends on that does not depend on the machine.
+
+Keys that ssh-keygen makes, each one once per process: to find one of RSA takes most of a second.
+"""
 
 import getpass
 import os
@@ -10,7 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from below import descendants, end_with_all_below, state
 from free_ports import free_port
@@ -213,3 +220,37 @@ def _await_listening(server: SshServer, addresses: int) -> None:
         assert server.process.poll() is None, server.log
         assert time.monotonic() < deadline_s, "sshd does not listen"
         time.sleep(_POLL_S)
+
+
+CLIENT = {"auth": "certificate"}
+"""The spec's client for whom it does: a key that AuthorizedKeysFile has is let in before any command is asked."""
+
+
+def slow_logins(seconds: float, user: str) -> dict[str, str]:
+    """Return the directives with which each login of a user by a certificate takes so long at least."""
+    command = f'/bin/sh -c "sleep {seconds:g}; echo {user}"'
+    return {"AuthorizedPrincipalsCommand": command, "AuthorizedPrincipalsCommandUser": user}
+
+
+_SIZE = {"rsa": ("-b", "2048")}
+
+
+def write_key(path: Path, kind: str = "ed25519", *options: str) -> Path:
+    """Write a key without passphrase, and its public half beside it; another name has another key. Return the path.
+
+    `options` are ssh-keygen's beside the type.
+    """
+    private, public = _made(path.name, kind, options)
+    path.write_bytes(private)
+    path.chmod(0o600)
+    path.with_suffix(".pub").write_bytes(public)
+    return path
+
+
+@cache
+def _made(_name: str, kind: str, options: tuple[str, ...]) -> tuple[bytes, bytes]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "key"
+        command = ["ssh-keygen", "-q", "-t", kind, *_SIZE.get(kind, ()), *options, "-N", "", "-f", path]
+        subprocess.run(command, check=True)
+        return path.read_bytes(), path.with_suffix(".pub").read_bytes()

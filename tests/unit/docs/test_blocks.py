@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from command_lines import parse
-from guide import PAGES, ROOT, Block, blocks, commands
+from guide import PAGES, ROOT, Block, blocks, commands, parse
 from sshload_gateway.config import read_config
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
-from command_lines import subcommands
-from guide import PAGES, ROOT
+from guide import PAGES, ROOT, subcommands
 from sshload_contract.judgement import error_rate, figures, own_delay
 from sshload_contract.judgement.threshold import latency, throughput
 from sshload_contract.percentiles import samples_needed

@@ -3,8 +3,8 @@ import json
 from pathlib import Path
 
 import pytest
+from gateway_process import TokenIssuer
 from sshload_gateway.identity.key_set import JwksKeys, KeySetUnavailableError, from_file
-from token_issuer import TokenIssuer
 
 FIRST, SECOND = TokenIssuer("first"), TokenIssuer("second")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateNumbers, RSAPublicNumbers
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from generated_keys import write_key
+from ssh_server import write_key
 from sshload_gateway.ssh.keys import read_host_key, read_private_key
 
 

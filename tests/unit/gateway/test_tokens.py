@@ -7,8 +7,8 @@ import time
 
 import jwt
 import pytest
+from gateway_process import AUDIENCE, ISSUER, TokenIssuer
 from sshload_gateway.identity.tokens import Terms, TokenCheck, TokenError
-from token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 ISSUED_BY = TokenIssuer()
 HOUR_S = 3_600

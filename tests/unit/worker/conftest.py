@@ -1,7 +1,6 @@
 """ssh2-python as the worker's image has it."""
 
-from gevent_process import patch_for_gevent
-from own_ssh2 import require_own_ssh2
+from gevent_process import patch_for_gevent, require_own_ssh2
 
 
 def pytest_configure() -> None:

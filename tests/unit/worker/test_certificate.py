@@ -3,7 +3,7 @@ import time
 from pathlib import Path
 
 import pytest
-from generated_keys import write_key
+from ssh_server import write_key
 from sshload_worker.login.certificate import check_user_certificate, is_certificate
 from sshload_worker.login.private_key import read_private_key
 from sshload_worker.outcomes import GeneratorFaultError

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from generated_keys import write_key
+from ssh_server import write_key
 from sshload_worker.login.certificate import certificate_refusal
 from sshload_worker.login.known_hosts import HostKeys, read_known_hosts
 

@@ -12,7 +12,7 @@ from time import thread_time
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
-from generated_keys import write_key
+from ssh_server import write_key
 from sshload_worker.login import private_key
 from sshload_worker.login.private_key import PrivateKey, read_private_key
 from sshload_worker.outcomes import GeneratorFaultError

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from baselines import NAMED, finished, run_to_end, seen, slower
 from crd_schema import problems, status_schema
-from lags import delayed
+from lagging_generator import delayed
 from passes import Passes
 from plans import quickstart
 from searches import failed, passed, searched

@@ -6,7 +6,7 @@ from typing import Any
 
 from baselines import EARLY, LAST_PASSED, WITHIN, asked, finished, run_to_end, seen, slower
 from crd_schema import problems, status_schema
-from lags import delayed
+from lagging_generator import delayed
 from passes import Passes
 from plans import quickstart
 from runs import errors, generator, summary

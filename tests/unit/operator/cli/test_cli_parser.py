@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_lines import subcommands
+from guide import subcommands
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.status.comparison import ComparisonVerdict

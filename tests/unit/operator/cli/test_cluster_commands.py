@@ -11,11 +11,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
+from played_api import StoredObjects, stored_objects
 from sshload_operator.cli import commands
 from sshload_operator.cli.cluster import follow
 from sshload_operator.cli.exit_code import ExitCode, worst
 from statuses import RESULTS
-from stored_objects import StoredObjects, stored_objects
 
 TESTS, COMPARISONS = "sshloadtests", "sshloadtestcomparisons"
 TIME = "2026-11-16T09:00:00Z"

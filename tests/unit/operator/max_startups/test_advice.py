@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 from crd_schema import problems, status_schema
-from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
-from runs import NEGOTIATED, load, summary, target_stats
+from runs import NEGOTIATED, load, logins, summary, target_stats, throttled
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary

@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
-from runs import load, steps, summary, target_stats
+from runs import load, logins, steps, summary, target_stats, throttled
 from searches import failed, passed, search_plan, searched
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import ErrorCount

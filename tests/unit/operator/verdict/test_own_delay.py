@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lags import delayed, with_percentile
+from lagging_generator import delayed, with_percentile
 from plans import plan, quickstart
 from runs import errors, generator, load, summary
 from sshload_contract.judgement.pauses import DELAYABLE
