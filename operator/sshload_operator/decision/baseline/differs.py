@@ -7,11 +7,12 @@ the installation gave the pods must be the same: they were not changed for their
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import fields
 
 from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.status.installed import InstalledResources
+from sshload_operator.api.status.installed import InstalledResources, PodResources
 
 
 def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
@@ -33,12 +34,13 @@ def installed_difference(ours: InstalledResources | None, theirs: InstalledResou
     """
     if ours is None or theirs is None:
         return ""
-    of_roles = (("master", ours.master, theirs.master), ("target", ours.target, theirs.target))
-    for role, our, their in (*of_roles, ("worker", ours.worker, theirs.worker)):
+    for role in fields(InstalledResources):
+        our: PodResources | None = getattr(ours, role.name)
+        their: PodResources | None = getattr(theirs, role.name)
         if our is None or their is None or (our.given is None) != (their.given is None):
             continue
         if our != their:
-            return f"the installation's resources of {role} pods are {our.words} here and {their.words} there"
+            return f"the installation's resources of {role.name} pods are {our.words} here and {their.words} there"
     return ""
 
 

@@ -10,8 +10,9 @@ from passes import START, Passes
 from plans import EXTERNAL, quickstart
 from runs import snapshot
 from sshload_operator.api.load_test import parse
-from sshload_operator.decision.baseline.differs import comparable_hash
-from sshload_operator.state import Amount, ObservedBaseline
+from sshload_operator.api.status.installed import InstalledResources, PodResources
+from sshload_operator.decision.baseline.differs import comparable_hash, installed_difference
+from sshload_operator.state import Amount, ObservedBaseline, Role
 
 OF_SCHEDULE = asked(baseline=LAST_PASSED)
 ELSEWHERE = {**EXTERNAL, "host": "other.example.com"}
@@ -166,6 +167,23 @@ def test_a_test_on_pods_to_which_the_installation_gave_other_resources_is_no_bas
     assert passes.said() == ("Inconclusive", "BaselineDiffers")
     assert f"measured something else: the installation's resources of {role} pods are " in passes.status["message"]
     assert "and requests cpu 2, memory 1Gi there" in passes.status["message"]
+
+
+@pytest.mark.parametrize("role", [role.value for role in Role])
+def test_the_resources_of_each_role_count_with_what_the_cluster_sets_besides(role: str) -> None:
+    def of(**found: str) -> InstalledResources:
+        same = {other.value: PodResources(given="requests cpu 1") for other in Role}
+        return InstalledResources(**{**same, role: PodResources(**found)})
+
+    ours = of(given="requests cpu 1")
+    assert installed_difference(ours, of(given="requests cpu 1")) == ""
+    assert installed_difference(ours, of(given="requests cpu 2")) == (
+        f"the installation's resources of {role} pods are requests cpu 1 here and requests cpu 2 there"
+    )
+    assert installed_difference(ours, of(given="requests cpu 1", set_by_cluster="limits cpu 2")) == (
+        f"the installation's resources of {role} pods are requests cpu 1 here and requests cpu 1; the cluster sets"
+        " limits cpu 2 there"
+    )
 
 
 def test_the_installations_resources_count_only_where_both_specs_leave_them_to_it() -> None:
