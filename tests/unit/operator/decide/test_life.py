@@ -1,16 +1,20 @@
 """The life of a test: when a run begins, ends by wish, begins again, and when its object goes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from passes import UID, Passes
+from passes import START, UID, Passes
 from plans import quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.wire.master_log import Stage
 from sshload_operator.api.shapes.forms import timestamp_text
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.decision.life_cycle import refused_at
 from sshload_operator.planning.plan import run_id
-from sshload_operator.state import Role
+from sshload_operator.state import Phase, Role
 
 TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER)
 ALL = (TARGET, MASTER, WORKER)
@@ -255,6 +259,15 @@ def test_a_spec_that_cannot_be_read_was_over_when_it_was_first_refused(finished:
     finished.edit(deadline="later")
     finished.run(after_s=30)
     assert finished.status["completionTime"] == timestamp_text(finished.now)
+
+
+def test_the_end_of_a_run_that_measured_is_not_when_its_spec_was_refused() -> None:
+    measured = TestStatus(observed_generation=1, run=2, spec_hash="1234", phase=Phase.FINISHED, completion_time=START)
+    later = START + timedelta(hours=1)
+    assert refused_at(2, measured, later) == later
+    assert refused_at(2, replace(measured, spec_hash=""), later) == START
+    assert refused_at(3, replace(measured, spec_hash=""), later) == later
+    assert refused_at(2, replace(measured, spec_hash="", phase=Phase.PENDING), later) == later
 
 
 def test_a_test_that_was_held_back_and_cannot_be_read_any_more_is_over_by_now() -> None:
