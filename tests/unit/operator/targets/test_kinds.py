@@ -161,8 +161,11 @@ def test_either_the_host_key_is_known_or_the_author_says_that_any_will_do(known_
 
 
 def test_a_managed_target_takes_no_password() -> None:
-    where, why = problem(quickstart(client={"auth": "password"}))
-    assert (where, why) == ("spec.client.auth", "a managed target accepts publickey, certificate and agent only")
+    with pytest.raises(SpecError) as caught:
+        parse(quickstart(client={"auth": "password"}))
+    assert [(one.path, one.text) for one in caught.value.problems] == [
+        ("spec.client.auth", "a managed target accepts publickey, certificate and agent only")
+    ]
 
 
 @pytest.mark.parametrize("authorities", ["", "our-ca"])

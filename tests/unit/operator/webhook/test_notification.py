@@ -94,6 +94,22 @@ def test_only_the_named_namespaces_are_posted_about() -> None:
     assert due(TEST, ended(), replace(WEBHOOK, namespaces=frozenset({"ns"})), NOW) is not None
 
 
+def test_an_object_that_nobody_has_annotated_was_not_delivered() -> None:
+    body = ended()
+    for annotations in ({}, {"annotations": None}):
+        metadata = {name: value for name, value in body["metadata"].items() if name != "annotations"}
+        assert event_of({**body, "metadata": {**metadata, **annotations}})["id"] == ID
+
+
+def test_only_a_comparison_says_how_many_of_its_tests_it_has_come_to() -> None:
+    compared = event_of(ended(verdict="Conclusive", progress="6/6"), COMPARISON)["data"]
+    assert (compared["progress"], compared["run"], compared["completionTime"]) == ("6/6", 3, "2026-11-21T06:00:00Z")
+    progress = {"stage": "Measuring", "elapsedSeconds": 1.0, "iterations": 5, "failures": 0, "workersConnected": 1}
+    tested = event_of(ended(progress={**progress, "remainingSeconds": 1.0}))["data"]
+    assert "progress" not in tested
+    assert tested["completionTime"] == "2026-11-21T06:00:00Z"
+
+
 def test_an_end_that_is_too_old_is_given_up() -> None:
     found = due(TEST, ended(), WEBHOOK, NOW)
     assert found is not None
