@@ -11,6 +11,7 @@ import prometheus_client
 from sshload_contract.image_user import name_own_user
 
 from sshload_operator.control.api_server.lease import Terms
+from sshload_operator.control.channels import read_channels
 from sshload_operator.control.handlers import Operator, Options, PagesOptions
 from sshload_operator.control.logs import FORMATS, set_up_log
 from sshload_operator.control.metrics.serving_certificate import CertificateError
@@ -33,7 +34,8 @@ def main() -> None:
         metrics_port=arguments.metrics_port,
         secure_metrics=arguments.metrics_secure,
         metrics_certificate=arguments.metrics_certificate,
-        webhook_secret=arguments.webhook_secret,
+        channels=read_channels(installation.channels),
+        channel_secrets=arguments.channel_secrets,
         pages=PagesOptions(arguments.ui_port, arguments.ui_certificate) if arguments.ui else None,
         otlp=otlp,
         health_port=arguments.health_port,
@@ -75,10 +77,10 @@ def _parser() -> argparse.ArgumentParser:
         "--metrics-certificate", type=Path, help="folder with tls.crt and tls.key for that; default: self-signed"
     )
     parser.add_argument(
-        "--webhook-secret",
+        "--channel-secrets",
         type=Path,
-        default=Path("/etc/sshload-webhook"),
-        help="folder with the HMAC key of the installation's webhook, as the file key",
+        default=Path("/etc/sshload-channels"),
+        help="folder that has, for each channel of the installation, a folder with its Secret",
     )
     parser.add_argument(
         "--ui",

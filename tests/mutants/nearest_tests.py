@@ -108,11 +108,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_DECISION}/life_cycle.py": ("tests/unit/operator/decide", "tests/unit/operator/comparison"),
     f"{_DECISION}/max_startups": ("tests/unit/operator/max_startups",),
-    f"{_DECISION}/notification.py": ("tests/unit/operator/webhook",),
+    f"{_DECISION}/notification.py": ("tests/unit/operator/channels",),
     f"{_DECISION}/owner.py": (
         "tests/unit/operator/comparison",
         "tests/unit/operator/schedule",
-        "tests/unit/operator/webhook/test_notification.py",
+        "tests/unit/operator/channels/test_notification.py",
         f"{_WIRING}/test_metrics.py",
     ),
     f"{_DECISION}/schedule": ("tests/unit/operator/schedule",),
@@ -179,7 +179,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
             "tests_that_wait",
         )
     ),
-    f"{_CONTROL}/webhook": ("tests/unit/operator/webhook",),
+    f"{_CONTROL}/channels": ("tests/unit/operator/channels",),
     f"{_CONTROL}/otlp": ("tests/unit/operator/otlp",),
     f"{_CONTROL}/pages/streams.py": (
         "tests/unit/operator/pages/test_streams.py",

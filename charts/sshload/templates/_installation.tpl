@@ -33,14 +33,11 @@ runPods:
   extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
   metricsFrom: {{ default list .Values.runNetworkPolicy.metricsFrom | toJson }}
 paused: {{ .Values.paused }}
-{{- with .Values.notifications.webhook }}
-{{- if .url }}
-webhook:
-  url: {{ toJson .url }}
-  events: {{ toJson .events }}
-  namespaces: {{ toJson .namespaces }}
-  maxAge: {{ .maxAgeHours | int64 }}h
-{{- end }}
+{{- with include "sshload.channels" . | fromYaml }}
+channels:
+  {{- range $name, $channel := . }}
+  {{ $name }}: {{ omit $channel "secret" "maxAgeHours" "port" "to" | merge (dict "maxAge" (printf "%vh" ($channel.maxAgeHours | int64))) | toJson }}
+  {{- end }}
 {{- end }}
 {{- end -}}
 
@@ -56,4 +53,13 @@ webhook:
 {{- fail (printf "%s has the range %s, which has host bits set: write the first address of the range" .path .range) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{- /* The channels of `notifications` that are on: those with a Secret, and with a URL where the URL is a value. */ -}}
+{{- define "sshload.channels" -}}
+{{- range $name, $channel := .Values.notifications }}
+{{- if and $channel.secret (or $channel.url (not (hasKey $channel "url"))) }}
+{{ $name }}: {{ toJson $channel }}
+{{- end }}
+{{- end }}
 {{- end -}}

@@ -6,8 +6,8 @@
 - apiGroups: [sshload.dev]
   resources: [sshloadtestschedules, sshloadtestcomparisons]
   verbs: [get, list, watch]
-{{- if .Values.notifications.webhook.url }}
-# The annotation that says which end was delivered.
+{{- if include "sshload.channels" . | fromYaml }}
+# The annotations that say which end was delivered.
 - apiGroups: [sshload.dev]
   resources: [sshloadtestcomparisons]
   verbs: [patch]

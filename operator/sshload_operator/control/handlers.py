@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,14 +24,14 @@ from sshload_operator.control.api_server.cluster import ANSWER_LIMIT_S, LIST_PAG
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.lease import Leases, Terms
 from sshload_operator.control.api_server.watch_session import BACK_OFFS_S, Listed, watch_session
+from sshload_operator.control.channels.channel import Channel, Sender
+from sshload_operator.control.channels.deliveries import Counts, Deliveries
 from sshload_operator.control.front import Front
 from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.server import Guard, MetricsServer, OperatorMetrics
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.otlp.options import OtlpOptions
-from sshload_operator.control.webhook.deliveries import Counts, Deliveries
-from sshload_operator.control.webhook.sender import Sender
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
@@ -53,8 +53,8 @@ class Options:
     """How the operator runs. Without `namespaces` it watches all of them, and its Lease is in `lease_namespace`.
 
     With `secure_metrics` the metrics are served over TLS, only to users whom RBAC lets read them, with the certificate
-    in the folder `metrics_certificate` (None: a self-signed one). `webhook_secret` is the folder with the webhook's
-    HMAC key. `pages` is None if no pages are served, `otlp` is None if no metrics are pushed.
+    in the folder `metrics_certificate` (None: a self-signed one). `channel_secrets` has a folder with the
+    Secret of each channel. `pages` is None if no pages are served, `otlp` is None if no metrics are pushed.
     """
 
     namespaces: tuple[str, ...]
@@ -62,7 +62,8 @@ class Options:
     metrics_port: int
     secure_metrics: bool
     metrics_certificate: Path | None
-    webhook_secret: Path
+    channels: Mapping[str, Channel]
+    channel_secrets: Path
     pages: "PagesOptions | None"
     otlp: OtlpOptions | None
     health_port: int
@@ -163,19 +164,17 @@ class Operator:
             await self._serve_pages(self._cluster, self._options.pages, self._pages_certificate)
         if self._options.otlp is not None:
             self._push_metrics(self._options.otlp)
-        deliveries = self._deliveries(self._cluster)
+        deliveries = [self._deliveries(self._cluster, *named) for named in self._options.channels.items()]
         # From now on the readiness probe succeeds.
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics, deliveries)
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
 
-    def _deliveries(self, cluster: Cluster) -> Deliveries | None:
+    def _deliveries(self, cluster: Cluster, name: str, channel: Channel) -> Deliveries:
         options, metrics = self._options, self._metrics
-        webhook = options.installation.webhook
-        if webhook is None:
-            return None
-        sender = Sender(webhook.url, options.webhook_secret)
-        counts = Counts(metrics.count_notification, metrics.set_pending_notifications)
-        return Deliveries(cluster, webhook, sender, options.namespaces, counts)
+        pending = partial(metrics.set_pending_notifications, name)
+        counts = Counts(partial(metrics.count_notification, name), pending)
+        sender = Sender(channel, options.channel_secrets / name)
+        return Deliveries(cluster, name, channel, sender, options.namespaces, counts)
 
     async def _serve_pages(self, cluster: Cluster, pages: PagesOptions, certificate: ServingCertificate) -> None:
         # Imported here because most operators serve no pages, and need not have this in memory.

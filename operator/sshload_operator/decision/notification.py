@@ -1,39 +1,51 @@
-"""Which ends of runs must be posted to the webhook, and the content of each POST. Pure.
+"""Which ends of runs must be told on a channel. Pure.
 
-An annotation of the object says which of its ends was delivered last. So an operator that was killed between a verdict
-and its delivery finds the end again, and delivers it at least once. The id of an event is the same each time, so that
-the receiver can recognize a repetition.
+An annotation of the object says which of its ends the channel delivered last. So an operator that was killed between a
+verdict and its delivery finds the end again, and delivers it at least once.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum, unique
 from typing import Annotated, Any, Final
 
-from sshload_contract.declared import Absent, Text
+from sshload_contract.declared import Absent, Default, Duration, Items, Text
+from sshload_contract.names import ObjectName
 from sshload_contract.shortened import shortened
 
 from sshload_operator.api.inert_text import printable
-from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind
+from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, Kind
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
-from sshload_operator.api.status.head import RunStatus, written
+from sshload_operator.api.status.head import RunStatus
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.measured import figures_of_run
 from sshload_operator.decision.owner import Owner, owner_of
-from sshload_operator.planning.plan import EndEvent, Webhook
 from sshload_operator.state import Phase
 
-NOTIFIED_ANNOTATION: Final = f"{GROUP}/notified"
-"""The end of the object's runs that the webhook accepted last, by the id of its event."""
-
 _MESSAGE_CHARACTERS: Final = 1_000
-_RUN_FIELDS: Final = ("run", "verdict", "reason", "message", "startTime", "completionTime", "progress")
-_CAPACITY_FIELDS: Final = ("inWords", "value", "unit", "end", "lowerBound", "upperBound")
 _FIRST_BACK_OFF_S: Final = 1.0
 _LONGEST_BACK_OFF_S: Final = 300.0
 _MOST_DOUBLINGS: Final = 20
+
+
+@unique
+class EndEvent(StrEnum):
+    """The end of which run: of a test that nothing made, of a test that a schedule made, of a comparison."""
+
+    TEST = "test"
+    SCHEDULE = "schedule"
+    COMPARISON = "comparison"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which ends are told: the events, and of objects in which namespaces (none: all), while they are not too old."""
+
+    events: Annotated[tuple[EndEvent, ...], Items(least=1, most=len(EndEvent))]
+    namespaces: Annotated[tuple[ObjectName, ...], Items(most=1_000), Absent(())] = ()
+    max_age_s: Annotated[float, Duration("1m", "720h"), Default("24h")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +62,34 @@ class _Head(RunStatus):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """The end of one run of an object, as a CloudEvent. Delivery is given up at `until`."""
+    """The end of one run of an object. Delivery is given up at `until`. `schedule` is what made the test, if one did.
 
+    `id` is the same for each attempt.
+    """
+
+    event: EndEvent
     kind: Kind
     namespace: str
     name: str
     uid: str
+    id: str
+    time: datetime
     until: datetime
-    event: Mapping[str, Any]
+    schedule: str
+    status: TestStatus | ComparisonStatus
 
     @property
-    def id(self) -> str:
-        """The id of the event."""
-        return str(self.event["id"])
+    def message(self) -> str:
+        """The status's message, in one line without control characters, and cut."""
+        return shortened(printable(self.status.message), _MESSAGE_CHARACTERS)
 
 
-def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) -> Notification | None:
+def notified_annotation(channel: str) -> str:
+    """Return the annotation with the end of an object's runs that a channel delivered last, by its id."""
+    return f"{GROUP}/notified-{channel}"
+
+
+def due(kind: Kind, body: Mapping[str, Any], channel: str, asked: Asked, now: datetime) -> Notification | None:
     """Return the end of an object's newest run, None if there is none, nobody asked for it, or it was delivered."""
     metadata, status = body["metadata"], body.get("status")
     head = read_fitting(_Head, status)
@@ -73,26 +97,28 @@ def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) ->
         return None
     owner = owner_of(metadata) if kind is TEST else None
     ended = _event(kind, owner)
-    if ended not in webhook.events or head.completion_time is None:
+    if ended not in asked.events or head.completion_time is None:
         return None
-    if webhook.namespaces and metadata["namespace"] not in webhook.namespaces:
+    if asked.namespaces and metadata["namespace"] not in asked.namespaces:
         return None
     # Anyone who may write a status can put any time into it.
-    until = min(head.completion_time, now) + timedelta(seconds=webhook.max_age_s)
+    until = min(head.completion_time, now) + timedelta(seconds=asked.max_age_s)
     event_id = f"{metadata['uid']}/{head.run}/{timestamp_text(head.completion_time)}"
-    delivered = (metadata.get("annotations") or {}).get(NOTIFIED_ANNOTATION)
+    delivered = (metadata.get("annotations") or {}).get(notified_annotation(channel))
     if until <= now or delivered == event_id:
         return None
-    envelope = {
-        "specversion": "1.0",
-        "id": event_id,
-        "source": f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{kind.plural}/{metadata['name']}",
-        "type": f"dev.sshload.{ended}.ended",
-        "time": timestamp_text(head.completion_time),
-        "datacontenttype": "application/json",
-    }
-    event = {**envelope, "data": _data(kind, metadata, status, owner)}
-    return Notification(kind, metadata["namespace"], metadata["name"], metadata["uid"], until, event)
+    return Notification(
+        event=ended,
+        kind=kind,
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        id=event_id,
+        time=head.completion_time,
+        until=until,
+        schedule="" if owner is None else owner.name,
+        status=read_fitting(TestStatus, status) if kind is TEST else read_fitting(ComparisonStatus, status),
+    )
 
 
 def back_off_s(failures: int, chance: float) -> float:
@@ -108,23 +134,3 @@ def _event(kind: Kind, owner: Owner | None) -> EndEvent | None:
     if owner is None:
         return EndEvent.TEST
     return EndEvent.SCHEDULE if owner.kind is SCHEDULE else None
-
-
-def _data(kind: Kind, metadata: Mapping[str, Any], status: Any, owner: Owner | None) -> Mapping[str, Any]:
-    known = read_fitting(TestStatus if kind is TEST else ComparisonStatus, status)
-    whole = written(known)
-    found = {"kind": kind.name, **{name: metadata[name] for name in ("namespace", "name", "uid")}}
-    if owner is not None:
-        found["schedule"] = owner.name
-    found |= _fields(whole, _RUN_FIELDS if kind is COMPARISON else _RUN_FIELDS[:-1])
-    found["message"] = shortened(printable(str(whole.get("message", ""))), _MESSAGE_CHARACTERS)
-    if "capacity" in whole:
-        found["capacity"] = _fields(whole["capacity"], _CAPACITY_FIELDS)
-    if isinstance(known, TestStatus) and known.results is not None:
-        of_run = {one.name: one.value for one in figures_of_run(known)}
-        found["results"] = {**of_run, **_fields(whole["results"], ("p99Ms",))}
-    return found
-
-
-def _fields(whole: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: whole[name] for name in names if name in whole}

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Annotated, Any, Final, TypeAlias
-from urllib.parse import urlsplit
 
 import yaml
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange, entry_problem, range_problem
@@ -28,7 +27,7 @@ from sshload_operator.api.pods import Affinity, LabelValue, Resources, Toleratio
 from sshload_operator.api.shapes.errors import SpecError, shown
 from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import PERMISSIONS
-from sshload_operator.planning.plan import UNPRIVILEGED, EndEvent, Installation, Limits, Resolvers, RunPods, Webhook
+from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Limits, Resolvers, RunPods
 
 _RANGES: Final = {
     "pods": "the cluster's pods",
@@ -204,40 +203,6 @@ class _WrittenLimits:
         )
 
 
-def _is_url(text: str) -> bool:
-    """Return whether a text is a URL that deliveries can go to, without the user and password that logs would show."""
-    try:
-        url = urlsplit(text)
-        has_port = url.port != 0
-    except ValueError:
-        return False
-    is_printable = all("!" <= character <= "~" for character in text)
-    return (
-        is_printable and url.scheme in ("http", "https") and bool(url.hostname) and has_port and "@" not in url.netloc
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _WrittenWebhook:
-    """Where the ends of runs are posted."""
-
-    # A problem does not repeat the text, which may hold a credential.
-    url: Annotated[
-        str,
-        Text(shortest=1, longest=2_000),
-        Rule("", "must be a URL of http or https, with a host and without user and password", _is_url),
-    ]
-    events: Annotated[
-        tuple[Annotated[str, Words(tuple(event.value for event in EndEvent))], ...], Items(least=1, most=len(EndEvent))
-    ]
-    namespaces: Annotated[tuple[ObjectName, ...], Items(most=1_000), Absent(())]
-    max_age_s: Annotated[float, Duration("1m", "720h"), Default("24h")]
-
-    def value(self) -> Webhook:
-        """Return the same for the deliveries."""
-        return Webhook(self.url, frozenset(map(EndEvent, self.events)), frozenset(self.namespaces), self.max_age_s)
-
-
 @dataclass(frozen=True, slots=True)
 class _WrittenInstallation:
     """What the installer settled."""
@@ -258,7 +223,7 @@ class _WrittenInstallation:
     run_pods: Annotated[RunPods, WrittenAs(_WrittenRunPods), Absent(UNPRIVILEGED)]
     limits: Annotated[Limits, WrittenAs(_WrittenLimits), Default({})]
     paused: Annotated[bool, Default(False)]
-    webhook: Annotated[Webhook | None, WrittenAs(_WrittenWebhook)]
+    channels: Annotated[Mapping[str, _Object], Entries(20), Absent({})]
 
 
 def read_installation(text_yaml: str) -> Installation:
@@ -291,5 +256,5 @@ def read_installation(text_yaml: str) -> Installation:
         run_pods=written.run_pods,
         limits=written.limits,
         paused=written.paused,
-        webhook=written.webhook,
+        channels=written.channels,
     )

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any, Final
 
 from sshload_contract.allow_list import AllowList
@@ -92,35 +91,14 @@ UNPRIVILEGED = RunPods(user_id=10_001)
 """Pods of the images' own user, and nothing else settled."""
 
 
-@unique
-class EndEvent(StrEnum):
-    """The end of which run: of a test that nothing made, of a test that a schedule made, of a comparison."""
-
-    TEST = "test"
-    SCHEDULE = "schedule"
-    COMPARISON = "comparison"
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """Where the ends of runs are posted: which of them, and of objects in which namespaces (none: all).
-
-    The end of a run that is older than `max_age_s` is not posted.
-    """
-
-    url: str
-    events: frozenset[EndEvent]
-    namespaces: frozenset[str]
-    max_age_s: float
-
-
 @dataclass(frozen=True, slots=True)
 class Installation:
     """What the installer settled. Read from the operator's configuration.
 
     `worker_resources` are those of worker pods whose test names none. `one_address` says that all workers share one
     source address, and its ports: they are processes of one machine, and no pods. `permitted` are the names of the
-    permissions that tests have. While `paused`, no run begins. Without `webhook` the ends of runs are posted nowhere.
+    permissions that tests have. While `paused`, no run begins. `channels` are told of the
+    ends of runs, each by its name as it was written: a channel reads its own part.
     """
 
     worker_image: str
@@ -137,7 +115,7 @@ class Installation:
     run_pods: RunPods = UNPRIVILEGED
     limits: Limits = _NO_LIMITS
     paused: bool = False
-    webhook: Webhook | None = None
+    channels: Mapping[str, Any] = field(default_factory=dict)
 
     def image(self, role: Role) -> str:
         """Return the image of a role's pods whose test names none."""

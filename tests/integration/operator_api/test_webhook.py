@@ -15,7 +15,7 @@ from operator_process import OperatorProcess
 from running_target import wait_until
 from webhook_receiver import KEY, PATH, Received, Receiver, key_folder, webhook_receiver
 
-NOTIFIED = "sshload.dev/notified"
+NOTIFIED = "sshload.dev/notified-webhook"
 FIELDS = ("run", "verdict", "reason", "message", "startTime", "completionTime")
 
 
@@ -31,12 +31,12 @@ def _operator(operator: OperatorProcess, receiver: Receiver, tmp_path: Path) -> 
     return posts_to(operator, receiver, tmp_path)
 
 
-def posts_to(operator: OperatorProcess, receiver: Receiver, folder: Path, more: str = "") -> OperatorProcess:
+def posts_to(operator: OperatorProcess, receiver: Receiver, folder: Path) -> OperatorProcess:
     """Let an operator post to a receiver."""
     operator.more_of_installation = (
-        f"webhook:\n  url: {receiver.url}\n  events: [test, schedule, comparison]\n  maxAge: 1h\n{more}"
+        f"channels:\n  webhook:\n    url: {receiver.url}\n    events: [test, schedule, comparison]\n"
     )
-    operator.more_arguments = [f"--webhook-secret={key_folder(folder)}"]
+    operator.more_arguments = [f"--channel-secrets={key_folder(folder).parent}"]
     return operator
 
 
@@ -55,10 +55,17 @@ def marked(cluster: LiveCluster, name: str) -> str:
 def attempts(operator: OperatorProcess, outcome: str) -> float:
     """Return how many attempts ended so."""
     found = re.search(
-        rf'^sshload_operator_notifications_total{{outcome="{outcome}"}} (\S+)$', operator.metrics(), re.MULTILINE
+        rf'^sshload_operator_notifications_total{{channel="webhook",outcome="{outcome}"}} (\S+)$',
+        operator.metrics(),
+        re.MULTILINE,
     )
     assert found is not None
     return float(found[1])
+
+
+def is_pending(operator: OperatorProcess, count: int) -> bool:
+    """Return whether so many ends wait for their delivery."""
+    return f'sshload_operator_notifications_pending{{channel="webhook"}} {count}.0' in operator.metrics()
 
 
 def signature(received: Received) -> str:
@@ -157,11 +164,17 @@ def test_a_receiver_that_was_away_gets_what_it_missed(
     for name in ("one", "two"):
         end_a_run(cluster, name)
     cluster.gone(lambda: attempts(operator, "unreachable") < 2, "lack of attempts")
-    cluster.gone(lambda: "sshload_operator_notifications_pending 2.0" not in operator.metrics(), "lack of deliveries")
+    cluster.gone(
+        lambda: not is_pending(operator, 2),
+        "lack of deliveries",
+    )
     receiver.open()
     for name in ("one", "two"):
         receiver.wait_until_taken(name)
-    cluster.gone(lambda: "sshload_operator_notifications_pending 0.0" not in operator.metrics(), "pending deliveries")
+    cluster.gone(
+        lambda: not is_pending(operator, 0),
+        "pending deliveries",
+    )
 
 
 def test_an_operator_killed_between_the_verdict_and_its_delivery_delivers_it_when_it_is_back(
@@ -212,10 +225,10 @@ def test_a_redirect_is_not_followed(cluster: LiveCluster, operator: OperatorProc
 def test_nothing_is_posted_of_another_namespace(
     cluster: LiveCluster, operator: OperatorProcess, receiver: Receiver
 ) -> None:
-    operator.more_of_installation += "  namespaces: [another]\n"
+    operator.more_of_installation += "    namespaces: [another]\n"
     operator.start()
     end_a_run(cluster, "silent")
-    assert "sshload_operator_notifications_pending 0.0" in operator.metrics()
+    assert is_pending(operator, 0)
     operator.stop()
     assert receiver.received == []
 

@@ -80,8 +80,8 @@ def _find_data(server: Prometheus, asked: Iterator[Query]) -> None:
 def operator(operator: OperatorProcess, tmp_path: Path) -> Iterator[OperatorProcess]:
     """Return an operator, not yet started, that posts the ends of runs."""
     with webhook_receiver() as receiver:
-        operator.more_of_installation = f"webhook:\n  url: {receiver.url}\n  events: [test, schedule]\n"
-        operator.more_arguments = [f"--webhook-secret={key_folder(tmp_path)}"]
+        operator.more_of_installation = f"channels: {{webhook: {{url: '{receiver.url}', events: [test, schedule]}}}}\n"
+        operator.more_arguments = [f"--channel-secrets={key_folder(tmp_path).parent}"]
         yield operator
 
 

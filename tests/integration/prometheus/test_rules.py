@@ -257,9 +257,9 @@ CASES = {
     ),
     "a webhook that takes nothing": Case(
         "SSHLoadNotificationsFail",
-        {f'sshload_operator_notifications_total{{{OPERATOR},outcome="unreachable"}}': "0+1x60"},
+        {f'sshload_operator_notifications_total{{{OPERATOR},channel="webhook",outcome="unreachable"}}': "0+1x60"},
         40,
-        [{}],
+        [{"channel": "webhook"}],
     ),
     "a collector that takes nothing": Case(
         "SSHLoadOTLPPushesFail",
@@ -289,8 +289,8 @@ CASES = {
     "a webhook that takes some": Case(
         "SSHLoadNotificationsFail",
         {
-            f'sshload_operator_notifications_total{{{OPERATOR},outcome="unreachable"}}': "0+1x60",
-            f'sshload_operator_notifications_total{{{OPERATOR},outcome="delivered"}}': "0+1x60",
+            f'sshload_operator_notifications_total{{{OPERATOR},channel="webhook",outcome="unreachable"}}': "0+1x60",
+            f'sshload_operator_notifications_total{{{OPERATOR},channel="webhook",outcome="delivered"}}': "0+1x60",
         },
         40,
     ),

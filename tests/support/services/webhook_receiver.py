@@ -157,8 +157,8 @@ def own_certificate(folder: Path) -> tuple[ssl.SSLContext, bytes]:
 
 
 def key_folder(folder: Path) -> Path:
-    """Return a folder with KEY, as the operator's pod mounts its Secret."""
-    found = folder / "webhook-secret"
+    """Return the folder `webhook` with KEY, as the operator's pod mounts its Secret."""
+    found = folder / "webhook"
     found.mkdir()
     (found / "key").write_bytes(KEY + b"\n")
     return found

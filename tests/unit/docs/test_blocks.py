@@ -15,7 +15,7 @@ from sshload_operator.api.load_test import parse as parse_test
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget
-from sshload_operator.control.webhook.sender import signed_headers
+from sshload_operator.control.channels.webhook import signed_headers
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan

@@ -1,5 +1,6 @@
 """All kinds together: how each kind that owns tests is decided about, and which watch event goes to which kind."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,12 +14,12 @@ from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.watch_session import Listed
+from sshload_operator.control.channels.deliveries import Deliveries
 from sshload_operator.control.live.objects import is_deleting
 from sshload_operator.control.live.owners import LiveOwners
 from sshload_operator.control.live.tests import LiveTests
 from sshload_operator.control.metrics.published import Published
 from sshload_operator.control.metrics.server import OperatorMetrics
-from sshload_operator.control.webhook.deliveries import Deliveries
 from sshload_operator.decision.comparison.decide import ComparisonSubject
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
 from sshload_operator.decision.comparison.plan import ComparisonPlan, comparison_hash, make_comparison_plan
@@ -118,14 +119,14 @@ class _Owners:
 
 
 class LiveKinds:
-    """All objects that are worked on, their metrics, and the deliveries to a webhook if there is one."""
+    """All objects that are worked on, their metrics, and the deliveries on the channels."""
 
     def __init__(
         self,
         cluster: Cluster,
         installation: Installation,
         metrics: OperatorMetrics,
-        deliveries: Deliveries | None = None,
+        deliveries: Sequence[Deliveries] = (),
     ) -> None:
         failed = metrics.count_failed_pass
         self.tests = LiveTests(cluster, installation, failed, metrics.count_started_run)
@@ -144,8 +145,8 @@ class LiveKinds:
         self.tests.object_changed(event_type, test)
         for owners in self._owners:
             owners.live.test_changed(event_type, test)
-        if self._deliveries is not None:
-            self._deliveries.object_changed(TEST, test)
+        for channel in self._deliveries:
+            channel.object_changed(TEST, test)
 
     def owner_changed(self, plural: str, event_type: str | None, body: Object) -> None:
         """Take in a watch event of an object that owns tests, of the kind with this plural."""
@@ -154,8 +155,9 @@ class LiveKinds:
                 if owners.published is not None:
                     owners.published.object_changed(event_type, body)
                 owners.live.object_changed(event_type, body)
-        if self._deliveries is not None and plural == COMPARISON.plural:
-            self._deliveries.object_changed(COMPARISON, body)
+        if plural == COMPARISON.plural:
+            for channel in self._deliveries:
+                channel.object_changed(COMPARISON, body)
 
     def listed(self, listed: Listed) -> None:
         """Take in a complete list of a kind: objects that are not in it are forgotten."""
@@ -170,8 +172,8 @@ class LiveKinds:
 
     async def stop(self) -> None:
         """Cancel all work, at whatever point it is."""
-        if self._deliveries is not None:
-            await self._deliveries.stop()
+        for channel in self._deliveries:
+            await channel.stop()
         for owners in self._owners:
             await owners.live.stop()
         await self.tests.stop()

@@ -48,13 +48,14 @@ class OperatorMetrics:
         )
         self._notifications = Counter(
             "sshload_operator_notifications",
-            "Attempts to deliver the end of a run to the webhook, by outcome.",
-            ("outcome",),
+            "Attempts to deliver the end of a run on a channel, by outcome.",
+            ("channel", "outcome"),
             registry=self._registry,
         )
         self._pending_notifications = Gauge(
             "sshload_operator_notifications_pending",
-            "Ends of runs that wait for their delivery.",
+            "Ends of runs that wait for their delivery on a channel.",
+            ("channel",),
             registry=self._registry,
         )
         self._pushes = Counter(
@@ -83,13 +84,13 @@ class OperatorMetrics:
         """Count one run that was started."""
         self._started_runs.inc()
 
-    def count_notification(self, outcome: str, times: int = 1) -> None:
+    def count_notification(self, channel: str, outcome: str, times: int = 1) -> None:
         """Count attempts to deliver an event; 0 of them make the outcome known."""
-        self._notifications.labels(outcome).inc(times)
+        self._notifications.labels(channel, outcome).inc(times)
 
-    def set_pending_notifications(self, count: int) -> None:
+    def set_pending_notifications(self, channel: str, count: int) -> None:
         """Take in how many events wait for their delivery."""
-        self._pending_notifications.set(count)
+        self._pending_notifications.labels(channel).set(count)
 
     def count_push(self, outcome: str, times: int) -> None:
         """Count pushes to the collector; 0 of them make the outcome known."""

@@ -30,12 +30,12 @@ from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.progress import progress_text
 from sshload_operator.cli.view.result import result_page, result_rows
+from sshload_operator.control.channels.webhook import event_of
 from sshload_operator.control.metrics.schedules import SchedulesCollector
 from sshload_operator.control.metrics.tests import TestsCollector
 from sshload_operator.decision.comparison.facts import observed_test
-from sshload_operator.decision.notification import Notification, due
+from sshload_operator.decision.notification import Asked, EndEvent, Notification, due
 from sshload_operator.decision.schedule import facts
-from sshload_operator.planning.plan import EndEvent, Webhook
 from sshload_operator.state import Role
 from statuses import read_comparison_status, read_test_status
 
@@ -48,7 +48,7 @@ _DATE_TIME = re.compile(
 )
 """What the API server takes for `format: date-time`, but for the last days of months."""
 
-_WEBHOOK = Webhook("https://hooks.example.com/", frozenset(EndEvent), frozenset(), 3600.0)
+_ALL = Asked(events=tuple(EndEvent), max_age_s=3600.0)
 _NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
 # What CloudEvents asks every receiver to take.
 _LARGEST_EVENT_BYTES = 65_536
@@ -116,7 +116,7 @@ def _read_test(status: Mapping[str, Any]) -> None:
     collector = TestsCollector()
     collector.object_changed("MODIFIED", body)
     collector.render()
-    _post(due(TEST, body, _WEBHOOK, _NOW))
+    _post(due(TEST, body, "any", _ALL, _NOW))
     progress_text(read_test_status(status))
     if "verdict" in status:
         whole = read_test_status(status)
@@ -135,7 +135,7 @@ def _read_schedule(status: Mapping[str, Any]) -> None:
 def _read_comparison(status: Mapping[str, Any]) -> None:
     remembered(ComparisonStatus, status)
     body = {"metadata": _METADATA, "spec": {}, "status": status}
-    _post(due(COMPARISON, body, _WEBHOOK, _NOW))
+    _post(due(COMPARISON, body, "any", _ALL, _NOW))
     if "verdict" in status:
         compared = read_comparison_status(status)
         page = comparison_page("one", compared)
@@ -144,7 +144,7 @@ def _read_comparison(status: Mapping[str, Any]) -> None:
 
 def _post(found: Notification | None) -> None:
     if found is not None:
-        assert len(json.dumps(found.event, allow_nan=False)) < _LARGEST_EVENT_BYTES
+        assert len(json.dumps(event_of(found), allow_nan=False)) < _LARGEST_EVENT_BYTES
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {

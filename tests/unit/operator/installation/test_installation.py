@@ -9,7 +9,7 @@ from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import PERMISSIONS
 from sshload_operator.planning.installation import read_installation
-from sshload_operator.planning.plan import EndEvent, Installation, Limits, Resolvers, RunPods, Webhook
+from sshload_operator.planning.plan import Installation, Limits, Resolvers, RunPods
 
 CHART = Path(__file__).parents[4] / "charts/sshload"
 WHOLE = """
@@ -153,36 +153,9 @@ def test_what_is_wrong_is_named(text: str, says: str) -> None:
         read_installation(text)
 
 
-def test_a_webhook_is_read_with_its_events_and_namespaces() -> None:
-    assert read_installation(SMALL).webhook is None
-    written = "{url: 'https://hooks.example.com:8443/a?b=c', events: [test, schedule], namespaces: [team], maxAge: 2h}"
-    assert read_installation(f"{SMALL}webhook: {written}\n").webhook == Webhook(
-        url="https://hooks.example.com:8443/a?b=c",
-        events=frozenset({EndEvent.TEST, EndEvent.SCHEDULE}),
-        namespaces=frozenset({"team"}),
-        max_age_s=7200.0,
-    )
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://hooks.example.com/",
-        "https://",
-        "https:///path",
-        "https://user:S3CRET@hooks.example.com/",
-        "https://S3CRET@hooks.example.com/",
-        "https://hooks.example.com:S3CRET/",
-        "https://hooks.example.com:0/",
-        "https://[S3CRET/",
-        "https://hooks.example.com/ S3CRET",
-        "",
-    ],
-)
-def test_a_url_of_a_webhook_that_is_wrong_is_refused_in_words_without_it(url: str) -> None:
-    with pytest.raises(SpecError, match=r"webhook\.url") as refused:
-        read_installation(f"{SMALL}webhook: {{url: {json.dumps(url)}, events: [test]}}\n")
-    assert "S3CRET" not in str(refused.value)
+def test_channels_are_kept_as_they_are_written_for_each_to_read_its_own() -> None:
+    assert read_installation(SMALL).channels == {}
+    assert read_installation(f"{SMALL}channels: {{any: {{a: 1}}}}\n").channels == {"any": {"a": 1}}
 
 
 def test_limits_that_are_null_or_absent_are_none() -> None:

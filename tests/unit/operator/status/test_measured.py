@@ -12,10 +12,10 @@ from sshload_operator.api.status.figures import Measured
 from sshload_operator.api.status.measured import OF_RUN, Declared, Figure, declared, figures, find_figure
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.result import result_page
+from sshload_operator.control.channels.webhook import event_of
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.decision.comparison.figures import compared_figures
-from sshload_operator.decision.notification import due
-from sshload_operator.planning.plan import EndEvent, Webhook
+from sshload_operator.decision.notification import Asked, EndEvent, due
 from sshload_operator.report.document import report_document
 from sshload_operator.report.markdown import markdown_text
 from sshload_operator.report.saved_run import SavedRun
@@ -54,10 +54,10 @@ def published() -> list[float]:
 
 
 def posted() -> Any:
-    webhook = Webhook("https://hook", frozenset(EndEvent), frozenset(), timedelta(hours=1).total_seconds())
-    found = due(TEST, {"metadata": METADATA, "status": STATUS}, webhook, NOW)
+    asked = Asked(events=tuple(EndEvent), max_age_s=timedelta(hours=1).total_seconds())
+    found = due(TEST, {"metadata": METADATA, "status": STATUS}, "webhook", asked, NOW)
     assert found is not None
-    return found.event["data"]["results"]
+    return event_of(found)["data"]["results"]
 
 
 def report() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,13 +17,14 @@ from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, KINDS, SCHEDULE, TEST, Kind
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.watch_session import Listed
+from sshload_operator.control.channels.channel import Sender
+from sshload_operator.control.channels.deliveries import Counts, Deliveries
+from sshload_operator.control.channels.webhook import Webhook
 from sshload_operator.control.live.kinds import ComparisonKind, LiveKinds, ScheduleKind
 from sshload_operator.control.metrics.server import OperatorMetrics
-from sshload_operator.control.webhook.deliveries import Counts, Deliveries
-from sshload_operator.control.webhook.sender import Sender
 from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.notification import EndEvent
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
-from sshload_operator.planning.plan import EndEvent, Webhook
 from until import until
 from webhook_receiver import Receiver, key_folder, webhook_receiver
 
@@ -50,7 +51,7 @@ def an_object(kind: Kind, name: str = "one", status: dict[str, Any] | None = Non
 
 @asynccontextmanager
 async def playing(
-    metrics: OperatorMetrics, deliveries: Callable[[Cluster], Deliveries | None], *there: tuple[Kind, dict[str, Any]]
+    metrics: OperatorMetrics, deliveries: Callable[[Cluster], Sequence[Deliveries]], *there: tuple[Kind, dict[str, Any]]
 ) -> AsyncIterator[LiveKinds]:
     """Play an API server that has these objects, and yield what works on them."""
     objects = {(kind.plural, body["metadata"]["name"]): body for kind, body in there}
@@ -94,7 +95,7 @@ def test_metrics_are_of_what_the_watch_tells_of_until_a_list_of_that_kind_lacks_
     metrics = OperatorMetrics()
 
     async def play() -> None:
-        async with playing(metrics, lambda _: None) as kinds:
+        async with playing(metrics, lambda _: ()) as kinds:
             kinds.test_changed("ADDED", an_object(TEST, "kept", ENDED))
             kinds.test_changed("ADDED", an_object(TEST, "lost", ENDED))
             kinds.owner_changed(SCHEDULE.plural, "ADDED", an_object(SCHEDULE, "nightly"))
@@ -117,7 +118,7 @@ def worked_on() -> set[str]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.word)
 def test_work_on_an_object_ends_where_a_list_of_its_kind_lacks_it_and_with_everything(kind: Kind) -> None:
     async def play() -> None:
-        async with playing(OperatorMetrics(), lambda _: None) as kinds:
+        async with playing(OperatorMetrics(), lambda _: ()) as kinds:
             for name in ("kept", "lost"):
                 tell(kinds, kind, "ADDED", an_object(kind, name))
             assert worked_on() == {"ns/kept", "ns/lost"}
@@ -139,7 +140,7 @@ def test_a_schedule_hears_at_once_of_a_test_of_its_own() -> None:
     made = an_object(TEST, "made", labels={SCHEDULE_LABEL: "nightly"}, ownerReferences=[controller])
 
     async def play() -> None:
-        async with playing(OperatorMetrics(), lambda _: None, (SCHEDULE, schedule), (TEST, made)) as kinds:
+        async with playing(OperatorMetrics(), lambda _: (), (SCHEDULE, schedule), (TEST, made)) as kinds:
             kinds.owner_changed(SCHEDULE.plural, "ADDED", schedule)
             await until(lambda: "status" in schedule and "ns/nightly" not in worked_on())
             kinds.test_changed("ADDED", made)
@@ -149,11 +150,11 @@ def test_a_schedule_hears_at_once_of_a_test_of_its_own() -> None:
     assert [one["name"] for one in schedule["status"]["active"]] == ["made"]
 
 
-def webhook(url: str, folder: Path) -> Callable[[Cluster], Deliveries]:
+def webhook(url: str, folder: Path) -> Callable[[Cluster], Sequence[Deliveries]]:
     """Return deliveries of the ends of all runs."""
-    asked = Webhook(url, frozenset(EndEvent), frozenset(), max_age_s=3_600.0)
-    counts = Counts(lambda *_: None, lambda _: None)
-    return lambda cluster: Deliveries(cluster, asked, Sender(url, key_folder(folder)), (), counts)
+    asked = Webhook(url=url, events=tuple(EndEvent), max_age_s=3_600.0)
+    counts = Counts(lambda *_: None, lambda _: ())
+    return lambda cluster: [Deliveries(cluster, "webhook", asked, Sender(asked, key_folder(folder)), (), counts)]
 
 
 def test_the_webhook_hears_of_the_ends_of_tests_and_comparisons_and_of_no_schedule(tmp_path: Path) -> None:

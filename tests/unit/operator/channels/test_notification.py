@@ -7,14 +7,21 @@ from typing import Any
 import pytest
 import statuses
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
-from sshload_operator.decision.notification import NOTIFIED_ANNOTATION, back_off_s, due
-from sshload_operator.planning.plan import EndEvent, Webhook
+from sshload_operator.control.channels.webhook import event_of as webhook_event
+from sshload_operator.decision import notification
+from sshload_operator.decision.notification import Asked, EndEvent, Notification, back_off_s, notified_annotation
 
 ENDED = datetime(2026, 11, 21, 6, tzinfo=UTC)
 NOW = ENDED + timedelta(minutes=1)
-WEBHOOK = Webhook("https://hooks.example.com/", frozenset(EndEvent), frozenset(), 3600.0)
+ALL = Asked(events=tuple(EndEvent), max_age_s=3600.0)
+NOTIFIED = notified_annotation("webhook")
 STATUS = {"phase": "Finished", "run": 3, "verdict": "Failed", "completionTime": "2026-11-21T06:00:00Z"}
 ID = "u1/3/2026-11-21T06:00:00Z"
+
+
+def due(kind: Kind, body: dict[str, Any], asked: Asked, now: datetime) -> Notification | None:
+    """Return the end that is due on the webhook."""
+    return notification.due(kind, body, "webhook", asked, now)
 
 
 def ended(
@@ -29,11 +36,11 @@ def ended(
     return {"metadata": metadata, "status": {**STATUS, **status}}
 
 
-def event_of(body: dict[str, Any], kind: Kind = TEST, webhook: Webhook = WEBHOOK) -> dict[str, Any]:
+def event_of(body: dict[str, Any], kind: Kind = TEST, asked: Asked = ALL) -> dict[str, Any]:
     """Return the event that is due."""
-    found = due(kind, body, webhook, NOW)
+    found = due(kind, body, asked, NOW)
     assert found is not None
-    return dict(found.event)
+    return dict(webhook_event(found))
 
 
 def test_an_end_says_whose_it_is_and_what_was_found() -> None:
@@ -66,32 +73,32 @@ def test_each_end_is_of_one_event_which_can_be_left_out(
     assert found["type"] == f"dev.sshload.{event}.ended"
     assert found["data"]["verdict"] == verdict
     assert found["data"].get("schedule") == (owner[1] if owner else None)
-    assert due(kind, body, replace(WEBHOOK, events=frozenset(EndEvent) - {event}), NOW) is None
+    assert due(kind, body, replace(ALL, events=tuple(set(EndEvent) - {event})), NOW) is None
 
 
 def test_the_end_of_a_comparisons_test_is_the_comparisons() -> None:
-    assert due(TEST, ended(owner=(COMPARISON, "two")), WEBHOOK, NOW) is None
+    assert due(TEST, ended(owner=(COMPARISON, "two")), ALL, NOW) is None
 
 
 @pytest.mark.parametrize("phase", ["Running", "Pending", None, 7, ["Finished"]])
 def test_nothing_is_due_before_the_end(phase: Any) -> None:
-    assert due(TEST, ended(phase=phase), WEBHOOK, NOW) is None
+    assert due(TEST, ended(phase=phase), ALL, NOW) is None
 
 
 @pytest.mark.parametrize("status", [None, "Finished", [], {}, {**STATUS, "completionTime": "yesterday"}])
 def test_a_status_that_says_no_end_is_none(status: Any) -> None:
-    assert due(TEST, {**ended(), "status": status}, WEBHOOK, NOW) is None
+    assert due(TEST, {**ended(), "status": status}, ALL, NOW) is None
 
 
 def test_what_was_delivered_is_not_due_and_the_end_of_the_next_run_is() -> None:
-    delivered = {NOTIFIED_ANNOTATION: ID}
-    assert due(TEST, ended(delivered), WEBHOOK, NOW) is None
+    delivered = {NOTIFIED: ID}
+    assert due(TEST, ended(delivered), ALL, NOW) is None
     assert event_of(ended(delivered, run=4))["id"] == "u1/4/2026-11-21T06:00:00Z"
 
 
 def test_only_the_named_namespaces_are_posted_about() -> None:
-    assert due(TEST, ended(), replace(WEBHOOK, namespaces=frozenset({"other"})), NOW) is None
-    assert due(TEST, ended(), replace(WEBHOOK, namespaces=frozenset({"ns"})), NOW) is not None
+    assert due(TEST, ended(), replace(ALL, namespaces=("other",)), NOW) is None
+    assert due(TEST, ended(), replace(ALL, namespaces=("ns",)), NOW) is not None
 
 
 def test_an_object_that_nobody_has_annotated_was_not_delivered() -> None:
@@ -111,14 +118,14 @@ def test_only_a_comparison_says_how_many_of_its_tests_it_has_come_to() -> None:
 
 
 def test_an_end_that_is_too_old_is_given_up() -> None:
-    found = due(TEST, ended(), WEBHOOK, NOW)
+    found = due(TEST, ended(), ALL, NOW)
     assert found is not None
     assert found.until == ENDED + timedelta(hours=1)
-    assert due(TEST, ended(), WEBHOOK, found.until) is None
+    assert due(TEST, ended(), ALL, found.until) is None
 
 
 def test_an_end_in_the_future_is_given_up_as_if_it_was_now() -> None:
-    found = due(TEST, ended(completionTime="9999-12-31T23:59:59Z"), WEBHOOK, NOW)
+    found = due(TEST, ended(completionTime="9999-12-31T23:59:59Z"), ALL, NOW)
     assert found is not None
     assert found.until == NOW + timedelta(hours=1)
 

@@ -5,7 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sshload_operator.control.webhook.sender import KeyFileError, Outcome, Sender, read_key, signed_headers
+from sshload_operator.api.kinds import TEST
+from sshload_operator.control.channels.channel import Outcome, SecretError, Sender
+from sshload_operator.control.channels.webhook import Webhook, read_key, signed_headers
+from sshload_operator.decision.notification import Asked, EndEvent, Notification, due
 from webhook_receiver import PATH, key_folder, own_certificate, webhook_receiver
 
 
@@ -22,23 +25,34 @@ def test_a_key_may_be_any_bytes_of_enough_length() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\n" * 30, b"short", b"whsec_c2hvcnQ=", b"whsec_" + b"!" * 40, b"k" * 4097])
 def test_a_key_that_is_short_long_or_garbled_is_refused_in_words_without_it(content: bytes) -> None:
-    with pytest.raises(KeyFileError) as refused:
+    with pytest.raises(SecretError) as refused:
         read_key(content)
     assert content.strip().decode() not in str(refused.value) or not content.strip()
 
 
 def test_of_the_url_logs_have_no_path() -> None:
-    assert Sender("https://hooks.example.com:8443/T/secret?token=1", Path()).origin == "https://hooks.example.com:8443"
+    url = "https://hooks.example.com:8443/T/secret?token=1"
+    assert Webhook(url=url, events=tuple(EndEvent), max_age_s=60).receiver == "https://hooks.example.com:8443"
+
+
+def ended(name: str) -> Notification:
+    """Return the end of a run that is due."""
+    completed = datetime.now(UTC)
+    status = {"phase": "Finished", "run": 1, "verdict": "Passed", "completionTime": f"{completed:%Y-%m-%dT%H:%M:%SZ}"}
+    body = {"metadata": {"namespace": "ns", "name": name, "uid": name}, "status": status}
+    found = due(TEST, body, "webhook", Asked(events=tuple(EndEvent), max_age_s=60), completed)
+    assert found is not None
+    return found
 
 
 def test_https_is_spoken_with_a_receiver_of_ones_own_authority_and_with_no_stranger(tmp_path: Path) -> None:
     context, certificate = own_certificate(tmp_path)
     folder = key_folder(tmp_path)
     with webhook_receiver(context) as receiver:
-        sender = Sender(receiver.url, folder)
-        stranger = asyncio.run(sender.post({"id": "one"}, datetime.now(UTC)))
+        sender = Sender(Webhook(url=receiver.url, events=tuple(EndEvent), max_age_s=60), folder)
+        stranger = asyncio.run(sender.post(ended("one"), datetime.now(UTC)))
         (folder / "ca.crt").write_bytes(certificate)
-        known = asyncio.run(sender.post({"id": "two"}, datetime.now(UTC)))
+        known = asyncio.run(sender.post(ended("two"), datetime.now(UTC)))
     assert (stranger.outcome, known.outcome) == (Outcome.UNREACHABLE, Outcome.DELIVERED)
     assert PATH not in stranger.message
-    assert [found.event["id"] for found in receiver.received] == ["two"]
+    assert [found.event["data"]["name"] for found in receiver.received] == ["two"]

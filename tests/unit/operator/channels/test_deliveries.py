@@ -12,11 +12,11 @@ import pytest
 from running_target import wait_until
 from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.control.webhook import deliveries as deliveries_module
-from sshload_operator.control.webhook.deliveries import Counts, Deliveries
-from sshload_operator.control.webhook.sender import Sender
-from sshload_operator.decision.notification import NOTIFIED_ANNOTATION
-from sshload_operator.planning.plan import EndEvent, Webhook
+from sshload_operator.control.channels import deliveries as deliveries_module
+from sshload_operator.control.channels.channel import Sender
+from sshload_operator.control.channels.deliveries import Counts, Deliveries
+from sshload_operator.control.channels.webhook import Webhook
+from sshload_operator.decision.notification import EndEvent, notified_annotation
 from webhook_receiver import Receiver, key_folder, webhook_receiver
 
 _MAX_AGE_S = 3_600.0
@@ -50,7 +50,11 @@ class PlayedCluster:
 
     def marked(self) -> set[str]:
         """Return the names of those that are noted as delivered."""
-        return {name for name, body in self.tests.items() if NOTIFIED_ANNOTATION in body["metadata"]["annotations"]}
+        return {
+            name
+            for name, body in self.tests.items()
+            if notified_annotation("webhook") in body["metadata"]["annotations"]
+        }
 
 
 @dataclass
@@ -77,10 +81,10 @@ def _play(receiver: Receiver, tmp_path: Path) -> Callable[..., Play]:
 
     def play(cluster: Any, most_pending: int = 1_000) -> Play:
         outcomes: Counter[str] = Counter()
-        webhook = Webhook(receiver.url, frozenset(EndEvent), frozenset(), _MAX_AGE_S)
+        webhook = Webhook(url=receiver.url, events=tuple(EndEvent), max_age_s=_MAX_AGE_S)
         counts = Counts(lambda outcome, times: outcomes.update({outcome: times}), lambda _: None)
-        sender = Sender(webhook.url, folder)
-        return Play(Deliveries(cluster, webhook, sender, (), counts, most_pending), outcomes)
+        sender = Sender(webhook, folder)
+        return Play(Deliveries(cluster, "webhook", webhook, sender, (), counts, most_pending), outcomes)
 
     return play
 
@@ -166,14 +170,14 @@ def test_without_a_key_nothing_is_posted_until_there_is_one(
     play: Callable[..., Play], receiver: Receiver, tmp_path: Path
 ) -> None:
     cluster = PlayedCluster()
-    key = tmp_path / "webhook-secret/key"
+    key = tmp_path / "webhook/key"
 
     async def scenario() -> None:
         played = play(cluster)
         content = key.read_bytes()
         key.unlink()
         played.deliveries.object_changed(TEST, cluster.end("unsigned"))
-        await played.until(lambda: played.outcomes["unsigned"] == 1)
+        await played.until(lambda: played.outcomes["unreadable"] == 1)
         assert receiver.received == []
         key.write_bytes(content)
         await played.until(lambda: cluster.marked() == {"unsigned"})

@@ -18,9 +18,8 @@ from typing import Final
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.control.webhook.sender import Outcome, Sender
-from sshload_operator.decision.notification import NOTIFIED_ANNOTATION, Notification, back_off_s, due
-from sshload_operator.planning.plan import Webhook
+from sshload_operator.control.channels.channel import Channel, Outcome, Sender
+from sshload_operator.decision.notification import Notification, back_off_s, due, notified_annotation
 
 _LOG = logging.getLogger(__name__)
 _MOST_PENDING: Final = 1_000
@@ -39,10 +38,11 @@ class Counts:
 
 @dataclass(slots=True)
 class Deliveries:
-    """All deliveries to one webhook. `namespaces` are those that the operator watches, empty for all."""
+    """All deliveries on one channel. `namespaces` are those that the operator watches, empty for all."""
 
     cluster: Cluster
-    webhook: Webhook
+    name: str
+    channel: Channel
     sender: Sender
     namespaces: Sequence[str]
     counts: Counts
@@ -58,10 +58,11 @@ class Deliveries:
     def __post_init__(self) -> None:
         for outcome in Outcome:
             self.counts.attempt(outcome, 0)
+        self.counts.pending(0)
 
     def object_changed(self, kind: Kind, body: Object) -> None:
         """Take in a version of an object, also of a deleted one: begin a delivery if one is due."""
-        self._offer(due(kind, body, self.webhook, datetime.now(UTC)))
+        self._offer(due(kind, body, self.name, self.channel, datetime.now(UTC)))
 
     async def stop(self) -> None:
         """Cancel all deliveries, at whatever point they are. The objects tell which were not made."""
@@ -78,7 +79,7 @@ class Deliveries:
             self._has_left_out = True
             return
         # kopf's context has the body of the event, and would live as long as the task does.
-        task = asyncio.create_task(self._deliver(found), name=f"webhook {found.id}", context=Context())
+        task = asyncio.create_task(self._deliver(found), name=f"{self.name} {found.id}", context=Context())
         self._tasks[found.id] = task
         self.counts.pending(len(self._tasks))
 
@@ -97,7 +98,7 @@ class Deliveries:
         failures = 0
         while datetime.now(UTC) < found.until:
             async with self._turns:
-                attempt = await self.sender.post(found.event, datetime.now(UTC))
+                attempt = await self.sender.post(found, datetime.now(UTC))
             self.counts.attempt(attempt.outcome, 1)
             self._report(found, attempt.message)
             if attempt.outcome is Outcome.DELIVERED:
@@ -114,7 +115,7 @@ class Deliveries:
         failures = 0
         while datetime.now(UTC) < found.until:
             try:
-                await self.cluster.annotate(found.kind, metadata, {NOTIFIED_ANNOTATION: found.id})
+                await self.cluster.annotate(found.kind, metadata, {notified_annotation(self.name): found.id})
             except ApiError as error:
                 failures += 1
                 if failures == 1:
@@ -131,11 +132,11 @@ class Deliveries:
     def _report(self, found: Notification, problem: str) -> None:
         """Log a problem once, however many deliveries it affects, and its end."""
         if problem and problem != self._last_problem:
-            origin = self.sender.origin
+            receiver = self.channel.receiver
             name = f"{found.namespace}/{found.name}"
-            _LOG.warning("%s: %s did not accept the end of its run, and it is sent again: %s", name, origin, problem)
+            _LOG.warning("%s: %s did not accept the end of its run, and it is sent again: %s", name, receiver, problem)
         if not problem and self._last_problem:
-            _LOG.info("%s accepts events again", self.sender.origin)
+            _LOG.info("%s accepts events again", self.channel.receiver)
         self._last_problem = problem
 
     def _look_for_what_was_left_out(self) -> None:
@@ -143,7 +144,7 @@ class Deliveries:
         has_room = len(self._tasks) <= self.most_pending // 2
         if self._has_left_out and has_room and not is_looking and not self._is_stopped:
             self._has_left_out = False
-            self._looking = asyncio.create_task(self._look(), name="webhook list", context=Context())
+            self._looking = asyncio.create_task(self._look(), name=f"{self.name} list", context=Context())
             self._looking.add_done_callback(lambda _: self._look_for_what_was_left_out())
 
     async def _look(self) -> None:

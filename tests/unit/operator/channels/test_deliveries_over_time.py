@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.control.webhook import deliveries as deliveries_module
-from sshload_operator.control.webhook.deliveries import Counts, Deliveries
-from sshload_operator.control.webhook.sender import Attempt, Outcome
-from sshload_operator.decision.notification import NOTIFIED_ANNOTATION
-from sshload_operator.planning.plan import EndEvent, Webhook
+from sshload_operator.control.channels import deliveries as deliveries_module
+from sshload_operator.control.channels.channel import Attempt, Outcome
+from sshload_operator.control.channels.deliveries import Counts, Deliveries
+from sshload_operator.control.channels.webhook import Webhook
+from sshload_operator.decision.notification import EndEvent, Notification, notified_annotation
 from virtual_time import run_at_once
 
 MAX_AGE_S = 3_600.0
@@ -62,8 +62,8 @@ class World:
     pending: list[int] = field(default_factory=list)
     uids: dict[str, set[str]] = field(default_factory=dict)
 
-    async def post(self, event: Mapping[str, Any], _now: datetime) -> Attempt:
-        self.posted.append((asyncio.get_running_loop().time(), event["data"]["name"]))
+    async def post(self, ended: Notification, _now: datetime) -> Attempt:
+        self.posted.append((asyncio.get_running_loop().time(), ended.name))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
         try:
@@ -75,7 +75,7 @@ class World:
     async def annotate(self, kind: Kind, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> bool:
         assert kind is TEST
         assert metadata["uid"] in self.uids.get(metadata["name"], {f"uid-{metadata['name']}"})
-        assert list(annotations) == [NOTIFIED_ANNOTATION]
+        assert list(annotations) == [notified_annotation("webhook")]
         if self.errors:
             raise self.errors.pop(0)
         self.marked.append(metadata["name"])
@@ -89,9 +89,9 @@ class World:
         return [facts(body) for body in here if kind is TEST]
 
     def deliveries(self, *namespaces: str, most_pending: int = 1_000) -> Deliveries:
-        webhook = Webhook("https://receiver/path", frozenset(EndEvent), frozenset(), MAX_AGE_S)
+        webhook = Webhook(url="https://receiver/path", events=tuple(EndEvent), max_age_s=MAX_AGE_S)
         counts = Counts(lambda outcome, times: self.outcomes.update({outcome: times}), self.pending.append)
-        return Deliveries(self, webhook, self, namespaces, counts, most_pending)  # type: ignore[arg-type]
+        return Deliveries(self, "webhook", webhook, self, namespaces, counts, most_pending)  # type: ignore[arg-type]
 
     def pauses(self) -> list[float]:
         at_s = [at for at, _ in self.posted]
@@ -137,9 +137,9 @@ def test_each_outcome_is_known_before_there_was_any_and_what_is_pending_is_count
         world.takes_s = 1
         for name in ("one", "two"):
             deliveries.object_changed(TEST, end(name))
-        assert world.pending == [1, 2]
+        assert world.pending == [0, 1, 2]
         await asyncio.sleep(10)
-        assert world.pending == [1, 2, 1, 0]
+        assert world.pending == [0, 1, 2, 1, 0]
         await deliveries.stop()
 
     play(claim)

@@ -1,0 +1,125 @@
+"""What a channel answers, and one attempt to tell its receiver of an end. What the receiver answers is not read."""
+
+import asyncio
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum, unique
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from sshload_operator.decision.notification import Asked, Notification
+
+_ANSWER_LIMIT_S: Final = 10
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=_ANSWER_LIMIT_S, connect=5)
+_AUTHORITY_FILE: Final = "ca.crt"
+URL_CHARACTERS: Final = 2_000
+
+
+class SecretError(Exception):
+    """The Secret of a channel cannot be used. The text contains no part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One POST."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel(Asked, ABC):
+    """Where ends of runs are told, as the installation declares it."""
+
+    @property
+    @abstractmethod
+    def receiver(self) -> str:
+        """The receiver as logs name it, without what may be a credential."""
+
+    @abstractmethod
+    def request(self, ended: Notification, secret: Path, now: datetime) -> Request:
+        """Return the request that tells of an end; `secret` is the folder of the channel's Secret.
+
+        It is read each time, so that a renewed Secret needs no restart. Raises SecretError, and OSError where a file
+        cannot be read.
+        """
+
+
+@unique
+class Outcome(StrEnum):
+    """How an attempt ended. Only DELIVERED is an end: all others are followed by another attempt, until GIVEN_UP."""
+
+    DELIVERED = "delivered"
+    REFUSED = "refused"
+    UNREACHABLE = "unreachable"
+    UNREADABLE = "unreadable"
+    GIVEN_UP = "given_up"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How an attempt ended, and why in words without the URL's path, which may be a credential."""
+
+    outcome: Outcome
+    message: str = ""
+
+
+class Sender:
+    """Posts to one channel. `secret` is the folder of its Secret, with the certificate of the receiver's authority too.
+
+    That certificate is in `ca.crt`, if there is one.
+    """
+
+    def __init__(self, channel: Channel, secret: Path) -> None:
+        self._channel = channel
+        self._secret = secret
+
+    async def post(self, ended: Notification, now: datetime) -> Attempt:
+        """Post an end once. An answer from 200 to 299 within 10 s delivers it; a redirect is not followed."""
+        try:
+            request, tls = await asyncio.to_thread(self._prepare, ended, now)
+        except SecretError as error:
+            return Attempt(Outcome.UNREADABLE, str(error))
+        except OSError as error:  # ssl.SSLError is one
+            what = f"{type(error).__name__} at {Path(error.filename or _AUTHORITY_FILE).name}"
+            return Attempt(Outcome.UNREADABLE, f"the Secret in {self._secret} cannot be used: {what}")
+        try:
+            return await _send(request, tls)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            return Attempt(Outcome.UNREACHABLE, f"no answer: {type(error).__name__}")
+
+    def _prepare(self, ended: Notification, now: datetime) -> tuple[Request, ssl.SSLContext]:
+        authority = self._secret / _AUTHORITY_FILE
+        request = self._channel.request(ended, self._secret, now)
+        return request, ssl.create_default_context(cafile=authority if authority.exists() else None)
+
+
+async def _send(request: Request, tls: ssl.SSLContext) -> Attempt:
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls), timeout=_TIMEOUT) as session,
+        session.post(request.url, data=request.body, headers=request.headers, allow_redirects=False) as answer,
+    ):
+        if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            return Attempt(Outcome.DELIVERED)
+        return Attempt(Outcome.REFUSED, f"the receiver answered {answer.status}")
+
+
+def is_url(text: str) -> bool:
+    """Return whether a text is a URL that can be posted to, without the user and password that logs would show."""
+    try:
+        url = urlsplit(text)
+        has_port = url.port != 0
+    except ValueError:
+        return False
+    is_printable = all("!" <= character <= "~" for character in text)
+    return (
+        is_printable and url.scheme in ("http", "https") and bool(url.hostname) and has_port and "@" not in url.netloc
+    )

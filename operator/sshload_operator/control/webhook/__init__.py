@@ -1,1 +1,0 @@
-"""The ends of runs, posted to the installation's webhook."""
