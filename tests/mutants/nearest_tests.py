@@ -233,7 +233,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_held.py",
     ),
     f"{_WORKER}/pacing/generator.py": ("tests/unit/worker/test_generator.py",),
-    f"{_WORKER}/recording/health.py": ("tests/integration/worker/test_health.py",),
+    f"{_WORKER}/recording/health.py": ("tests/unit/worker/test_health_figures.py",),
     f"{_WORKER}/pacing": (
         "tests/unit/worker/test_load.py",
         "tests/unit/worker/test_replay_rate.py",
