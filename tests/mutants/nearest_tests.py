@@ -277,6 +277,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_search_course.py",
     ),
     f"{_WORKER}/coordination/master.py": ("tests/unit/worker/test_master.py",),
+    f"{_WORKER}/coordination/worker.py": ("tests/unit/worker/test_worker.py",),
     f"{_WORKER}/coordination/settling.py": ("tests/integration/worker/test_settling.py",),
     f"{_WORKER}/coordination/stats.py": ("tests/integration/worker/test_settling.py",),
     f"{_WORKER}/coordination/connected_workers.py": (

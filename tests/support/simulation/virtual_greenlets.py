@@ -3,7 +3,7 @@
 So minutes of patience cost no time, and happen in the order of their times on any machine.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -41,6 +41,25 @@ class VirtualClock:
         """Return an event that is waited for by this clock."""
         return VirtualEvent(self)
 
+    def await_first(self, awaited: Iterable[Any], timeout: float | None = None, count: int = 1) -> None:
+        """Wait until one of these greenlets and events is ready, or until so much time has passed, as gevent.wait."""
+        assert count == 1
+        every = tuple(awaited)
+        if any(one.ready() for one in every):
+            return
+        woken = Event()
+
+        def wake(_: object) -> None:
+            woken.set()
+
+        for one in every:
+            one.rawlink(wake)
+        if timeout is not None:
+            self.wake(woken, timeout)
+        woken.wait()
+        for one in every:
+            one.unlink(wake)
+
     def run(self, work: Callable[[], Any]) -> Any:
         """Run to its end, and return what it returns. Raises AssertionError where all wait for ever."""
         working = gevent.spawn(work)
@@ -74,17 +93,23 @@ class VirtualEvent:
         """Let those wait who come from now on."""
         self._plain.clear()
 
-    def wait(self, timeout: float) -> bool:
+    def is_set(self) -> bool:
+        """Return whether nobody has to wait for it."""
+        return self._plain.is_set()
+
+    def ready(self) -> bool:
+        """Return whether nobody has to wait for it."""
+        return self._plain.is_set()
+
+    def rawlink(self, callback: Callable[[Any], object]) -> None:
+        """Have it call this once it is set."""
+        self._plain.rawlink(callback)
+
+    def unlink(self, callback: Callable[[Any], object]) -> None:
+        """Have it not call this."""
+        self._plain.unlink(callback)
+
+    def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is set, or until so much time has passed; return whether it is set."""
-        if self._plain.is_set():
-            return True
-        woken = Event()
-
-        def wake(_: Event) -> None:
-            woken.set()
-
-        self._plain.rawlink(wake)
-        self._clock.wake(woken, timeout)
-        woken.wait()
-        self._plain.unlink(wake)
+        self._clock.await_first((self._plain,), timeout)
         return self._plain.is_set()
