@@ -11,8 +11,8 @@ annotated with `Default` or `Absent`. A union of dataclasses is an object that h
 key. A member whose class variable `written_bare` names one of its fields is written as only that field: `sleep: 10s`.
 One whose class variable `written_as` is another class is written as that class declares (`WrittenAs`).
 
-The class variable `rules` has the rules that concern several fields. A field that needs the installer's permission is
-annotated with a `Permission`; a member of a union has it as its class variable `permission`.
+The class variable `rules` has the rules and checks that concern several fields. A field that needs the installer's
+permission is annotated with a `Permission`; a member of a union has it as its class variable `permission`.
 
 The description of an object is the first paragraph of its class's docstring, unless the field that holds it has one.
 """
@@ -191,33 +191,32 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A condition on a value, as the API server checks it (`cel`) and as the parser does (`holds`).
+    """A condition on a value as it is written, in CEL. The API server evaluates it, and so does the parser.
 
-    `cel` is empty if the API server cannot check it. `message_cel` is an expression for the API server's message about
-    the value. `at` is the field that the error names, as a path from the value (`.deadline`). `explain` returns the
-    parser's message about the value, if `message` alone would not be specific enough.
+    `at` is the field that the error names, as a path from the value (`.deadline`). Where `message` would not be
+    specific enough, `message_cel` is an expression for one about the value. `explain` is one that only the parser can
+    say: an expression that the API server takes for too dear, or what the value that was read makes, "" for nothing.
     """
 
     cel: str
     message: str
-    holds: Callable[[Any], bool]
     at: str = ""
-    explain: Callable[[Any], str] | None = None
+    explain: Callable[[Any], str] | str = ""
     message_cel: str = ""
 
-    def problem(self, value: Any) -> str:
-        """Return the message for this value, empty if the rule holds."""
-        if self.holds(value):
-            return ""
-        return self.message if self.explain is None else self.explain(value)
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition that CEL cannot state: `problem` returns what is wrong with the value that was read, or nothing."""
+
+    problem: Callable[[Any], str]
+    at: str = ""
 
 
-def exactly_one(**attributes: str) -> Rule:
-    """Return the rule that exactly one of these fields is set. `attributes` maps names in a spec to attributes."""
-    given = ", ".join(f"has(self.{name})" for name in attributes)
-    *names, last = attributes
+def exactly_one(*names: str) -> Rule:
+    """Return the rule that exactly one of these fields is set."""
+    *others, last = names
+    given = ", ".join(f"has(self.{name})" for name in names)
     return Rule(
-        f"[{given}].filter(given, given).size() == 1",
-        f"exactly one of {', '.join(names)} and {last} must be set",
-        lambda value: sum(getattr(value, attribute) is not None for attribute in attributes.values()) == 1,
+        f"[{given}].filter(given, given).size() == 1", f"exactly one of {', '.join(others)} and {last} must be set"
     )

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 from typing import Annotated, Final, Protocol, TypeAlias
 
 from sshload_contract.declared import Rule, Text, Whole, WrittenAs
@@ -50,19 +49,9 @@ class ConfigMapFile(Protocol):
         """The file's key in it."""
 
 
-def _is_host(host: str) -> bool:
-    if _HOST_NAME.fullmatch(host) is not None:
-        return True
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return False
-    return not (isinstance(address, IPv6Address) and address.ipv4_mapped is not None)
-
-
 Host: TypeAlias = Annotated[
     str,
     Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9:])?", wanted="a host"),
-    Rule(f"isIP(self) || self.matches('^{_HOST_NAME.pattern}$')", "must be a DNS name or an IP address", _is_host),
+    Rule(f"isIP(self) || self.matches('^{_HOST_NAME.pattern}$')", "must be a DNS name or an IP address"),
 ]
 Port: TypeAlias = Annotated[int, Whole(1, 65_535)]

@@ -7,7 +7,19 @@ from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, TypeAlias
 
 from sshload_contract.client import Library, Timeouts
-from sshload_contract.declared import Absent, Default, Duration, Inline, Named, Permission, Rule, Size, Text, Whole
+from sshload_contract.declared import (
+    Absent,
+    Check,
+    Default,
+    Duration,
+    Inline,
+    Named,
+    Permission,
+    Rule,
+    Size,
+    Text,
+    Whole,
+)
 from sshload_contract.names import Host, Port
 from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Timing
 
@@ -74,18 +86,10 @@ _Expression: TypeAlias = Annotated[
         wanted=r"a regular expression whose groups are (...) or (?:...), and after a backslash punctuation or"
         " dDwWsSbBnrt",
     ),
-    Rule("!self.contains('[[')", "must have no set inside a set", lambda expression: "[[" not in expression),
-    Rule(
-        "!self.matches('[{],[0-9]+[}]')",
-        "must write {0,n} for {,n}",
-        lambda expression: re.search("[{],[0-9]+[}]", expression) is None,
-    ),
-    Rule(
-        "''.matches(self) || !''.matches(self)",
-        "must be a regular expression",
-        lambda expression: not _fault_of_expression(expression),
-        explain=_fault_of_expression,
-    ),
+    Rule("!self.contains('[[')", "must have no set inside a set"),
+    Rule("!self.matches('[{],[0-9]+[}]')", "must write {0,n} for {,n}"),
+    Check(_fault_of_expression),
+    Rule("''.matches(self) || !''.matches(self)", "must be a regular expression"),
 ]
 
 

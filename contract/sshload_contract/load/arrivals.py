@@ -21,7 +21,6 @@ _RATE = Number(0, MOST)
 _SOME_RATE: Final = Rule(
     "!has(self.rate) || self.rate > 0.0 || (has(self.toRate) && self.toRate > 0.0)",
     "must be above 0, or toRate must be",
-    lambda stage: stage.rate is None or stage.rate > 0 or (stage.to_rate or 0) > 0,
     at=".rate",
 )
 _ToRate: TypeAlias = Annotated[
@@ -108,17 +107,15 @@ class _WrittenArrivals:
     """
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        exactly_one(stages="stages", rate="rate"),
+        exactly_one("stages", "rate"),
         Rule(
             "has(self.rate) == has(self.duration)",
             "is required with rate, and only then",
-            lambda arrivals: (arrivals.rate is None) == (arrivals.duration_s is None),
             at=".duration",
         ),
         Rule(
             "!has(self.toRate) || has(self.rate)",
             "is for a single stage, with rate: a stage of stages has a toRate of its own",
-            lambda arrivals: arrivals.to_rate is None or arrivals.rate is not None,
             at=".toRate",
         ),
         _SOME_RATE,

@@ -23,7 +23,6 @@ class UsersStage:
         Rule(
             "self.users > 0 || (has(self.toUsers) && self.toUsers > 0)",
             "must be above 0, or toUsers must be",
-            lambda stage: stage.users > 0 or (stage.to_users or 0) > 0,
             at=".users",
         ),
     )
@@ -55,7 +54,6 @@ class ThinkTime:
         Rule(
             "duration(self.min) <= duration(self.max)",
             "must not be less than min",
-            lambda time: time.min_s <= time.max_s,
             at=".max",
         ),
     )

@@ -7,14 +7,13 @@ the parser bounds the size of a whole spec, because a CRD cannot.
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from sshload_contract.declared import Rule
+from sshload_contract.declared import Rule, WrittenAs
 
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import Schema
 from sshload_operator.api.shapes.reading import read, schema
-from sshload_operator.api.shapes.values import broken, rule_schemas
 from sshload_operator.api.spec import LoadTestSpec, WrittenSpec
 from sshload_operator.api.spec_rules import SPEC_RULES
 
@@ -26,26 +25,21 @@ NOT_ITS_OWN_BASELINE: Final = Rule(
     "!has(self.spec.baseline) || !has(self.spec.baseline.testRef)"
     " || self.spec.baseline.testRef.name != self.metadata.name",
     "a test cannot be its own baseline",
-    lambda named: named[1].baseline is None or named[1].baseline.test != named[0],
     at=".spec.baseline.testRef.name",
 )
-"""Holds of the name of a test and its spec."""
+_SPEC: Final[Any] = Annotated[LoadTestSpec, WrittenAs(WrittenSpec), *SPEC_RULES]
 
 
 def parse(body_spec: Mapping[str, Any], path: str = "spec") -> LoadTestSpec:
     """Return the values of `body_spec`, the object at `path`; raises SpecError with all that is wrong."""
     check_size(body_spec, path)
-    spec = read(WrittenSpec, body_spec, path).value()
-    problems = list(broken(SPEC_RULES, spec, path))
-    if problems:
-        raise SpecError.of(problems)
+    spec: LoadTestSpec = read(_SPEC, body_spec, path)
     return spec
 
 
 def spec_schema() -> Schema:
     """Return the schema of a test's spec, with all rules."""
-    found = schema(WrittenSpec)
-    return {**found, "x-kubernetes-validations": rule_schemas(SPEC_RULES)}
+    return schema(_SPEC)
 
 
 def check_size(spec: Mapping[str, Any], path: str = "spec") -> None:

@@ -36,8 +36,6 @@ ENDING_RESERVE_S: Final = 90.0
 """What is kept of the deadline for what follows the last trial: its drain (a minute at most), reports and results."""
 
 CONFIRM_MOST = 5
-_MILLISECONDS: Final = 1_000
-_MICROSECONDS: Final = 1_000_000
 _SLOWEST_LOGIN_RATE = 0.01
 
 _MIN = "The smallest amount, with which the search starts."
@@ -45,7 +43,7 @@ _MAX = "The largest amount."
 _Whole: TypeAlias = Annotated[int, Whole(1, MOST, read_by_rule=True)]
 _Rate: TypeAlias = Annotated[float, Number(0, MOST, above=True)]
 _Factor: TypeAlias = Annotated[float, FACTOR]
-_ORDER = Rule("self.min <= self.max", "must not be less than min", lambda search: search.min <= search.max, at=".max")
+_ORDER = Rule("self.min <= self.max", "must not be less than min", at=".max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,6 @@ class ArrivalsSearch:
         Rule(
             "self.min * double(duration(self.duration).getMilliseconds()) >= 1000.0",
             "must be high enough for one iteration in a trial's duration: raise it, or lengthen the duration",
-            lambda search: search.min * whole_milliseconds(search.duration_s) >= _MILLISECONDS,
             at=".min",
         ),
     )
@@ -128,7 +125,6 @@ class HoldSearch:
         Rule(
             f"self >= {_SLOWEST_LOGIN_RATE}",
             f"must be at least {_SLOWEST_LOGIN_RATE}",
-            lambda rate: rate >= _SLOWEST_LOGIN_RATE,
         ),
         "Sessions logged in per second, over all workers, until the trial holds all of its sessions.",
     ]
@@ -206,16 +202,3 @@ def search_budget_s(deadline_s: float, start_timeout_s: float) -> float:
 def least_trials(confirm: int) -> int:
     """Return how many trials a search that finds both bounds takes at least: each of them, and what confirms it."""
     return 2 * (confirm + 1)
-
-
-def least_trial_ms(load: Load, warm_up_s: float) -> int:
-    """Return how many milliseconds the least trial takes, `load`, without its drain, counted as the CRD counts them."""
-    if isinstance(load, HoldLoad):
-        ramp_up_ms = int(load.ramp_up_s * _MILLISECONDS)
-        return whole_milliseconds(warm_up_s) + ramp_up_ms + whole_milliseconds(load.duration_s)
-    return whole_milliseconds(warm_up_s) + whole_milliseconds(load.lasts_s)
-
-
-def whole_milliseconds(seconds: float) -> int:
-    """Return the milliseconds of a duration as it is written, without fractions."""
-    return round(seconds * _MICROSECONDS) // 1_000

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
-from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, BY_MINA_SSHD, Auth, Client, Library
+from sshload_contract.client import BY_KEY_IN_CEL, Auth, Client
 from sshload_contract.declared import (
     Absent,
     Default,
@@ -31,7 +31,7 @@ from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
 from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.search import WrittenSearch, search_budget_s
-from sshload_operator.api.shapes.errors import shown
+from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
 from sshload_operator.api.thresholds import RelativeThreshold, WrittenThreshold
@@ -55,12 +55,9 @@ class LocustfileRef:
     key: Annotated[ConfigMapKey, Default("locustfile.py"), "Its key in the ConfigMap."]
 
 
-def _names_of(steps: tuple[ScenarioStep, ...]) -> list[str]:
-    return [step.name for step in steps if step.timings]
-
-
-def _repeated(names: list[str]) -> list[str]:
-    return [name for name in names if name and names.count(name) > 1]
+def _repeated(steps: tuple[ScenarioStep, ...]) -> list[str]:
+    names = [step.name for step in steps if step.timings]
+    return [name for name in names if names.count(name) > 1]
 
 
 _Steps: TypeAlias = Annotated[
@@ -69,16 +66,12 @@ _Steps: TypeAlias = Annotated[
     Rule(
         f"self.filter(s, !has(s.sleep)).size() < 2 || self.all(s, has(s.sleep) || {_NAMED_IN_CEL})",
         "each step but sleep must have a name if there are several",
-        lambda steps: len(names := _names_of(steps)) < 2 or all(names),  # noqa: PLR2004 - one needs no name
     ),
     Rule(
         f"[self.filter(s, !has(s.sleep)).map(s, {_NAME_IN_CEL})]"
         ".all(names, names.all(n, n == '' || names.indexOf(n) == names.lastIndexOf(n)))",
         "the names of steps must differ",
-        lambda steps: not _repeated(_names_of(steps)),
-        explain=lambda steps: (
-            f"the names of steps must differ, and {shown(_repeated(_names_of(steps))[0])} is repeated"
-        ),
+        explain=lambda steps: naming("the names of steps must differ, and {} is repeated", _repeated(steps)),
     ),
 ]
 
@@ -88,11 +81,10 @@ class WrittenScenario:
     """What each iteration does: exactly one of steps and locustfile."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        exactly_one(steps="steps", locustfile="locustfile"),
+        exactly_one("steps", "locustfile"),
         Rule(
             "(has(self.sessionReuse) && self.sessionReuse == 'pool') == has(self.poolSize)",
             "is required with sessionReuse pool, and only then",
-            lambda scenario: (scenario.session_reuse is SessionReuse.POOL) == (scenario.pool_size is not None),
             at=".poolSize",
         ),
     )
@@ -146,7 +138,7 @@ class Baseline:
 class WrittenBaseline:
     """The test that thresholds with within compare with: exactly one of testRef and lastPassed."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(testRef="test_ref", lastPassed="last_passed"),)
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one("testRef", "lastPassed"),)
     test_ref: Annotated[str | None, WrittenAs(_TestName)]
     last_passed: Annotated[
         bool | None,
@@ -193,13 +185,11 @@ class WrittenClient(Client):
         Rule(
             f"self.library != 'openssh' || self.auth in {BY_KEY_IN_CEL}",
             "the library openssh supports publickey, certificate and agent only",
-            lambda client: client.library is not Library.OPENSSH or client.auth in BY_KEY,
             at=".auth",
         ),
         Rule(
             "self.library != 'mina-sshd' || self.auth in ['publickey', 'password']",
             "the library mina-sshd supports publickey and password only",
-            lambda client: client.library is not Library.MINA_SSHD or client.auth in BY_MINA_SSHD,
             at=".auth",
         ),
     )

@@ -4,21 +4,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, get_args
 
-from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, WITHOUT_JUMP_HOSTS, Library
-from sshload_contract.declared import Rule
+from sshload_contract.client import BY_KEY_IN_CEL, Library
+from sshload_contract.declared import Check, Rule
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.thresholds import TargetThreshold, Threshold
+from sshload_contract.thresholds import TargetThreshold
 from sshload_contract.vocabulary import Timing, measured_step
-from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.expressions import expression_fault
 from sshload_operator.api.search import (
     ENDING_RESERVE_S,
-    least_trial_ms,
     least_trials,
-    whole_milliseconds,
 )
-from sshload_operator.api.shapes.errors import shown
+from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.targets import Target
 from sshload_operator.api.targets.gateway_rules import (
@@ -28,7 +25,6 @@ from sshload_operator.api.targets.gateway_rules import (
     NO_CLIENT,
     timings_of_gateway,
 )
-from sshload_operator.api.thresholds import RelativeThroughput
 
 _MICROSECONDS: Final = 1_000_000
 _STEP_KINDS: Final = ScenarioStep.__args__
@@ -55,10 +51,6 @@ def _words(words: Iterable[str]) -> str:
 # Logins
 
 
-def _has_user_sessions_only_with_users(spec: LoadTestSpec) -> bool:
-    return spec.scenario.session_reuse is not SessionReuse.USER or spec.load.least.most_users > 0
-
-
 def _processes(spec: LoadTestSpec) -> int:
     return spec.workers.replicas * (spec.workers.processes_per_pod or 1)
 
@@ -70,15 +62,8 @@ def _fault_of_expressions(spec: LoadTestSpec) -> str:
     return next((f"{fault} (expectStdout: {expression[:60]!r})" for expression, fault in faults if fault), "")
 
 
-_EXPRESSIONS: Final = (
-    Rule(
-        "",  # the API server's RE2 is Go's, whose limits are others
-        "must have regular expressions that the workers take",
-        lambda spec: not _fault_of_expressions(spec),
-        at=".scenario.steps",
-        explain=_fault_of_expressions,
-    ),
-)
+_EXPRESSIONS: Final = (Check(_fault_of_expressions, at=".scenario.steps"),)
+"""The API server's RE2 is Go's, whose limits are others."""
 
 _LOGINS: Final = (
     *(rule for kind in Target.__args__ for rule in kind.spec_rules),
@@ -86,16 +71,12 @@ _LOGINS: Final = (
         "!has(self.scenario.sessionReuse) || self.scenario.sessionReuse != 'user' || has(self.load.users)"
         " || has(self.load.capacity) && has(self.load.capacity.users)",
         "user is for load.users only: no other load has users",
-        _has_user_sessions_only_with_users,
         at=".scenario.sessionReuse",
     ),
     Rule(
         "self.workers.replicas * self.?workers.?processesPerPod.orValue(1)"
         " <= (has(self.scenario.poolSize) ? self.scenario.poolSize : 1000000)",
         "must be at least one session for each worker process (workers.replicas times workers.processesPerPod)",
-        lambda spec: (
-            spec.scenario.session_reuse is not SessionReuse.POOL or spec.scenario.pool_sessions >= _processes(spec)
-        ),
         at=".scenario.poolSize",
         explain=lambda spec: f"must be at least one session for each worker process, and there are {_processes(spec)}",
     ),
@@ -105,17 +86,12 @@ _LOGINS: Final = (
 # What a client library cannot do
 
 
-def _no_window_for_sftp(name: str, attribute: str) -> Rule:
+def _no_window_for_sftp(name: str) -> Rule:
     """libssh2 opens its SFTP channel with a window of its own choice."""
     return Rule(
         f"{NO_CLIENT} || self.client.library != 'ssh2-python' || !has(self.client.{name}) || !has(self.scenario.steps)"
         f" || !self.scenario.steps.exists(s, {_HAS_SFTP})",
         "the library ssh2-python has no such setting for SFTP: use sftpReadSize",
-        lambda spec: (
-            spec.client.library is not Library.SSH2_PYTHON
-            or getattr(spec.client, attribute) is None
-            or not any(step.kind in _SFTP for step in spec.scenario.steps)
-        ),
         at=f".client.{name}",
     )
 
@@ -125,21 +101,17 @@ def _no_keep_alive(load: str) -> Rule:
     return Rule(
         f"self.client.library != 'openssh' || !({has}) || duration(self.{load}.keepAlive) == duration('0s')",
         f"the library openssh cannot check that a session is alive: {load}.keepAlive must be 0s",
-        lambda spec: (
-            spec.client.library is not Library.OPENSSH or spec.load.field != load or not spec.load.least.keep_alive_s
-        ),
         at=".load",
     )
 
 
 _LIBRARIES: Final = (
-    _no_window_for_sftp("windowSize", "window_bytes"),
-    _no_window_for_sftp("packetSize", "packet_bytes"),
+    _no_window_for_sftp("windowSize"),
+    _no_window_for_sftp("packetSize"),
     Rule(
         "self.client.library != 'openssh' || !has(self.via)"
         f" || self.via.all(v, v.?auth.orValue('publickey') in {BY_KEY_IN_CEL})",
         "the library openssh supports publickey, certificate and agent only",
-        lambda spec: spec.client.library is not Library.OPENSSH or all(host.auth in BY_KEY for host in spec.via),
         at=".via",
     ),
     _no_keep_alive("load.hold"),
@@ -147,17 +119,12 @@ _LIBRARIES: Final = (
     Rule(
         "self.client.library != 'mina-sshd' || !has(self.via)",
         "the library mina-sshd does not support jump hosts",
-        lambda spec: spec.client.library not in WITHOUT_JUMP_HOSTS or not spec.via,
         at=".via",
     ),
     Rule(
         "self.client.library != 'mina-sshd' || has(self.scenario.steps)"
         f" && self.scenario.steps.all(s, {_HAS_STEP_OF_MINA_SSHD})",
         "the library mina-sshd supports only the steps exec and sleep, and those of SFTP",
-        lambda spec: (
-            spec.client.library is not Library.MINA_SSHD
-            or (spec.locustfile is None and all(Library.MINA_SSHD not in step.lacking for step in spec.scenario.steps))
-        ),
         at=".scenario",
     ),
 )
@@ -175,10 +142,6 @@ def _deadline_of(model: str, duration_in_cel: str) -> Rule:
     return Rule(
         f"!has(self.load.{model}) || {duration_in_cel}",
         "deadline must not be shorter than startTimeout, warmUp and the load together",
-        lambda spec: (
-            spec.load.field != f"load.{model}"
-            or round(spec.deadline_s * _MICROSECONDS) >= round(_needed_s(spec) * _MICROSECONDS)
-        ),
         at=".deadline",
         explain=lambda spec: (
             f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {_needed_s(spec):g} s together"
@@ -196,17 +159,9 @@ _ARRIVALS_DURATION: Final = (
 )
 
 
-def _is_long_enough_for_search(spec: LoadTestSpec) -> bool:
-    search = spec.load
-    if not search.is_search:
-        return True
-    trials, trial_ms = least_trials(search.confirm), least_trial_ms(search.least, spec.warm_up_s)
-    return whole_milliseconds(search.budget_s) >= trials * trial_ms
-
-
 def _too_short_for_search(spec: LoadTestSpec) -> str:
     confirm = spec.load.confirm if spec.load.is_search else 0
-    trials, trial_s = least_trials(confirm), least_trial_ms(spec.load.least, spec.warm_up_s) / 1_000
+    trials, trial_s = least_trials(confirm), spec.warm_up_s + spec.load.least.lasts_s
     needed_s = spec.start_timeout_s + ENDING_RESERVE_S + trials * trial_s
     return (
         f"is {spec.deadline_s:g} s, but startTimeout, {ENDING_RESERVE_S:g} s for the end, and {trials} trials of"
@@ -243,7 +198,6 @@ _DEADLINE: Final = (
         " : 0))",
         "deadline must not be shorter than startTimeout, 90 s for the end, and two trials of the least load, each with"
         " its warmUp and confirmed as often as load.capacity.confirm says",
-        _is_long_enough_for_search,
         at=".deadline",
         explain=_too_short_for_search,
     ),
@@ -274,22 +228,12 @@ def _latency_steps(spec: LoadTestSpec) -> list[str]:
 
 
 def _unmeasured(spec: LoadTestSpec) -> list[str]:
-    measured = set(_measured(spec))
+    measured, has_tasks = set(_measured(spec)), spec.locustfile is not None and spec.target.access.speaks_ssh
     return [
         step
         for step in _latency_steps(spec)
-        if step not in measured and (spec.locustfile is None or not re.fullmatch(_NAMED_IN_LOCUSTFILE, step))
+        if step not in measured and not (has_tasks and re.fullmatch(_NAMED_IN_LOCUSTFILE, step))
     ]
-
-
-def _parts_that_nobody_times(spec: LoadTestSpec) -> list[str]:
-    if spec.client.library not in {Library.OPENSSH, Library.MINA_SSHD}:
-        return []
-    return [step for step in _latency_steps(spec) if step.rpartition(".")[2] in _PARTS]
-
-
-def _aborting(spec: LoadTestSpec) -> list[Threshold]:
-    return [one for one in spec.thresholds if one.abort_on_fail]
 
 
 _TIMINGS_IN_CEL: Final = " || ".join(
@@ -309,7 +253,6 @@ _THRESHOLDS: Final = (
         f" || {_ON_TARGET_IN_CEL})",
         "load.capacity needs a threshold that each trial has to meet: latency.below, errorRate, throughput.above,"
         f" {', '.join(_TARGET_KINDS[:-1])} or {_TARGET_KINDS[-1]}",
-        lambda spec: not spec.load.is_search or bool(spec.thresholds),
         at=".thresholds",
     ),
     Rule(
@@ -317,7 +260,6 @@ _THRESHOLDS: Final = (
         " (!has(t.latency) || !has(t.latency.within)) && (!has(t.throughput) || !has(t.throughput.within)))",
         "latency.within and throughput.within are not for load.capacity: its trials differ from the baseline's; use"
         " capacity.within",
-        lambda spec: not spec.load.is_search or all(one.is_on_capacity for one in spec.relative_thresholds),
         at=".thresholds",
     ),
     Rule(
@@ -325,10 +267,6 @@ _THRESHOLDS: Final = (
         " || self.thresholds.all(t, !has(t.throughput) || !has(t.throughput.within))",
         "throughput.within is not for load.burst: one run does not tell how much the time of a burst varies; use"
         " throughput.above or latency.below",
-        lambda spec: (
-            spec.load.field != "load.burst"
-            or not any(isinstance(one, RelativeThroughput) for one in spec.relative_thresholds)
-        ),
         at=".thresholds",
     ),
     Rule(
@@ -336,7 +274,6 @@ _THRESHOLDS: Final = (
         " || self.thresholds.all(t, !t.?abortOnFail.orValue(false))",
         "abortOnFail is for load.users, load.arrivals and load.burst: a search's trials are meant to break thresholds,"
         " and held sessions are judged when they end",
-        lambda spec: not _aborting(spec) or spec.load.can_end_early,
         at=".thresholds",
     ),
     Rule(
@@ -344,26 +281,17 @@ _THRESHOLDS: Final = (
         " !t.?abortOnFail.orValue(false) || !has(t.latency) || t.latency.step == 'total')",
         "abortOnFail with a locustfile is for errorRate and the step total: how often a task takes another step is not"
         " known",
-        lambda spec: (
-            spec.locustfile is None
-            or all(one.asked_percentile is None or one.asked_percentile.step == Timing.TOTAL for one in _aborting(spec))
-        ),
         at=".thresholds",
     ),
     Rule(
         f"has(self.target.managed) || !has(self.thresholds) || self.thresholds.all(t, !({_ON_TARGET_IN_CEL}))",
         f"{', '.join(_TARGET_KINDS[:-1])} and {_TARGET_KINDS[-1]} are for target.managed only: no other server reports"
         " its own figures",
-        lambda spec: spec.managed is not None or not any(one.is_on_target for one in spec.thresholds),
         at=".thresholds",
     ),
     Rule(
         "has(self.load.capacity) || !has(self.thresholds) || self.thresholds.all(t, !has(t.capacity))",
         "capacity is for load.capacity only: no other load searches it",
-        lambda spec: (
-            spec.load.is_search
-            or not any(one.is_on_capacity for one in (*spec.capacity_thresholds, *spec.relative_thresholds))
-        ),
         at=".thresholds",
     ),
     Rule(
@@ -372,12 +300,11 @@ _THRESHOLDS: Final = (
         f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
         "the libraries openssh and mina-sshd run programs, so the parts of a step cannot be measured: latency.step"
         " must not be a part of a step",
-        lambda spec: not _parts_that_nobody_times(spec),
         at=".thresholds",
-        explain=lambda spec: (
+        explain=lambda spec: naming(
             f"the library {spec.client.library} runs programs, so the parts of a step cannot be measured:"
-            f" latency.step is"
-            f" {shown(_parts_that_nobody_times(spec)[0])}"
+            " latency.step is {}",
+            [step for step in _latency_steps(spec) if step.rpartition(".")[2] in _PARTS],
         ),
     ),
     Rule(
@@ -392,10 +319,9 @@ _THRESHOLDS: Final = (
         "latency.step must be connect, banner, kex, auth, login, total, or a timing of a step of the scenario"
         " (docs/reference/steps-and-outcomes.md lists them by kind), prefixed with the step's name if it has one"
         " (uptime.exec); for jump hosts via1.login and so on, for held sessions held.login and so on",
-        lambda spec: not _unmeasured(spec),
         at=".thresholds",
-        explain=lambda spec: (
-            f"latency.step is {shown(_unmeasured(spec)[0])}, but must be one of {', '.join(sorted(_measured(spec)))}"
+        explain=lambda spec: naming(
+            f"latency.step is {{}}, but must be one of {', '.join(sorted(_measured(spec)))}", _unmeasured(spec)
         ),
     ),
     Rule(
@@ -403,7 +329,6 @@ _THRESHOLDS: Final = (
         " && has(t.latency.within) || has(t.throughput) && has(t.throughput.within)"
         " || has(t.capacity) && has(t.capacity.within)))",
         "is required by thresholds with within, and only by them",
-        lambda spec: (spec.baseline is not None) == bool(spec.relative_thresholds),
         at=".baseline",
         explain=lambda spec: (
             "is required by thresholds with within, and missing"

@@ -21,9 +21,8 @@ from sshload_contract.declared import (
     Words,
 )
 
-from sshload_operator.api.shapes.errors import shown
+from sshload_operator.api.shapes.errors import naming
 
-_RATE_MOST_PERCENT = 100
 # The defaults of sshd_config(5): MaxSessions is 10, and MaxStartups 10:30:100.
 _MAX_SESSIONS: Final = 10
 STARTUPS_BEFORE_DROPS: Final = 10
@@ -63,11 +62,6 @@ class Directive:
     when_none: str | None = None
 
 
-def _startups(text: str) -> tuple[int, int, int]:
-    start, rate, full = (int(part) for part in text.split(":"))
-    return start, rate, full
-
-
 MaxStartups: TypeAlias = Annotated[
     str | None,
     Text(
@@ -78,14 +72,13 @@ MaxStartups: TypeAlias = Annotated[
     Rule(
         "int(self.split(':')[1]) <= 100",
         "maxStartups is start:rate:full with a rate from 1 to 100",
-        lambda text: _startups(text)[1] <= _RATE_MOST_PERCENT,
-        explain=lambda text: f"is {text}: the rate, {_startups(text)[1]}, must be from 1 to 100",
+        message_cel="'is ' + self + ': the rate, ' + self.split(':')[1] + ', must be from 1 to 100'",
     ),
     Rule(
         "int(self.split(':')[0]) <= int(self.split(':')[2])",
         "maxStartups is start:rate:full with start not above full",
-        lambda text: _startups(text)[0] <= _startups(text)[2],
-        explain=lambda text: f"is {text}: start, {_startups(text)[0]}, must not be above full, {_startups(text)[2]}",
+        message_cel="'is ' + self + ': start, ' + self.split(':')[0] + ', must not be above full, '"
+        " + self.split(':')[2]",
     ),
 ]
 
@@ -269,34 +262,22 @@ def _text(value: Any) -> str | None:
             return None if value is None else str(value)
 
 
-def _without_name(sshd: Sshd) -> list[str]:
-    return [name for name in sshd.extra_config if re.fullmatch(_DIRECTIVE, name) is None]
-
-
-def _reserved(sshd: Sshd) -> list[str]:
-    return [name for name in sshd.extra_config if name.lower() in reserved_directives()]
-
-
-def _why_reserved(name: str) -> str:
-    return _NO_PAM if name.lower() == _PAM else _NOT_FREE
-
-
 _IS_RESERVED = f"name.lowerAscii() in [{', '.join(repr(keyword) for keyword in sorted(reserved_directives()))}]"
 
 Sshd.rules = (
     Rule(
         f"!has(self.extraConfig) || self.extraConfig.all(name, name.matches('^{_DIRECTIVE}$'))",
         "each name must be a directive of sshd_config(5)",
-        lambda sshd: not _without_name(sshd),
         at=".extraConfig",
-        explain=lambda sshd: f"{shown(_without_name(sshd)[0])} is not a directive of sshd_config(5)",
+        explain=lambda sshd: naming(
+            "{} is not a directive of sshd_config(5)",
+            [name for name in sshd.extra_config if re.fullmatch(_DIRECTIVE, name) is None],
+        ),
     ),
     Rule(
         f"!has(self.extraConfig) || self.extraConfig.all(name, !({_IS_RESERVED}))",
         "a directive is not for extraConfig: it has a field of its own, or sshload sets it",
-        lambda sshd: not _reserved(sshd),
         at=".extraConfig",
-        explain=lambda sshd: f"{_reserved(sshd)[0]} is not for extraConfig: {_why_reserved(_reserved(sshd)[0])}",
         message_cel=f"self.extraConfig.filter(name, {_IS_RESERVED})[0] + ' is not for extraConfig: '"
         f" + (self.extraConfig.filter(name, {_IS_RESERVED})[0].lowerAscii() == '{_PAM}' ? '{_NO_PAM}' : '{_NOT_FREE}')",
     ),

@@ -94,7 +94,7 @@ class _Latency(_Form):
     """
 
     kind: ClassVar[str] = LatencyThreshold.kind
-    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(below="below_s", within="within"),)
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one("below", "within"),)
     step: Annotated[
         str,
         Text(shortest=1, longest=50),
@@ -133,7 +133,7 @@ class _Throughput(_Form):
     """A limit for the iterations completed per second: a rate, or a distance to the baseline. Exactly one of both."""
 
     kind: ClassVar[str] = ThroughputThreshold.kind
-    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(above="above", within="within"),)
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one("above", "within"),)
     above: Annotated[_Amount, "The lower limit, in iterations per second."]
     within: Annotated[
         _Share,
@@ -154,7 +154,7 @@ class _Capacity(_Form):
     """
 
     kind: ClassVar[str] = CapacityThreshold.kind
-    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(above="above", within="within"),)
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one("above", "within"),)
     above: Annotated[_Amount, "The lower limit, in the unit of the search."]
     within: Annotated[_Share, "By how much it may be lower than that of the baseline, such as 10%."]
 
@@ -171,7 +171,6 @@ class WrittenThreshold:
         Rule(
             "!self.?abortOnFail.orValue(false) || has(self.errorRate) || has(self.latency) && has(self.latency.below)",
             "is for latency.below and errorRate: only the end shows whether another threshold is broken",
-            lambda one: not one.abort_on_fail or one.threshold.can_abort,
             at=".abortOnFail",
         ),
     )

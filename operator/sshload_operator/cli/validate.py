@@ -15,6 +15,7 @@ from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.load_test import NOT_ITS_OWN_BASELINE, parse
 from sshload_operator.api.load_test_file import Document, NoObjectsError, files_in, read_objects
 from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.values import broken
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.exit_code import ExitCode, complain, failed_on
 from sshload_operator.cli.options import FILE
@@ -99,7 +100,7 @@ def _tests(document: Document) -> Iterator[tuple[str, LoadTestSpec]]:
             yield f": variant {variant.name}", variant.spec
     else:
         spec = parse(document.spec)
-        problem = NOT_ITS_OWN_BASELINE.problem((document.name, spec))
-        if problem:
-            raise SpecError(NOT_ITS_OWN_BASELINE.at.removeprefix("."), problem)
+        named = {"metadata": {"name": document.name}, "spec": document.spec}
+        if problems := list(broken((NOT_ITS_OWN_BASELINE,), named, spec, "")):
+            raise SpecError.of(problems)
         yield "", spec

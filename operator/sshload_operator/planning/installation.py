@@ -9,12 +9,12 @@ import yaml
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange, entry_problem, range_problem
 from sshload_contract.declared import (
     Absent,
+    Check,
     Default,
     Duration,
     Entries,
     FreeForm,
     Items,
-    Rule,
     Text,
     Whole,
     Words,
@@ -44,14 +44,9 @@ _Object: TypeAlias = Annotated[Mapping[str, Any], FreeForm()]
 _PERMISSIONS: Final = sorted(permission.name for permission in PERMISSIONS)
 
 
-def _no_problem(problem: Callable[[str], str], wanted: str) -> Rule:
-    """Return the rule that a text has no problem: an entry that is wrong would silently allow, or deny, nothing."""
-    return Rule(
-        "",
-        f"must be {wanted}",
-        lambda text: not problem(text),
-        explain=lambda text: f"must be {wanted}: {problem(text)}",
-    )
+def _no_problem(problem: Callable[[str], str], wanted: str) -> Check:
+    """Return the check that a text has no problem: an entry that is wrong would silently allow, or deny, nothing."""
+    return Check(lambda text: f"must be {wanted}: {found}" if (found := problem(text)) else "")
 
 
 def _network_problem(text: str) -> str:
@@ -101,20 +96,14 @@ class _WrittenRanges:
 
 
 def _unknown_permissions(written: Mapping[str, bool]) -> str:
-    return ", ".join(name for name in written if name not in _PERMISSIONS)
+    unknown = ", ".join(name for name in written if name not in _PERMISSIONS)
+    return f"has no {shown(unknown)}: the permissions are {', '.join(_PERMISSIONS)}" if unknown else ""
 
 
 _Permitted: TypeAlias = Annotated[
     Mapping[str, bool],
     Entries(50),
-    Rule(
-        "",
-        f"must name permissions, which are {', '.join(_PERMISSIONS)}",
-        lambda written: not _unknown_permissions(written),
-        explain=lambda written: (
-            f"has no {shown(_unknown_permissions(written))}: the permissions are {', '.join(_PERMISSIONS)}"
-        ),
-    ),
+    Check(_unknown_permissions),
     Absent({}),
 ]
 

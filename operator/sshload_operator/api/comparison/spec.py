@@ -42,6 +42,10 @@ _SET_IN_CEL: Final = {
     " && (has(self.base.ttlAfterFinished.passed) || has(self.base.ttlAfterFinished.failed))",
     "baseline": "has(self.base.baseline)",
 }
+_WRONG_REFERENCE: Final = (
+    "has(v.reference) && (v == self.variants[0] || v.reference == v.name"
+    " || !self.variants.exists(o, o.name == v.reference))"
+)
 
 
 def _not_in_base(field: str, is_set: str) -> Rule:
@@ -49,7 +53,6 @@ def _not_in_base(field: str, is_set: str) -> Rule:
     return Rule(
         f"!({is_set})",
         f"must not be set: {NOT_IN_TESTS[field]}",
-        lambda comparison: comparison.base.get(field) in (None, False, {}),
         at=f".base.{field}",
     )
 
@@ -130,16 +133,6 @@ class _WrittenVariant:
     ]
 
 
-def _without_reference(variants: Sequence[_WrittenVariant]) -> list[str]:
-    """Return the names of variants whose reference is none of the others, and of the first if it has one."""
-    names = {one.name for one in variants}
-    return [
-        one.name
-        for place, one in enumerate(variants)
-        if one.reference and (place == 0 or one.reference not in names - {one.name})
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class _WrittenSweep:
     """One field, with a variant for each of its values."""
@@ -164,12 +157,10 @@ class WrittenComparison:
         Rule(
             "has(self.variants) != has(self.sweep)",
             "give either variants or sweep",
-            lambda comparison: bool(comparison.variants) != (comparison.sweep is not None),
         ),
         Rule(
             f"!has(self.variants) || self.repeats * self.variants.size() <= {MOST_TESTS}",
             f"repeats times the number of variants must be at most {MOST_TESTS}",
-            lambda comparison: comparison.repeats * len(comparison.variants) <= MOST_TESTS,
             at=".repeats",
             explain=lambda comparison: (
                 f"times the number of variants is {comparison.repeats * len(comparison.variants)}, but must be at"
@@ -177,15 +168,11 @@ class WrittenComparison:
             ),
         ),
         Rule(
-            "!has(self.variants) || self.variants.all(v, !has(v.reference)"
-            " || (v != self.variants[0] && v.reference != v.name && self.variants.exists(o, o.name == v.reference)))",
+            f"!has(self.variants) || !self.variants.exists(v, {_WRONG_REFERENCE})",
             "a reference must name another variant; the first variant has none",
-            lambda comparison: not _without_reference(comparison.variants),
             at=".variants",
-            explain=lambda comparison: (
-                "a reference must name another variant, and the first variant has none: the reference of"
-                f" {_without_reference(comparison.variants)[0]} is not valid"
-            ),
+            explain="'a reference must name another variant, and the first variant has none: the reference of '"
+            f" + self.variants.filter(v, {_WRONG_REFERENCE})[0].name + ' is not valid'",
         ),
         *(_not_in_base(field, cel) for field, cel in _SET_IN_CEL.items()),
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from sshload_contract.declared import Rule
+from sshload_contract.declared import Check, Rule
 from sshload_contract.quantities import duration_s
 
 from sshload_operator.api.shapes.errors import shown
@@ -175,29 +175,24 @@ def _backward_ranges() -> str:
 _ANY_EXPRESSION: Final = " +".join(map(_field_pattern, _FIELDS))
 
 SCHEDULE_RULES: Final = (
+    Check(problem_of),
     Rule(
         f"self.matches('^({_ANY_EXPRESSION}|@({_MACRO_NAMES})|@every ([0-9]{{1,6}}[smh])+)$')",
         "must be a cron expression of five fields, each within its range, or one of @hourly, @daily, @weekly, @monthly,"
         " @yearly, or @every 1h30m; the time zone goes into spec.timeZone",
-        lambda expression: not problem_of(expression),
-        explain=problem_of,
     ),
-    # The parser says all that is wrong by the rule above.
     Rule(
         f"!self.matches('(?i)(^|[ ,])({_backward_ranges()})($|[ ,/])')",
         "a range must not end before it begins",
-        lambda _: True,
     ),
     Rule(
         f"!self.matches('{_NO_30TH}') && !self.matches('{_NO_31ST}')",
         "never fires: there is no such day in these months",
-        lambda _: True,
     ),
     Rule(
         "!self.startsWith('@every ') || (duration(self.substring(7)) >= duration('1m')"
         " && duration(self.substring(7)) <= duration('87600h'))",
         "@every must have a duration from 1m to 87600h",
-        lambda _: True,
     ),
 )
 """What a schedule must be."""

@@ -7,7 +7,7 @@ from enum import StrEnum, unique
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
-from sshload_contract.declared import Absent, Default, Duration, Entries, FreeForm, Rule, Text, Whole
+from sshload_contract.declared import Absent, Check, Default, Duration, Entries, FreeForm, Text, Whole
 from sshload_contract.quantities import duration_s
 
 from sshload_operator.api.load_test import parse
@@ -68,12 +68,12 @@ class ScheduleSpec:
         return f"{self.schedule} {self.zone.key}"
 
 
-def _is_zone(name: str) -> bool:
+def _problem_of_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (OSError, ValueError, KeyError):
-        return False
-    return True
+        return f"{shown(name)} is not a time zone of the IANA database"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,7 @@ class WrittenSchedule:
             pattern=r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,30}(/[A-Za-z._0-9+][A-Za-z._0-9+-]{0,30})*",
             wanted="a time zone such as Europe/Berlin",
         ),
-        Rule(
-            "",
-            "is not a time zone of the IANA database",
-            _is_zone,
-            explain=lambda name: f"{shown(name)} is not a time zone of the IANA database",
-        ),
+        Check(_problem_of_zone),
         Default("UTC"),
         "The time zone of the schedule by its name in the IANA database, such as Europe/Berlin. A time that is"
         " skipped when clocks go forward does not fire; one that occurs twice when they go back fires twice.",

@@ -1,6 +1,6 @@
 """The errors that a person's input can cause, each naming the place."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from sshload_contract.shortened import shortened
@@ -51,6 +51,11 @@ def collect(part: Callable[[], T], problems: list[Problem]) -> T | None:
     except SpecError as error:
         problems += error.problems
     return None
+
+
+def naming(text: str, found: Sequence[str]) -> str:
+    """Return a message about the first of these, in place of its `{}`; empty if there is none."""
+    return text.replace("{}", shown(found[0])) if found else ""
 
 
 def kind(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import (
 
 from sshload_contract.declared import (
     Absent,
+    Check,
     Default,
     Permission,
     Rule,
@@ -23,6 +24,10 @@ from sshload_operator.api.shapes.forms import (
 from sshload_operator.api.shapes.values import (
     SHOWN_CHARACTERS,
     UNREAD,
+    BareShape,
+    ListShape,
+    MapShape,
+    RuledShape,
     Shape,
     ValuedShape,
     add_problems,
@@ -63,7 +68,7 @@ class UnionShape:
 
     def rule(self) -> Rule:
         """Return the rule that exactly one of the kinds is set."""
-        return exactly_one(**{name: name for name in self.members})
+        return exactly_one(*self.members)
 
     def properties(self) -> Schema:
         """Return the schemas of the members."""
@@ -98,7 +103,7 @@ class Member:
             return self.absent.value
         problems: list[Problem] = []
         written = self.absent.written if self.absent is not None else None
-        found = self.shape.read(written, self.name, problems)
+        found = self.shape.read(with_defaults(self.shape, written), self.name, problems)
         if problems:
             raise ValueError(f"a default that is refused: {problems[0]}")
         return found
@@ -132,7 +137,7 @@ class Constant:
 class ObjectShape:
     """An object with declared fields: a dataclass, or a TypedDict, which keeps the fields that are there."""
 
-    def __init__(self, shape: type, members: tuple[Member, ...], rules: tuple[Rule, ...]) -> None:
+    def __init__(self, shape: type, members: tuple[Member, ...], rules: tuple[Rule | Check, ...]) -> None:
         self.shape = shape
         self._rules = rules
         self._fields = {member.name: member for member in members if member.name}
@@ -141,7 +146,10 @@ class ObjectShape:
         self._defaults = {
             member.attribute: member.value_if_absent() for member in self._fields.values() if member.absent is not None
         }
-        self._known = [*self._fields, *(name for _, union in self._inline for name in union.members)]
+        self.shapes: dict[str, Shape] = {name: member.shape for name, member in self._fields.items()}
+        for _, union in self._inline:
+            self.shapes |= union.members
+        self.defaults = {name: m.absent.written for name, m in self._fields.items() if isinstance(m.absent, Default)}
         self._make = _kept if is_typeddict(shape) else shape
 
     def members(self) -> Iterator[Member]:
@@ -158,19 +166,22 @@ class ObjectShape:
         if entries is None:
             return UNREAD
         before = len(problems)
-        add_problems(problems, _unknown(entries, self._known, path))
+        add_problems(problems, _unknown(entries, self.shapes, path))
         found = {**self._constants, **self._defaults}
         for name, member in self._fields.items():
             item = entries.get(name)
-            if item is not None:
+            if item is not None and item is not self.defaults.get(name):  # a default is in `found` already
                 found[member.attribute] = member.shape.read(item, field_path(path, name), problems)
-            elif member.absent is None:
+            elif item is None and member.absent is None:
                 add_problems(problems, [Problem(field_path(path, name), "is required, and missing")])
         for member, union in self._inline:
             found[member.attribute] = union.read_from(entries, path, problems)
         if len(problems) > before:
             return UNREAD
-        return self._made(found, path, problems)
+        made = self._make(**found)
+        said = list(broken(self._rules, entries, made, path))
+        add_problems(problems, said)
+        return UNREAD if said else made
 
     def fitting(self, value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -188,13 +199,7 @@ class ObjectShape:
             if found[member.attribute] is UNREAD:
                 return UNREAD
         made = self._make(**found)
-        return UNREAD if any(broken(self._rules, made, "")) else made
-
-    def _made(self, found: dict[str, Any], path: str, problems: list[Problem]) -> Any:
-        made = self._make(**found)
-        said = list(broken(self._rules, made, path))
-        add_problems(problems, said)
-        return UNREAD if said else made
+        return UNREAD if any(broken(self._rules, value, made, "")) else made
 
     def schema(self) -> Schema:
         properties = {name: member.schema() for name, member in self._fields.items()}
@@ -209,6 +214,28 @@ class ObjectShape:
             "properties": properties,
         }
         return with_rules(schema_of_object, rules)
+
+
+def with_defaults(shape: Shape, value: Any) -> Any:
+    """Return a value with its defaults, which rules read. What does not fit stays as it is."""
+    match shape, value:
+        case ((RuledShape() | ValuedShape() | BareShape()), _):
+            return with_defaults(shape.of, value)
+        case ListShape(), list():
+            return [with_defaults(shape.item, item) for item in value]
+        case MapShape(), Mapping():
+            return {key: with_defaults(shape.item, item) for key, item in value.items()}
+        case UnionShape(), Mapping():
+            return _each_with_defaults(shape.members, value)
+        case ObjectShape(), Mapping():
+            present = {name: item for name, item in value.items() if item is not None}
+            return _each_with_defaults(shape.shapes, shape.defaults | present)
+        case _:
+            return value
+
+
+def _each_with_defaults(shapes: Mapping[str, Shape], entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: with_defaults(shapes[name], item) if name in shapes else item for name, item in entries.items()}
 
 
 def _kept(**found: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from typing import (
 
 from sshload_contract.declared import (
     Absent,
+    Check,
     Default,
     Duration,
     Entries,
@@ -47,7 +48,7 @@ from sshload_operator.api.shapes.forms import (
     read_flag,
     timestamp_text,
 )
-from sshload_operator.api.shapes.objects import Constant, Member, ObjectShape, UnionShape
+from sshload_operator.api.shapes.objects import Constant, Member, ObjectShape, UnionShape, with_defaults
 from sshload_operator.api.shapes.values import (
     UNREAD,
     BareShape,
@@ -74,7 +75,8 @@ def read(shape: type[T], value: Any, path: str = "") -> T:
     problems: list[Problem] = []
     hint: Any = shape
     try:
-        found: T = shape_of(hint).read(value, path, problems)
+        shape_of_value = shape_of(hint)
+        found: T = shape_of_value.read(with_defaults(shape_of_value, value), path, problems)
     except TooManyProblemsError as enough:
         raise SpecError.of(problems) from enough
     if problems:
@@ -163,7 +165,7 @@ def shape_of(hint: Any) -> Shape:
     """Return the shape of a type with its annotations."""
     base, notes = _unwrapped(hint)
     shape = _bare_shape(base, notes)
-    rules = tuple(note for note in notes if isinstance(note, Rule))
+    rules = tuple(note for note in notes if isinstance(note, Rule | Check))
     return RuledShape(shape, rules) if rules else shape
 
 

@@ -15,12 +15,14 @@ from typing import (
 )
 
 from sshload_contract.declared import (
+    Check,
     Entries,
     Items,
     Rule,
 )
 from sshload_contract.shortened import shortened
 
+from sshload_operator.api.shapes import cel
 from sshload_operator.api.shapes.errors import Problem, kind, shown
 from sshload_operator.api.shapes.forms import (
     Misfit,
@@ -73,8 +75,8 @@ def description_of(shape: type) -> str:
     return " ".join((shape.__doc__ or "").split()) if is_dataclass(shape) or is_typeddict(shape) else ""
 
 
-def rule_schemas(rules: tuple[Rule, ...]) -> list[Schema]:
-    """Return the rules as a schema has them, without those that CEL cannot check."""
+def rule_schemas(rules: Iterable[Rule | Check]) -> list[Schema]:
+    """Return the rules as a schema has them."""
     return [
         {
             "rule": rule.cel,
@@ -83,28 +85,38 @@ def rule_schemas(rules: tuple[Rule, ...]) -> list[Schema]:
             "message": rule.message,
         }
         for rule in rules
-        if rule.cel
+        if isinstance(rule, Rule)
     ]
 
 
-def with_rules(schema_of_value: Schema, rules: tuple[Rule, ...]) -> Schema:
-    """Return a schema with the rules that CEL can check."""
+def with_rules(schema_of_value: Schema, rules: Iterable[Rule | Check]) -> Schema:
+    """Return a schema with the rules."""
     found = [*schema_of_value.get("x-kubernetes-validations", ()), *rule_schemas(rules)]
     return {**schema_of_value, "x-kubernetes-validations": found} if found else schema_of_value
 
 
-def broken(rules: tuple[Rule, ...], value: Any, path: str) -> Iterator[Problem]:
-    """Yield the problems of a value, in the order of the rules, with at most one for each place.
+def broken(rules: Iterable[Rule | Check], written: Any, value: Any, path: str) -> Iterator[Problem]:
+    """Yield the problems of a value and of how it is written, in the order of the rules, at most one for each place.
 
     Where the value as a whole is wrong, the rules that follow may not rely on it and are not asked.
     """
     blamed = set()
     for rule in rules:
-        if rule.at not in blamed and (text := rule.problem(value)):
+        if rule.at not in blamed and (text := _problem(rule, written, value)):
             blamed.add(rule.at)
             yield Problem(f"{path}{rule.at}" if path else rule.at.removeprefix("."), text)
             if not rule.at:
                 return
+
+
+def _problem(rule: Rule | Check, written: Any, value: Any) -> str:
+    if isinstance(rule, Check):
+        return rule.problem(value)
+    if cel.holds(rule.cel, written):
+        return ""
+    explain = rule.message_cel or rule.explain
+    said = explain(value) if callable(explain) else cel.text(explain, written) if explain else ""
+    return said or rule.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +124,19 @@ class RuledShape:
     """A value that must keep rules."""
 
     of: Shape
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule | Check, ...]
 
     def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
         found = self.of.read(value, path, problems)
         if found is UNREAD:
             return found
-        said = list(broken(self.rules, found, path))[:1]
+        said = list(broken(self.rules, value, found, path))
         add_problems(problems, said)
         return UNREAD if said else found
 
     def fitting(self, value: Any) -> Any:
         found = self.of.fitting(value)
-        return UNREAD if found is UNREAD or any(broken(self.rules, found, "")) else found
+        return UNREAD if found is UNREAD or any(broken(self.rules, value, found, "")) else found
 
     def schema(self) -> Schema:
         return with_rules(self.of.schema(), self.rules)

@@ -33,7 +33,6 @@ class ExternalTarget(Server):
         Rule(
             "has(self.knownHostsSecretRef) != self.?insecureIgnoreHostKey.orValue(false)",
             "set either knownHostsSecretRef or insecureIgnoreHostKey",
-            lambda server: bool(server.known_hosts_secret) != server.insecure_ignore_host_key,
             at=".knownHostsSecretRef",
         ),
     )
@@ -41,7 +40,6 @@ class ExternalTarget(Server):
         Rule(
             f"!has(self.target.external) || !self.target.external.encryptedKey || self.client.auth in {BY_KEY_IN_CEL}",
             "must not be true: client.auth uses no private key",
-            lambda spec: not getattr(spec.target, "encrypted_key", False) or spec.auth in BY_KEY,
             at=".target.external.encryptedKey",
             explain=lambda spec: f"must not be true: {spec.auth} uses no private key",
         ),
@@ -146,7 +144,6 @@ class JumpHost(ExternalTarget):
         Rule(
             f"!self.?encryptedKey.orValue(false) || self.?auth.orValue('publickey') in {BY_KEY_IN_CEL}",
             "must not be true: auth uses no private key",
-            lambda server: not server.encrypted_key or server.auth in BY_KEY,
             at=".encryptedKey",
             explain=lambda server: f"must not be true: {server.auth} uses no private key",
         ),

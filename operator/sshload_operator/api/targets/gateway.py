@@ -95,7 +95,6 @@ class GatewayTarget(Server):
         Rule(
             "self.tls || !has(self.caSecretRef)",
             "is for tls only",
-            lambda gateway: gateway.tls or not gateway.ca_secret,
             at=".caSecretRef",
         ),
     )

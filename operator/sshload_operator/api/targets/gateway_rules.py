@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from sshload_contract.client import Auth, Client, Library
+from sshload_contract.client import Auth, Library
 from sshload_contract.declared import Rule
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import Timing, measured_step
@@ -24,26 +24,19 @@ _POSSIBLE: Final = [kind for kind in _STEP_KINDS if kind.gateway_timings is not 
 _POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _POSSIBLE)
 _POSSIBLE_WORDS: Final = ", ".join(kind.kind for kind in _POSSIBLE)
 _OF_EVERY_ITERATION: Final = (Timing.TOTAL, Timing.CONNECT, Timing.TLS)
-_UNUSED_TEXTS: Final = {
-    "kexAlgorithms": "kex_algorithms",
-    "ciphers": "ciphers",
-    "macs": "macs",
-    "hostKeyAlgorithms": "host_key_algorithms",
-    "rekeyLimit": "rekey_bytes",
-    "windowSize": "window_bytes",
-    "packetSize": "packet_bytes",
-    "readBufferSize": "read_buffer_bytes",
-    "sftpReadSize": "sftp_read_bytes",
-    "sftpWriteSize": "sftp_write_bytes",
-}
-"""The settings of spec.client that a gateway's callers have no use for, by the name in a spec."""
-
-
-def _field(spec: LoadTestSpec) -> str:
-    """Return which field names a gateway, empty if none does."""
-    if spec.target.access.speaks_ssh:
-        return ""
-    return ".target.gateway" if spec.managed is None else ".target.managed.gateway"
+_UNUSED: Final = (
+    "kexAlgorithms",
+    "ciphers",
+    "macs",
+    "hostKeyAlgorithms",
+    "rekeyLimit",
+    "windowSize",
+    "packetSize",
+    "readBufferSize",
+    "sftpReadSize",
+    "sftpWriteSize",
+)
+"""The settings of spec.client that a gateway's callers have no use for."""
 
 
 def timings_of_gateway(spec: LoadTestSpec) -> Iterator[str]:
@@ -55,12 +48,6 @@ def timings_of_gateway(spec: LoadTestSpec) -> Iterator[str]:
 
 def _impossible_steps(spec: LoadTestSpec) -> list[str]:
     return [step.kind for step in spec.scenario.steps if step.gateway_timings is None]
-
-
-def _sets_ssh(client: Client, auth: Auth) -> bool:
-    """Return whether any setting of the SSH protocol is set."""
-    chosen = client.library is not Library.SSH2_PYTHON or client.control_master or client.compression
-    return chosen or auth is not Auth.PUBLICKEY or any(getattr(client, one) for one in _UNUSED_TEXTS.values())
 
 
 def _words(timings: tuple[Timing, ...]) -> str:
@@ -86,7 +73,6 @@ def _no_ssh_beside(field: str) -> Rule:
         f"!{_FIELDS[field]} || (!has(self.via) || self.via.size() == 0) && has(self.scenario.steps)"
         " && !has(self.load.hold) && !(has(self.load.capacity) && has(self.load.capacity.hold))",
         "must not have via, locustfile or hold: they are for SSH only",
-        lambda spec: _field(spec) != field or not _ssh_beside(spec),
         at=field,
         explain=lambda spec: f"must not have {' or '.join(_ssh_beside(spec))}: a gateway's workers speak HTTP, not SSH",
     )
@@ -108,11 +94,6 @@ GATEWAY_RULES: Final = (
         f"!{HAS_GATEWAY} || !has(self.scenario.steps) || self.scenario.steps.size() > 0"
         f" && self.scenario.steps.all(s, {_POSSIBLE_IN_CEL})",
         f"must have at least one step with a gateway, and only {_POSSIBLE_WORDS}: other steps need an SSH session",
-        lambda spec: (
-            spec.target.access.speaks_ssh
-            or spec.locustfile is not None
-            or (bool(spec.scenario.steps) and not _impossible_steps(spec))
-        ),
         at=".scenario.steps",
         explain=lambda spec: (
             f"can be only {_POSSIBLE_WORDS} with a gateway: {shown(_impossible_steps(spec)[0])} needs an SSH session"
@@ -124,9 +105,8 @@ GATEWAY_RULES: Final = (
     Rule(
         f"!{HAS_GATEWAY} || {NO_CLIENT} || self.client.library == '{Library.SSH2_PYTHON}' && !self.client.controlMaster"
         f" && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
-        + "".join(f" && !has(self.client.{name})" for name in _UNUSED_TEXTS),
+        + "".join(f" && !has(self.client.{name})" for name in _UNUSED),
         "can have only timeouts, quickAck and networkDelay with a gateway: the workers do not speak SSH",
-        lambda spec: spec.target.access.speaks_ssh or not _sets_ssh(spec.client, spec.auth),
         at=".client",
     ),
 )

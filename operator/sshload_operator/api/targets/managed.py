@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL
+from sshload_contract.client import BY_KEY_IN_CEL
 from sshload_contract.declared import Default, Rule
 
 from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.pods import Pods
-from sshload_operator.api.proxy import Proxy, ProxyKind
+from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets.access import SSH, Access
 from sshload_operator.api.targets.fixtures import Fixtures
@@ -26,7 +26,6 @@ class ManagedTarget(Pods, TargetKind):
         Rule(
             "!has(self.proxy) || !has(self.gateway) || self.proxy.kind == 'nginx'",
             "can have no proxy but nginx, which speaks HTTP",
-            lambda target: target.proxy is None or target.gateway is None or target.proxy.kind is ProxyKind.NGINX,
             at=".gateway",
         ),
     )
@@ -34,7 +33,6 @@ class ManagedTarget(Pods, TargetKind):
         Rule(
             f"!has(self.target.managed) || self.client.auth in {BY_KEY_IN_CEL}",
             "a managed target accepts publickey, certificate and agent only",
-            lambda spec: spec.managed is None or spec.auth in BY_KEY,
             at=".client.auth",
         ),
     )

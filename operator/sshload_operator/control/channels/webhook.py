@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from sshload_contract.declared import Rule, Text
+from sshload_contract.declared import Check, Text
 
 from sshload_operator.api.kinds import API_VERSION, COMPARISON
 from sshload_operator.api.shapes.forms import timestamp_text
@@ -26,6 +26,7 @@ from sshload_operator.api.status.measured import figures_of_run
 from sshload_operator.control.channels.channel import URL_CHARACTERS, Channel, Request, SecretError, is_url
 from sshload_operator.decision.notification import Notification
 
+_WANTED: Final = "a URL of http or https, with a host and without user and password"
 _CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"
 _KEY_FILE: Final = "key"
 _ENCODED_KEY: Final = b"whsec_"
@@ -43,7 +44,7 @@ class Webhook(Channel):
     url: Annotated[
         str,
         Text(shortest=1, longest=URL_CHARACTERS),
-        Rule("", "must be a URL of http or https, with a host and without user and password", is_url),
+        Check(lambda url: "" if is_url(url) else f"must be {_WANTED}"),
     ]
 
     @property
