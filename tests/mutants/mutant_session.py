@@ -14,21 +14,21 @@ import importlib.util
 import json
 import os
 import re
-import resource
-import select
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.machinery import ModuleSpec
+from os import _exit
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import hypothesis
 import pytest
+from bounded_fork import Fork, OwnTime, run_in_fork
 from mutant_changes import Module, Mutant
 
 JOB = "SSHLOAD_MUTANTS_JOB"
@@ -37,7 +37,7 @@ _KILLED, _SURVIVED, _NOT_CHANGED = 1, 0, 3
 _LEAST_LIMIT_S = 3.0
 _TIMES_AS_LONG = 8
 _LIMIT_FROM_THE_START_S = 60.0
-_MOST_BYTES = 6 << 30
+_LIMIT_WITHOUT_CHANGE_S = 300.0
 _OURS = ("sshload_",)
 
 
@@ -52,7 +52,8 @@ class Session:
         self._has_failed = False
         self._functions: dict[tuple[str, int], list[FunctionType]] = {}
         self._caches: list[Any] = []
-        self._results = Path(job["results"]).open("a", encoding="utf-8")  # noqa: SIM115 - as long as the session
+        self._results_path = Path(job["results"])
+        self._results = self._results_path.open("a", encoding="utf-8")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
@@ -97,10 +98,17 @@ class Session:
                 self._tell(number, "not reached")
                 continue
             changed = {key: one for key, one in codes.items() if not _is_alike(first.get(key), one)}
+            limits_s = [max(_LEAST_LIMIT_S, _TIMES_AS_LONG * takes_s) for _, takes_s in chosen]
             began = time.monotonic()
-            outcome = _waited(_fork(lambda chosen=chosen, changed=changed: self._run(chosen, changed)))  # type: ignore[misc]
+            outcome = run_in_fork(partial(self._run, [item for item, _ in chosen], changed), limits_s, _KILLED)
             self._tell(number, _word(outcome), tests=tests, seconds=time.monotonic() - began)
         return True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """End a fork from the start. Python would wait for threads first: with gevent, for one that was not forked."""
+        if self._job.get("tests"):
+            _exit(_KILLED if exitstatus else _SURVIVED)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Hear how a part of a test ended."""
@@ -126,7 +134,7 @@ class Session:
         found = [name for name, (seen, _) in reached.items() if not mutant.is_in_function or seen & lines]
         return sorted(found, key=lambda name: reached[name][1])
 
-    def _run(self, items: Sequence[tuple[pytest.Item, float]], changed: dict[tuple[str, int], CodeType]) -> int:
+    def _run(self, items: Sequence[pytest.Item], changed: dict[tuple[str, int], CodeType], child: Fork) -> int:
         """Run tests with changed functions. Return whether one of them failed."""
         is_changed = False
         for key, new in changed.items():
@@ -137,10 +145,9 @@ class Session:
             return _NOT_CHANGED
         for one in self._caches:  # what was found without the change
             one.cache_clear()
-        following = [*(item for item, _ in items[1:]), None]
-        for (item, takes_s), then in zip(items, following, strict=True):
-            signal.setitimer(signal.ITIMER_REAL, max(_LEAST_LIMIT_S, _TIMES_AS_LONG * takes_s))
-            if self._fails(item, then):
+        for place, (item, following) in enumerate(_with_next(items)):
+            child.reach(place)
+            if self._fails(item, following):
                 return _KILLED
         return _SURVIVED
 
@@ -157,31 +164,30 @@ class Session:
 
     def _baseline(self, items: Sequence[pytest.Item]) -> dict[str, tuple[set[int], float]]:
         """Return of each test that passes which lines of the module it reaches, and how long it takes."""
-        reading, writing = os.pipe()
+        noted = self._results_path.with_name("reached")
 
-        def run() -> int:
-            with os.fdopen(writing, "w", encoding="utf-8") as found:
-                for item, following in _with_next(items):
+        def run(child: Fork) -> int:
+            clock = OwnTime(os.getpid())
+            with noted.open("w", encoding="utf-8") as rows:
+                for place, (item, following) in enumerate(_with_next(items)):
+                    child.reach(place)
                     lines: set[int] = set()
-                    began = time.monotonic()
+                    began_s = clock.now_s()
                     with _traced(str(self._path), lines):
                         failed = self._fails(item, following)
                     row = {"name": item.nodeid, "lines": sorted(lines), "failed": failed}
-                    found.write(json.dumps({**row, "seconds": time.monotonic() - began}) + "\n")
-                    found.flush()
+                    rows.write(json.dumps({**row, "seconds": clock.now_s() - began_s}) + "\n")
+                    rows.flush()
             return 0
 
-        child = _fork(run)
-        os.close(writing)
-        reached = {}
-        with os.fdopen(reading, encoding="utf-8") as found:
-            for row in map(json.loads, found):
-                if row["failed"]:
-                    self._write(kind="broken", name=row["name"])
-                else:
-                    reached[row["name"]] = (set(row["lines"]), row["seconds"])
-        if _waited(child) != 0:
+        if run_in_fork(run, [_LIMIT_WITHOUT_CHANGE_S] * len(items), _KILLED) != 0:
             self._write(kind="broken", name="the run without any change")
+        reached = {}
+        for row in map(json.loads, noted.read_text(encoding="utf-8").splitlines()):
+            if row["failed"]:
+                self._write(kind="broken", name=row["name"])
+            else:
+                reached[row["name"]] = (set(row["lines"]), row["seconds"])
         return reached
 
     def _run_from_the_start(self, session: pytest.Session) -> None:
@@ -193,9 +199,8 @@ class Session:
             mutant = self._mutants[wanted["number"]]
             code = self._compiled(mutant)
             assert code is not None
-            child = os.fork()
-            if child == 0:
-                _limited()
+            child = Fork()
+            if child.is_child:
                 self._job["tests"] = wanted["tests"]
                 session.config.args[:] = dict.fromkeys(name.partition("::")[0] for name in wanted["tests"])
                 sys.meta_path.insert(0, _Loaded(self._job["module"], code))
@@ -204,9 +209,9 @@ class Session:
                 return
             began = time.monotonic()
             limit_s = _LIMIT_FROM_THE_START_S + _TIMES_AS_LONG * wanted["seconds"]
-            self._tell(wanted["number"], _word(_waited(child, limit_s)), seconds=time.monotonic() - began)
+            self._tell(wanted["number"], _word(child.wait([limit_s])), seconds=time.monotonic() - began)
         self._results.flush()
-        os._exit(0)
+        _exit(0)
 
     def _codes(self, code: CodeType) -> dict[tuple[str, int], CodeType]:
         """Return the code of all functions, also those inside of others, by name and first line."""
@@ -285,9 +290,8 @@ def _values(code: CodeType) -> list[str]:
 
 
 def _word(outcome: int | None) -> str:
-    if outcome in (None, -signal.SIGALRM):
-        return "killed by time"
-    return {_SURVIVED: "survived", _NOT_CHANGED: "from the start"}.get(outcome or 0, "killed")
+    words = {None: "killed by time", _SURVIVED: "survived", _NOT_CHANGED: "from the start"}
+    return words.get(outcome, "killed")
 
 
 def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
@@ -314,38 +318,6 @@ class _traced:  # noqa: N801 - it reads as what it does
     def _ran(self, frame: FrameType, _event: str, _argument: object) -> Any:
         self._lines.add(frame.f_lineno)
         return self._ran
-
-
-def _limited() -> None:
-    os.setpgid(0, 0)
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _fork(run: Callable[[], int]) -> int:
-    child = os.fork()
-    if child:
-        return child
-    code = _KILLED
-    with suppress(BaseException):
-        _limited()
-        code = run()
-    os._exit(code)
-
-
-def _waited(child: int, limit_s: float | None = None) -> int | None:
-    """Return how a fork ended, None if it had to be ended."""
-    ended = os.pidfd_open(child)
-    try:
-        in_time, _, _ = select.select([ended], [], [], limit_s)
-    finally:
-        os.close(ended)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
-    if not in_time:
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status) if in_time else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from importing_tests import PRODUCT
 from nearest_tests import MUTATED, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,16 +55,16 @@ def main() -> int:
     left = 0
     table: list[tuple[str, ...]] = [("module", "mutants", "killed", "equivalent", "survived", "seconds")]
     for path in asked:
-        judged = _judged(path, arguments.only)
-        survivors = judged.survivors()
+        of_file = judged(path, arguments.only)
+        survivors = of_file.survivors()
         real = [row for row in survivors if _key(path, row) not in equivalent]
         left += len(real)
         for row in real:
             print(_shown(path, row), flush=True)
-        for name in judged.broken:
+        for name in of_file.broken:
             print(f"{name} fails without any change, or does not pass twice: it took no part")
-        count = len(judged.rows)
-        counts = (count, count - len(survivors), len(survivors) - len(real), len(real), round(judged.seconds))
+        count = len(of_file.rows)
+        counts = (count, count - len(survivors), len(survivors) - len(real), len(real), round(of_file.seconds))
         table.append((path, *map(str, counts)))
         print(_line(table[-1]), flush=True)
     print("", *map(_line, table), sep="\n")
@@ -80,7 +81,8 @@ def named(given: str) -> list[str]:
     found = [file for file in _files(given) if nearest(file)] if path.is_relative_to(ROOT) else []
     if not found:
         sys.exit(
-            f"FILES: {given} has no module that mutants are made of: name files or folders of {', '.join(MUTATED)}"
+            f"FILES: {given} has no module of the product that a test imports: name files or folders of "
+            f"{', '.join(PRODUCT)}"
         )
     return found
 
@@ -91,12 +93,12 @@ def _files(given: str) -> list[str]:
     return [str(file.relative_to(ROOT)) for file in found if file.read_text(encoding="utf-8").count("\n") > 1]
 
 
-def _judged(path: str, only: str) -> Judged:
+def judged(path: str, only: str) -> Judged:
     """Return how the mutants of one file ended."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results")
-        module = path.partition("/")[2].removesuffix(".py").replace("/", ".")
+        module = path.partition("/")[2].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         job = {"module": module, "path": str(ROOT / path), "results": str(results), "only": only}
         _pytest(job, nearest(path), folder)
         told = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]

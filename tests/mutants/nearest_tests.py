@@ -1,6 +1,11 @@
-"""Which modules are mutated, those that judge, decide, count and share, and which tests are the nearest of each."""
+"""Which tests are the nearest of a module, and which are mutated by turns: those that judge, decide, count, share.
+
+Of any other module of the product, the nearest tests are those that import it most directly.
+"""
 
 from collections.abc import Mapping
+
+from importing_tests import PRODUCT, importing
 
 _OPERATOR = "operator/sshload_operator"
 _DECISION = f"{_OPERATOR}/decision"
@@ -305,6 +310,11 @@ MUTATED = tuple(NEAREST)
 
 
 def nearest(path: str) -> tuple[str, ...]:
-    """Return the nearest tests of a module: those of the longest entry that it is below, or none."""
+    """Return the nearest tests of a module: those of the longest entry that it is below, else those that import it.
+
+    There are none of a module that no test imports, because it runs in processes of its own.
+    """
     entry = max((entry for entry in NEAREST if path.startswith(entry)), key=len, default=None)
-    return () if entry is None else NEAREST[entry]
+    if entry is not None:
+        return NEAREST[entry]
+    return importing(path) if path.startswith(tuple(f"{folder}/" for folder in PRODUCT)) else ()

@@ -5,11 +5,20 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from importing_tests import PRODUCT, importing
 from mutant_changes import Module
-from mutants import named
+from mutants import judged, named
 from nearest_tests import MUTATED, NEAREST, nearest
 
 ROOT = Path(__file__).parents[3]
+IN_PROCESSES_OF_THEIR_OWN = (
+    *(f"operator/sshload_operator/cli/{name}.py" for name in ("advise", "validate", "cluster/apply", "cluster/manage")),
+    "workers/sshload_worker/locustfile/__init__.py",
+    *(f"targets/sshload_target/{name}.py" for name in ("__main__", "config_file", "pid1", "prepare")),
+    *(f"targets/sshload_target/in_path/{name}.py" for name in ("__main__", "observer", "program")),
+    "gateway/sshload_gateway/command.py",
+    *(f"gateway/sshload_gateway/store/migrations/{name}.py" for name in ("env", "versions/0001_credentials")),
+)
 EQUIVALENT = tomllib.loads((ROOT / "tests/mutants/equivalent.toml").read_text(encoding="utf-8"))
 
 
@@ -73,7 +82,7 @@ def test_the_modules_and_the_tests_that_are_declared_are_there() -> None:
 
 def test_the_nearest_tests_are_those_of_the_longest_path() -> None:
     objects, turns = (nearest(f"operator/sshload_operator/control/{name}.py") for name in ("live/objects", "turns"))
-    assert set(objects) < set(nearest("operator/sshload_operator/control/live/tests.py"))
+    assert set(objects) < set(nearest("operator/sshload_operator/control/live/owners.py"))
     assert not set(turns) & set(objects)
 
 
@@ -86,11 +95,43 @@ def test_each_mutant_that_is_said_to_be_equivalent_is_one_of_the_present_code(pa
 
 @pytest.mark.parametrize("given", ["contract/sshload_contract/allow_lists.py", "scripts", "/etc", "../elsewhere"])
 def test_a_file_that_no_mutant_is_made_of_is_refused_and_not_taken_for_all_of_them(given: str) -> None:
-    with pytest.raises(SystemExit, match=f"^FILES: {given} has no module that mutants are made of: name"):
+    with pytest.raises(SystemExit, match=f"^FILES: {given} has no module of the product that a test imports: name"):
         named(given)
 
 
+@pytest.mark.slow
 def test_of_a_folder_the_modules_that_tests_are_near_are_taken() -> None:
     files = named("operator/sshload_operator/control")
     assert "operator/sshload_operator/control/turns.py" in files
     assert all(nearest(file) for file in files)
+
+
+@pytest.mark.slow
+def test_mutants_end_in_processes_that_gevent_has_patched() -> None:
+    rows = judged("workers/sshload_worker/coordination/connected_workers.py", r"note_message\(msg").rows
+    assert {row["outcome"] for row in rows} <= {"killed", "survived"}
+
+
+@pytest.mark.slow
+def test_each_module_of_the_product_has_nearest_tests_unless_it_runs_in_processes_of_its_own() -> None:
+    product = [str(path.relative_to(ROOT)) for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")]
+    alone = [
+        path for path in product if (ROOT / path).read_text(encoding="utf-8").count("\n") > 1 and not nearest(path)
+    ]
+    assert sorted(alone) == sorted(IN_PROCESSES_OF_THEIR_OWN)
+
+
+@pytest.mark.slow
+def test_the_tests_that_import_a_module_come_first_and_then_those_that_import_what_imports_it() -> None:
+    first, *others = importing("operator/sshload_operator/api/targets/external.py")
+    assert first == "tests/unit/operator/parse/test_external.py"
+    assert "tests/unit/operator/parse/test_managed.py" in others
+    assert all(path.startswith("tests/unit/") for path in others)
+
+
+@pytest.mark.slow
+def test_of_a_module_that_no_unit_test_imports_other_tests_are_the_nearest() -> None:
+    assert (
+        importing("workers/sshload_worker/clients/ssh2/channel.py")[0]
+        == "tests/integration/worker/test_ssh2_channel.py"
+    )
