@@ -17,11 +17,12 @@ from run_configs import NOWHERE, arrivals, run_config
 from runs import target_stats
 from sshload_contract.load import HoldLoad, Search
 from sshload_contract.thresholds import ErrorRateThreshold
-from sshload_contract.vocabulary import InPath, Outcome, RunEnd, SearchEnd, Window
+from sshload_contract.vocabulary import InPath, Outcome, RunEnd, SearchEnd, TrialState, Window
+from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.master_log import Snapshot, Stage, read_master_log
 from sshload_contract.wire.program import ProgramStats
 from sshload_contract.wire.report import LoginFailure
-from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_contract.wire.target import TargetStats
 from sshload_worker.coordination import connected_workers, master, messages, settling
@@ -73,6 +74,8 @@ class World:
     heard: list[tuple[float, str, Mapping[str, Any]]] = field(default_factory=list)
     fetched_s: list[float] = field(default_factory=list)
     closed: bool = False
+    listens: tuple[str, int] | None = None
+    checked: int = 0
     trial: int = 0
     silent: set[int] = field(default_factory=set)
     logged_in: set[int] = field(default_factory=set)
@@ -169,6 +172,7 @@ class World:
         self.master.note_change()
 
     def check_ready(self, _url: str, _timeout_s: float) -> None:
+        self.checked += 1
         if self.at_s < self.ready_s:
             raise UnresponsiveError("Connection refused")
 
@@ -190,6 +194,9 @@ class PlayedLine:
 
     def send(self, kind: str, **fields: Any) -> None:
         self.world.hear(kind, fields)
+
+    def listen(self, host: str, port: int) -> None:
+        self.world.listens = (host, port)
 
     def send_start(self, **fields: Any) -> None:
         self.world.hear(messages.START, fields)
@@ -248,16 +255,23 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
             world.start_workers()
             for at_s, what in happens:
                 gevent.spawn(happen, at_s, what)
+            mastering.listen("::", 5557)
             mastering.run()
+            over_s.append(world.at_s)
+            left = (len(printed), world.checked, len(world.fetched_s))
+            clock.sleep(100.0)
+            assert (len(printed), world.checked, len(world.fetched_s)) == left, "it goes on after its end"
 
+        over_s: list[float] = []
         clock.run(work)
+        assert world.listens == ("::", 5557)
         assert all(flush for _, _, flush in printed)
         log = read_master_log("\n".join(text for _, text, _ in printed))
         assert log.summary is not None, log.problem
         assert world.heard[-1][1] == messages.END
         assert world.closed
         told = [(at_s, read_master_log(text).snapshot) for at_s, text, _ in printed]
-        return Over(world, log.summary, [(at_s, one) for at_s, one in told if one is not None], world.at_s)
+        return Over(world, log.summary, [(at_s, one) for at_s, one in told if one is not None], over_s[0])
 
     return played
 
@@ -273,6 +287,7 @@ def test_a_load_is_ordered_once_all_workers_are_ready_and_over_once_all_have_rep
     assert (summary.load.succeeded, summary.load.duration_s) == (400, LOAD_S)
     assert (summary.started_unix_s, summary.finished_unix_s) == (1e6 + BEGIN_S + 2.0 + LEAD_S, 1e6 + BEGIN_S + 12.5)
     assert [kind for _, kind, _ in over.world.heard] == [messages.START, messages.END]
+    assert summary.run_json == to_json(ONE_LOAD)
 
 
 def test_a_snapshot_is_printed_each_second_and_when_the_load_is_ordered(play: Play) -> None:
@@ -324,11 +339,14 @@ def test_a_target_that_is_late_gets_its_load_once_it_is_ready_and_its_problem_is
 
 
 def test_a_problem_that_nobody_repeats_is_over_after_10_s(play: Play) -> None:
-    over = play(
-        ONE_LOAD, (3.5, lambda world: world.master.note_target_problem("no route")), connects_s={0: 1.0, 1: 20.0}
-    )
-    told = [at_s for at_s, one in over.snapshots if one.problem == "no route"]
-    assert (told[0], told[-1]) == (4.0, 13.0)
+    for told_s, first_s, last_s in ((3.5, 4.0, 13.0), (3.0, 4.0, 12.0)):
+        over = play(
+            ONE_LOAD,
+            (told_s, lambda world: world.master.note_target_problem("no route")),
+            connects_s={0: 1.0, 1: 20.0},
+        )
+        told = [at_s for at_s, one in over.snapshots if one.problem == "no route" and at_s > told_s]
+        assert (told[0], told[-1]) == (first_s, last_s)
 
 
 def test_a_worker_that_is_not_ready_is_waited_for_although_it_is_connected(play: Play) -> None:
@@ -405,6 +423,13 @@ def test_workers_that_do_not_finish_a_hopeless_load_are_waited_for_as_long_as_a_
     assert over.summary.end is RunEnd.WORKER_LOST
 
 
+def test_a_load_that_is_stopped_is_not_finished_too_however_hopeless_it_is(play: Play) -> None:
+    """Its first reports come 4.5 s after the order, which nobody obeys."""
+    run = replace(ONE_LOAD, thresholds=(BROKEN,))
+    over = play(run, (3.0, lambda world: world.master.stop("told to")), fails_above=0, finishes=False)
+    assert (over.took_s, over.world.times_of(messages.FINISH)) == (3.0 + STOPPING_S, [])
+
+
 LOGGING_IN = replace(MANAGED, log_in_first=True)
 
 
@@ -426,7 +451,7 @@ def test_the_order_to_log_in_is_repeated_each_second_and_given_up_when_patience_
     over = play(LOGGING_IN, (0.0, answers_none))
     ordered_s = over.world.times_of(messages.LOG_IN)
     assert {later - earlier for earlier, later in pairwise(ordered_s)} == {1.0}
-    assert over.summary.end is RunEnd.TARGET_UNREACHABLE
+    assert over.summary.message == "the target was not ready within 30 s: no answer"
     assert over.took_s == pytest.approx(2.0 + PATIENCE_S)
 
 
@@ -462,17 +487,21 @@ def test_a_target_that_tells_nothing_for_a_while_is_asked_again_at_its_time(play
 def test_a_load_that_is_shorter_than_an_interval_and_an_external_target_have_no_counts_over_time(play: Play) -> None:
     short = play(replace(MANAGED, load=arrivals(20, 1.5)), load_s=1.5)
     assert [at_s for at_s in short.world.fetched_s if 2.0 < at_s < 4.0] == []
+    as_long = play(replace(MANAGED, load=arrivals(20, 2.0)), load_s=2.0)
+    assert [at_s for at_s in as_long.world.fetched_s if 2.0 < at_s < 4.0] == [2.5]
     assert play(ONE_LOAD).world.fetched_s == []
 
 
 HOLD = HoldLoad(sessions=10, ramp_up_s=2.0, duration_s=8.0, keep_alive_s=0.0, probe_rate=0.0)
 
 
-@pytest.mark.parametrize(("duration_s", "before_end_s"), [(8.0, 2.0), (2.0, 1.0)])
+@pytest.mark.parametrize(
+    ("ramp_up_s", "duration_s", "before_end_s"), [(2.0, 8.0, 2.0), (2.0, 2.0, 1.0), (0.2, 0.5, 0.25)]
+)
 def test_the_targets_counts_are_taken_2_s_before_held_sessions_end_or_at_half_of_their_time(
-    play: Play, duration_s: float, before_end_s: float
+    play: Play, ramp_up_s: float, duration_s: float, before_end_s: float
 ) -> None:
-    load = replace(HOLD, duration_s=duration_s)
+    load = replace(HOLD, ramp_up_s=ramp_up_s, duration_s=duration_s)
     length_s = load.lasts_s
     over = play(replace(MANAGED, load=load), stats=lambda world: target_stats(round(10 * world.at_s)), load_s=length_s)
     held = over.summary.target_held
@@ -509,6 +538,7 @@ def test_no_trial_of_a_search_begins_that_would_end_after_its_budget(play: Play)
         over = play(replace(SEARCH, load=search))
         assert over.summary.capacity is not None
         assert (len(over.starts()), over.summary.capacity.end) == (trials, SearchEnd.OUT_OF_TIME)
+        assert len(over.world.times_of(messages.AGAIN)) == trials - 1
         assert over.summary.end is RunEnd.COMPLETED
 
 
@@ -530,6 +560,81 @@ def test_between_trials_a_target_that_is_gone_is_waited_for_only_as_long_as_befo
     over = play(SEARCH, (12.6, tell), becomes_ready_again=())
     assert over.took_s == pytest.approx(12.5 + PATIENCE_S, abs=1.5)
     assert over.summary.message == "the target was not ready again within 30 s: Connection refused"
+
+
+def test_in_each_trial_of_a_search_the_snapshots_say_what_it_does(play: Play) -> None:
+    succeeded: list[int] = []
+
+    def look(world: World) -> None:
+        succeeded.extend(of.window(Window.MEASURED).succeeded for of in world.master.totals)
+
+    over = play(SEARCH, (13.0, look), fails_above=30)
+    stages = dict(over.snapshots)
+    assert (stages[5.0].stage, stages[15.0].stage) == (Stage.MEASURING, Stage.MEASURING)
+    assert succeeded == [400, 0]
+
+
+def test_the_first_trial_of_a_search_is_made_however_little_its_budget_is(play: Play) -> None:
+    over = play(replace(SEARCH, load=replace(FROM_20_TO_40, budget_s=5.0)))
+    assert (len(over.starts()), over.summary.end) == (1, RunEnd.COMPLETED)
+
+
+OUT_OF_TIME = replace(SEARCH, load=replace(FROM_20_TO_40, budget_s=30.0))
+"""A second trial has to begin within 19.5 s of the first, at 22 s."""
+
+
+def test_workers_that_are_not_ready_within_the_budget_end_a_search_in_order(play: Play) -> None:
+    over = play(OUT_OF_TIME, becomes_ready_again=(0,))
+    assert over.took_s == pytest.approx(22.0, abs=1.0)
+    assert (over.summary.end, over.summary.message) == (RunEnd.COMPLETED, "")
+    assert over.summary.capacity is not None
+    assert over.summary.capacity.end is SearchEnd.OUT_OF_TIME
+
+
+def test_a_target_that_is_gone_at_the_end_of_the_budget_is_the_cause(play: Play) -> None:
+    def tell(world: World) -> None:
+        while world.at_s < 100:
+            world.master.note_target_problem("Connection refused")
+            world.clock.sleep(5.0)
+
+    over = play(OUT_OF_TIME, (12.6, tell), becomes_ready_again=())
+    assert over.took_s == pytest.approx(22.0, abs=1.0)
+    assert over.summary.end is RunEnd.TARGET_UNREACHABLE
+    assert over.summary.message.endswith("s: Connection refused")
+
+
+def test_a_target_that_tells_its_counts_after_the_budget_gets_no_trial_for_them(play: Play) -> None:
+    told_again: list[float] = []
+
+    def stats(world: World) -> TargetStats:
+        if world.times_of(messages.AGAIN):
+            told_again.append(world.at_s)
+            if len(told_again) == 2:  # the first one says that it is idle
+                world.clock.sleep(20.0)
+        return target_stats(round(10 * world.at_s))
+
+    over = play(replace(OUT_OF_TIME, stats_url="http://target/stats"), stats=stats)
+    assert (len(over.starts()), over.summary.end) == (1, RunEnd.COMPLETED)
+
+
+def test_a_problem_of_the_trial_before_is_not_what_the_next_one_waits_for(play: Play) -> None:
+    over = play(SEARCH, (5.0, lambda world: world.master.note_target_problem("an old one")), becomes_ready_again=(0,))
+    assert over.summary.message == "the target was not ready again within 75 s: no answer"
+
+
+def test_a_trial_that_is_cut_off_says_nothing_of_the_capacity(play: Play) -> None:
+    over = play(SEARCH, (7.0, lambda world: world.master.stop("told to")))
+    assert over.summary.capacity is not None
+    (trial,) = over.summary.capacity.trials
+    assert (trial.state, over.summary.capacity.lower) == (TrialState.INVALID, None)
+    assert over.summary.end is RunEnd.STOPPED
+
+
+def test_the_connections_that_a_gateway_keeps_are_not_waited_for(play: Play) -> None:
+    gateway = GatewayEndpoint(tls=False, host="gateway", port=80, path="", credential="c", token_path="", ca_path="")
+    run = replace(MANAGED, target=gateway)
+    over = play(run, stats=lambda _: target_stats(1, sessions=4))
+    assert over.world.times_of(messages.START) == [2.0]
 
 
 def test_while_a_search_waits_between_its_trials_its_snapshots_say_so(play: Play) -> None:
