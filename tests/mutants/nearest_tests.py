@@ -140,7 +140,12 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_CONTROL}/api_server/lean_json.py": (f"{_WIRING}/test_lean_json.py",),
     f"{_CONTROL}/api_server/lease.py": (f"{_WIRING}/test_lease.py", f"{_WIRING}/test_lease_over_time.py"),
-    f"{_CONTROL}/api_server/watch_session.py": (f"{_WIRING}/test_watch_session.py",),
+    f"{_CONTROL}/api_server/watch_session.py": (
+        f"{_WIRING}/test_watch_session.py",
+        f"{_WIRING}/test_refusals_in_a_row.py",
+        f"{_WIRING}/test_cluster.py",
+        f"{_WIRING}/test_api_client.py",
+    ),
     f"{_CONTROL}/live": _LIVE,
     f"{_CONTROL}/live/objects.py": (f"{_WIRING}/test_live_objects.py", f"{_WIRING}/test_live_over_time.py"),
     f"{_CONTROL}/live/tests.py": (
