@@ -15,7 +15,7 @@ from typing import NoReturn
 from sshload_contract.shortened import printable, shortened
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.interface import Channel, CommandEnd, RemoteFile
+from sshload_worker.clients.interface import Channel, CommandEnd, Connection, RemoteFile
 from sshload_worker.outcomes import StepFailure
 
 END_OF_FILE = 1
@@ -55,6 +55,16 @@ def split_into_pieces(data: bytes, size: int | None) -> Iterator[bytes]:
         return
     for begin in range(0, len(data), size):
         yield data[begin : begin + size]
+
+
+def read_by_scp(connection: Connection, path: str) -> RemoteFile:
+    """Implement `Connection.scp_read`."""
+    return begin_read(connection.open_channel(), path)
+
+
+def write_by_scp(connection: Connection, path: str, size_bytes: int) -> RemoteFile:
+    """Implement `Connection.scp_write`."""
+    return begin_write(connection.open_channel(), path, size_bytes)
 
 
 def begin_read(channel: Channel, path: str) -> RemoteFile:
@@ -127,7 +137,6 @@ class _Reading:
         self._left = size_bytes
 
     def read(self) -> bytes:
-        """Return the next piece, empty at the end."""
         piece = self._stream.read_some(self._left) if self._left else b""
         self._left -= len(piece)
         return piece
@@ -154,7 +163,6 @@ class _Writing:
         raise NotImplementedError
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`."""
         self._stream.channel.write(data)
 
     def close(self) -> None:

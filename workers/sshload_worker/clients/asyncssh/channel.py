@@ -1,7 +1,6 @@
 """A channel of an asyncssh connection: its requests, and its data, which the loop passes to the reading greenlet."""
 
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from asyncssh.channel import SSHClientChannel
@@ -12,7 +11,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.asyncssh.driver import Driver
 from sshload_worker.clients.by_parts import run_by_parts
-from sshload_worker.clients.interface import CommandEnd, Course
+from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.outcomes import StepFailure
 
 _STDERR_BYTES = 4_096
@@ -174,6 +173,8 @@ class RequestChannel(SSHClientChannel[bytes]):
 class AsyncsshChannel:
     """One open channel (clients.interface.Channel)."""
 
+    run = run_by_parts
+
     def __init__(self, driver: Driver, channel: RequestChannel, inbox: Inbox) -> None:
         self._driver = driver
         self._channel = channel
@@ -181,37 +182,26 @@ class AsyncsshChannel:
         self._tells_end = False
 
     def request_terminal(self) -> None:
-        """Request a pseudo-terminal."""
         self._require(self._driver.run(Timing.EXEC, self._channel.ask(b"pty-req", *_TERMINAL)))
 
     def start_shell(self) -> None:
-        """Request the user's shell, and wait for the server's reply that it was started."""
         self._require(self._driver.run(Timing.EXEC, self._channel.start(b"shell")))
         self._tells_end = True
 
     def execute(self, command: str) -> None:
-        """Request the command, and wait for the server's reply that it was started."""
         self._require(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
         self._tells_end = True
 
-    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Run the command, pass each piece of stdout to `take`, and close the channel."""
-        return run_by_parts(self, command, take, course)
-
     def read(self) -> bytes:
-        """Return the next piece of stdout, empty at the end of all output."""
         return self._inbox.read()
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`."""
         self._inbox.write(data)
 
     def send_end(self) -> None:
-        """Send EOF: no more input follows."""
         self._driver.call(Timing.WRITE, self._channel.write_eof)
 
     def close(self) -> CommandEnd:
-        """Close the channel, wait for the server's close, and return how the command ended."""
         if self._tells_end and self._inbox.has_ended():
             self._inbox.told.wait()  # some servers do not tell it after the client's close
         if not self._inbox.closed.is_set():

@@ -13,8 +13,8 @@ from sshload_worker.clients.asyncssh.protocol import Protocol, Tunnel
 from sshload_worker.clients.asyncssh.settings import connection_options
 from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
 from sshload_worker.clients.delay import new_descriptor
-from sshload_worker.clients.file_protocols import begin_read, begin_write
-from sshload_worker.clients.interface import Connection, RemoteFile
+from sshload_worker.clients.file_protocols import read_by_scp, write_by_scp
+from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.rejections import rejection
 from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
@@ -29,6 +29,8 @@ class AsyncsshConnection:
     """One connection (clients.interface.Connection)."""
 
     times_parts = True
+    scp_read = read_by_scp
+    scp_write = write_by_scp
 
     def __init__(self, login: Login, through: Connection | None = None) -> None:
         self._login = login
@@ -47,7 +49,6 @@ class AsyncsshConnection:
         self._server_version = ""
 
     def connect(self) -> None:
-        """Open the TCP connection, or the channel through the jump host."""
         if self._descriptor is not None:
             self._descriptor.connect(self._address)
         elif isinstance(self._jump, AsyncsshConnection):
@@ -56,11 +57,9 @@ class AsyncsshConnection:
             raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
 
     def banner(self) -> None:
-        """Wait for the server's version line."""
         self._server_version = await_banner(self._descriptor or self._tunnel)
 
     def kex(self) -> None:
-        """Exchange keys, and check the host key against the known ones."""
         if self._descriptor is None:
             self._driver.call(Timing.KEX, self._tunnel.hand_over, self._protocol)
         else:
@@ -70,7 +69,6 @@ class AsyncsshConnection:
         self._driver.check(Timing.KEX)
 
     def auth(self) -> None:
-        """Authenticate with the login's credentials."""
         self._driver.call(Timing.AUTH, self._protocol.log_in)
         milestones = self._protocol.milestones
         milestones.authenticated.wait()
@@ -86,7 +84,6 @@ class AsyncsshConnection:
             raise rejection(self._login.credentials.auth, milestones.offered_methods, accepted=accepted) from None
 
     def negotiated(self) -> Negotiated:
-        """Return the algorithms that the handshake negotiated, and the server's version."""
         cipher, mac = (str(self._protocol.get_extra_info(name)) for name in ("send_cipher", "send_mac"))
         return Negotiated(
             kex=self._protocol.kex_name,
@@ -97,7 +94,6 @@ class AsyncsshConnection:
         )
 
     def is_lost(self) -> bool:
-        """Return whether the server has closed the connection, without waiting."""
         if self._protocol.milestones.ended.is_set():
             return True
         if self._descriptor is not None:
@@ -105,16 +101,13 @@ class AsyncsshConnection:
         return self._jump is not None and self._jump.is_lost()
 
     def keep_alive(self) -> None:
-        """Send a keep-alive request, and wait for the reply."""
         self._driver.run(Timing.KEEP_ALIVE, self._protocol.send_keepalive())
         self._driver.check(Timing.KEEP_ALIVE)
 
     def open_channel(self) -> AsyncsshChannel:
-        """Open a session channel."""
         return self._channel(b"session")
 
     def open_forward(self, host: str, port: int) -> AsyncsshChannel:
-        """Open a channel that the server forwards to `host` and `port`."""
         return self._channel(b"direct-tcpip", String(host), UInt32(port), *_ORIGIN)
 
     def open_tunnel(self, tunnel: Tunnel, host: str, port: int) -> None:
@@ -123,20 +116,10 @@ class AsyncsshConnection:
         self._driver.run(Timing.CHANNEL_OPEN, self._opened(tunnel, b"direct-tcpip", *target))
 
     def open_sftp(self) -> AsyncsshSftp:
-        """Open a channel with the SFTP subsystem."""
         requests = self._driver.run(Timing.CHANNEL_OPEN, self._sftp())
         return AsyncsshSftp(self._driver, requests, self._login.client)
 
-    def scp_read(self, path: str) -> RemoteFile:
-        """Start to read a file by scp."""
-        return begin_read(self.open_channel(), path)
-
-    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Start to write a file by scp."""
-        return begin_write(self.open_channel(), path, size_bytes)
-
     def close(self) -> None:
-        """End the connection immediately. Never waits."""
         if self._descriptor is not None and not self._is_handed_over:
             self._descriptor.shut_down()  # once handed over, asyncssh closes it
         self._loop.post(self._protocol.close)

@@ -43,7 +43,6 @@ class GatewayConnection:
         self._exchange: Exchange | None = None
 
     def connect(self) -> None:
-        """Open the TCP connection."""
         self._descriptor.connect(self._address)
         self._exchange = Exchange(self._stream, self._access.authority)
 
@@ -71,7 +70,6 @@ class GatewayConnection:
         return GatewayListing(self)
 
     def close(self) -> None:
-        """End the connection immediately."""
         self._exchange = None
         self._descriptor.shut_down()
 
@@ -123,7 +121,6 @@ class GatewayListing:
         self._connection = connection
 
     def list_directory(self, path: str) -> int:
-        """Read a whole directory, and return the number of its entries."""
         entries, after = 0, ""
         for _ in range(_MOST_PAGES):
             page = read_page(self._connection.list_page(path, after), _PAGE_ENTRIES)

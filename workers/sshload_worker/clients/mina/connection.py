@@ -3,13 +3,13 @@
 import errno
 import os
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
-from sshload_worker.clients.interface import Channel, CommandEnd, Course, RemoteFile
+from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.clients.mina.conversation import Conversation, Refusal, Request
 from sshload_worker.clients.mina.sftp import MinaSftp
 from sshload_worker.clients.mina.virtual_machine import virtual_machine
@@ -22,10 +22,16 @@ _OWN_MAC = ("gcm", "poly1305")
 _ERRNOS = {os.strerror(number): number for number in errno.errorcode}
 
 
+def _refuse(*_: Any, **__: Any) -> NoReturn:
+    """Fail. Specs that would lead here are refused."""
+    raise StepFailure(Outcome.GENERATOR_FAULT, "mina-sshd runs commands and SFTP only")
+
+
 class MinaConnection:
     """One connection. Each command and SFTP subsystem is a conversation of its own, so greenlets can share it."""
 
     times_parts = False
+    open_forward = scp_read = scp_write = _refuse
 
     def __init__(self, login: Login) -> None:
         """Prepare it; raises OSError if the process has no file descriptor left."""
@@ -37,7 +43,6 @@ class MinaConnection:
         self._negotiated: tuple[str, ...] = ()
 
     def connect(self) -> None:
-        """Open the TCP connection."""
         login, client = self._login, self._login.client
         if login.address is None:
             raise StepFailure(Outcome.GENERATOR_FAULT, "mina-sshd does not support jump hosts")
@@ -60,7 +65,6 @@ class MinaConnection:
             raise StepFailure(connect_outcome(number or errno.EIO), refusal.text) from None
 
     def banner(self) -> None:
-        """Wait for the server's version line."""
         try:
             self._conversation.send(Request.BANNER)
             self._version = self._conversation.refusable_answer().text()
@@ -70,7 +74,6 @@ class MinaConnection:
             raise StepFailure(known or otherwise, refusal.text) from None
 
     def kex(self) -> None:
-        """Exchange keys, and check the host key against the known ones."""
         self._conversation.send(Request.KEX)
         try:
             answer = self._conversation.refusable_answer()
@@ -82,7 +85,6 @@ class MinaConnection:
         self._negotiated = tuple(answer.text() for _ in range(4))
 
     def auth(self) -> None:
-        """Authenticate with the login's credentials."""
         found = self._login.credentials
         secret = found.private_key if found.auth is Auth.PUBLICKEY else found.password.encode()
         self._conversation.send(Request.AUTH, str(found.auth), secret)
@@ -95,7 +97,6 @@ class MinaConnection:
             raise rejection(found.auth, methods.split(","), accepted=how == "accepted") from None
 
     def negotiated(self) -> Negotiated:
-        """Return the algorithms that the handshake negotiated, and the server's version."""
         kex, cipher, mac, host_key = self._negotiated
         return Negotiated(
             kex=kex,
@@ -106,40 +107,21 @@ class MinaConnection:
         )
 
     def is_lost(self) -> bool:
-        """Return whether the connection has ended, without waiting."""
         return self._conversation.has_ended()
 
     def keep_alive(self) -> None:
-        """Send a keep-alive request, and wait for the reply."""
         self._conversation.ask(Request.KEEP_ALIVE)
 
     def open_channel(self) -> "MinaCommand":
         """Return a channel, which is opened when its command is run."""
         return MinaCommand(self._new_conversation(), self._number)
 
-    def open_forward(self, host: str, port: int) -> Channel:
-        """Fail: not supported."""
-        del host, port
-        _refuse()
-
     def open_sftp(self) -> MinaSftp:
-        """Open a channel with the SFTP subsystem."""
         conversation = self._new_conversation()
         conversation.ask(Request.SFTP, self._number)
         return MinaSftp(conversation, self._login.client)
 
-    def scp_read(self, path: str) -> RemoteFile:
-        """Fail: not supported."""
-        del path
-        _refuse()
-
-    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Fail: not supported."""
-        del path, size_bytes
-        _refuse()
-
     def close(self) -> None:
-        """End the connection immediately. Never waits."""
         for conversation in (*self._others, self._conversation):
             conversation.close()
         self._others.clear()
@@ -154,12 +136,13 @@ class MinaConnection:
 class MinaCommand:
     """One command on its own channel (clients.interface.SessionChannel); only `run` and `close` are supported."""
 
+    request_terminal = start_shell = execute = read = write = send_end = _refuse
+
     def __init__(self, conversation: Conversation, connection: int) -> None:
         self._conversation = conversation
         self._connection = connection
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Execute a command, pass each piece of its output to `take`, and close the channel at the output's end."""
         self._conversation.send(Request.RUN, self._connection, command)
         answer = self._conversation.answer()
         while answer.is_data:
@@ -171,37 +154,7 @@ class MinaCommand:
         self._conversation.close()
         return CommandEnd(exit_code=None if code < 0 else code, signal=signal, stderr=stderr)
 
-    def request_terminal(self) -> None:
-        """Fail: not supported."""
-        _refuse()
-
-    def start_shell(self) -> None:
-        """Fail: not supported."""
-        _refuse()
-
-    def execute(self, command: str) -> None:
-        """Fail: not supported."""
-        del command
-        _refuse()
-
-    def read(self) -> bytes:
-        """Fail: not supported."""
-        _refuse()
-
-    def write(self, data: bytes) -> None:
-        """Fail: not supported."""
-        del data
-        _refuse()
-
-    def send_end(self) -> None:
-        """Fail: not supported."""
-        _refuse()
-
     def close(self) -> CommandEnd:
         """End the channel, in whatever state it is."""
         self._conversation.close()
         return CommandEnd(exit_code=None, signal="", stderr=b"")
-
-
-def _refuse() -> NoReturn:
-    raise StepFailure(Outcome.GENERATOR_FAULT, "mina-sshd runs commands and SFTP only")

@@ -1,13 +1,13 @@
 """Commands on a login of OpenSSH: run by the process that logged in, or by programs that share its connection."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.by_parts import run_by_parts
-from sshload_worker.clients.interface import CommandEnd, Course
+from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.openssh.master import ControlSocket, Master
 from sshload_worker.clients.openssh.process import Pipes, Process
 from sshload_worker.clients.openssh.settings import SERVER, Directory, forward_to
@@ -215,6 +215,8 @@ def _check_closed(master: Master, before: int) -> None:
 class OpenSSHChannel:
     """One command, shell or forward (clients.interface.Channel)."""
 
+    run = run_by_parts
+
     def __init__(self, session: Session) -> None:
         self._session = session
         self._pipes = Pipes()
@@ -229,23 +231,16 @@ class OpenSSHChannel:
         self._pipes.use_terminal()
 
     def start_shell(self) -> None:
-        """Request the user's shell."""
         self._session.start("", self._pipes, terminal=self._terminal)
 
     def execute(self, command: str) -> None:
-        """Request the command."""
         self._session.start(command, self._pipes, terminal=self._terminal)
 
     def forward(self, host: str, port: int) -> None:
         """Request a connection from the server to `host` and `port`."""
         self._session.forward(host, port, self._pipes)
 
-    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Run the command, pass each piece of stdout to `take`, and close the channel."""
-        return run_by_parts(self, command, take, course)
-
     def read(self) -> bytes:
-        """Return the next piece of stdout, empty at the end of all output."""
         piece = self._pipes.stdout.read()
         if not piece and not self._has_output:
             self._session.check_accepted()
@@ -254,14 +249,12 @@ class OpenSSHChannel:
         return piece
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`."""
         try:
             self._pipes.stdin.write(data)
         except BrokenPipeError:
             raise StepFailure(Outcome.DISCONNECTED, "ssh accepts no more input") from None
 
     def send_end(self) -> None:
-        """Send EOF: no more input follows."""
         self._pipes.stdin.close()
 
     def close(self) -> CommandEnd:

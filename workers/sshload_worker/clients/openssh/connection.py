@@ -68,11 +68,9 @@ class OpenSSHConnection:
             raise rejection(auth, log.offered_methods, accepted=accepted) from None
 
     def negotiated(self) -> Negotiated:
-        """Return the algorithms that the handshake negotiated, and the server's version."""
         return self._master.log.negotiated()
 
     def is_lost(self) -> bool:
-        """Return whether ssh has ended."""
         return self._master.is_lost()
 
     def keep_alive(self) -> None:
@@ -88,7 +86,6 @@ class OpenSSHConnection:
         return channel
 
     def open_forward(self, host: str, port: int) -> OpenSSHChannel:
-        """Open a channel that the server forwards to `host` and `port`."""
         channel = self.open_channel()
         channel.forward(host, port)
         return channel

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +16,9 @@ import gevent
 from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.by_parts import read_by_parts
+from sshload_worker.clients.by_parts import read_file_by_parts
 from sshload_worker.clients.file_protocols import NO_SCP_STATUS
-from sshload_worker.clients.interface import Course, SftpRequest, SftpType
+from sshload_worker.clients.interface import SftpRequest, SftpType
 from sshload_worker.clients.openssh.log import sftp_failure
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.process import Pipes, Process
@@ -174,7 +173,6 @@ class LocalCopy:
         self._drop()
 
     def read(self) -> bytes:
-        """Return the next piece, empty at the end."""
         gevent.sleep(0)  # reading from a disk never lets other greenlets run
         return os.read(self._file, _READ_BYTES)
 
@@ -223,6 +221,8 @@ def open_upload(programs: FileTransfer, copy: Callable[[Path], object]) -> Local
 class OpenSSHSftp:
     """An SFTP client that opens a subsystem for each operation (clients.interface.Sftp)."""
 
+    read_file = read_file_by_parts
+
     def __init__(self, programs: FileTransfer) -> None:
         self._programs = programs
 
@@ -231,10 +231,6 @@ class OpenSSHSftp:
         return open_download(
             self._programs, lambda here: self._programs.sftp(f"get -- {_escaped(path)} {_escaped(str(here))}\n")
         )
-
-    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, pass each piece of it to `take`, and close it."""
-        read_by_parts(partial(self.open_to_read, path), take, course)
 
     def open_to_write(self, path: str) -> LocalCopy:
         """Open a local file for writing, which `close` sends."""
@@ -249,12 +245,10 @@ class OpenSSHSftp:
         return entries.count
 
     def stat(self, path: str) -> int | None:
-        """Return a file's size in bytes, or None if the server does not tell it."""
         words = self._programs.sftp(f"ls -ln -- {_listed(path)}\n").split()
         return int(words[_SIZE_WORD]) if len(words) > _SIZE_WORD else None
 
     def change(self, request: SftpRequest) -> None:
-        """Send a request, and wait for the status that answers it."""
         fields = (_escaped(field) if isinstance(field, str) else field for field in request.fields)
         self._programs.sftp(_COMMANDS[request.kind].format(*fields) + "\n")
 

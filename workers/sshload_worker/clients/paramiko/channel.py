@@ -1,13 +1,12 @@
 """A channel of a paramiko connection."""
 
 import threading
-from collections.abc import Callable
 
 from paramiko.channel import Channel
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.by_parts import run_by_parts
-from sshload_worker.clients.interface import CommandEnd, Course
+from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
 
@@ -19,6 +18,8 @@ _NO_STATUS = -1  # paramiko's own value, which no server can send
 
 class ParamikoChannel:
     """One open channel (clients.interface.Channel)."""
+
+    run = run_by_parts
 
     def __init__(self, driver: Driver, channel: Channel, read_bytes: int | None) -> None:
         self._driver = driver
@@ -32,16 +33,13 @@ class ParamikoChannel:
             buffer.set_event(self._changed)
 
     def request_terminal(self) -> None:
-        """Request a pseudo-terminal."""
         self._driver.call(Timing.EXEC, self._channel.get_pty)
 
     def start_shell(self) -> None:
-        """Request the user's shell, and wait for the server's reply that it was started."""
         self._driver.call(Timing.EXEC, self._channel.invoke_shell)
         self._tells_end = True
 
     def execute(self, command: str) -> None:
-        """Request the command, and wait for the server's reply that it was started."""
         self._driver.call(Timing.EXEC, self._channel.exec_command, command)
         self._tells_end = True
 
@@ -50,12 +48,7 @@ class ParamikoChannel:
         self._driver.call(Timing.EXEC, self._channel.invoke_subsystem, name)
         return self._channel
 
-    def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
-        """Run the command, pass each piece of stdout to `take`, and close the channel."""
-        return run_by_parts(self, command, take, course)
-
     def read(self) -> bytes:
-        """Return the next piece of stdout, empty at the end of all output."""
         while True:
             if self._channel.recv_ready():
                 piece: bytes = self._driver.call(Timing.READ, self._channel.recv, self._read_bytes)
@@ -72,15 +65,12 @@ class ParamikoChannel:
                 self._changed.wait()
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`."""
         self._driver.call(Timing.WRITE, self._channel.sendall, data)
 
     def send_end(self) -> None:
-        """Send EOF: no more input follows."""
         self._driver.call(Timing.WRITE, self._channel.shutdown_write)
 
     def close(self) -> CommandEnd:
-        """Close the channel, wait for the server's close, and return how the command ended."""
         if self._tells_end and self._channel.eof_received:
             self._end.told.wait()  # some servers do not tell it after the client's close
         self._driver.call(Timing.CLOSE, self._channel.close)

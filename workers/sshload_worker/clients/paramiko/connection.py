@@ -6,8 +6,8 @@ from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
-from sshload_worker.clients.file_protocols import begin_read, begin_write
-from sshload_worker.clients.interface import Connection, RemoteFile
+from sshload_worker.clients.file_protocols import read_by_scp, write_by_scp
+from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.settings import Agent, private_key
 from sshload_worker.clients.paramiko.sftp import ParamikoSftp
@@ -24,6 +24,8 @@ class ParamikoConnection:
     """One connection (clients.interface.Connection)."""
 
     times_parts = True
+    scp_read = read_by_scp
+    scp_write = write_by_scp
 
     def __init__(self, login: Login, through: Connection | None = None) -> None:
         self._login = login
@@ -32,15 +34,12 @@ class ParamikoConnection:
         self._server_version = ""
 
     def connect(self) -> None:
-        """Open the TCP connection, or the channel through the jump host."""
         self._stream.connect()
 
     def banner(self) -> None:
-        """Wait for the server's version line."""
         self._server_version = self._stream.banner()
 
     def kex(self) -> None:
-        """Exchange keys, and check the host key against the known ones."""
         transport = Transport(self._stream, self._login.client, self._login.host_keys)
         self._driver = Driver(transport)
         self._driver.call(Timing.KEX, transport.start_client)
@@ -49,7 +48,6 @@ class ParamikoConnection:
             raise StepFailure(Outcome.HOST_KEY_MISMATCH, refusal)
 
     def auth(self) -> None:
-        """Authenticate with the login's credentials."""
         auth, transport = self._login.credentials.auth, self.driver.transport
         try:
             more = self._authenticate()
@@ -82,7 +80,6 @@ class ParamikoConnection:
         return list(more or ())
 
     def negotiated(self) -> Negotiated:
-        """Return the algorithms that the handshake negotiated, and the server's version."""
         transport = self.driver.transport
         return Negotiated(
             kex=transport.kex_name,
@@ -93,41 +90,27 @@ class ParamikoConnection:
         )
 
     def is_lost(self) -> bool:
-        """Return whether the server has closed the connection, without waiting."""
         return not self.driver.transport.is_active() or self._stream.is_lost()
 
     def keep_alive(self) -> None:
-        """Send a keep-alive request, and wait for the reply."""
         driver = self.driver
         driver.call(Timing.KEEP_ALIVE, driver.transport.global_request, "keepalive@openssh.com")
         if not driver.transport.is_active():
             raise driver.lost()
 
     def open_channel(self) -> ParamikoChannel:
-        """Open a session channel."""
         driver = self.driver
         return self._channel(driver, driver.call(Timing.CHANNEL_OPEN, driver.transport.open_session))
 
     def open_forward(self, host: str, port: int) -> ParamikoChannel:
-        """Open a channel that the server forwards to `host` and `port`."""
         driver, kind = self.driver, "direct-tcpip"
         opened = driver.call(Timing.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _ORIGIN)
         return self._channel(driver, opened)
 
     def open_sftp(self) -> ParamikoSftp:
-        """Open a channel with the SFTP subsystem."""
         return ParamikoSftp(self.driver, self.open_channel(), self._login.client)
 
-    def scp_read(self, path: str) -> RemoteFile:
-        """Start to read a file by scp."""
-        return begin_read(self.open_channel(), path)
-
-    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Start to write a file by scp."""
-        return begin_write(self.open_channel(), path, size_bytes)
-
     def close(self) -> None:
-        """End the connection immediately. Never waits."""
         if self._driver is None:
             self._stream.release()
         else:

@@ -1,8 +1,6 @@
 """SFTP by paramiko, in the same way as its own get and put: reads are requested ahead, and writes are pipelined."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 
 from paramiko.message import Message
 from paramiko.sftp import (
@@ -22,9 +20,9 @@ from paramiko.ssh_exception import SSHException
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.by_parts import read_by_parts
+from sshload_worker.clients.by_parts import read_file_by_parts
 from sshload_worker.clients.file_protocols import END_OF_FILE, split_into_pieces, status_failure
-from sshload_worker.clients.interface import Course, SftpRequest
+from sshload_worker.clients.interface import SftpRequest
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
@@ -129,7 +127,6 @@ class ParamikoFile:
         self._write_bytes = client.sftp_write_bytes
 
     def read(self) -> bytes:
-        """Return the next piece, empty at the end."""
         piece: bytes = self._driver.call(Timing.READ, self._file.read, self._read_bytes)
         return piece
 
@@ -139,12 +136,13 @@ class ParamikoFile:
             self._driver.call(Timing.WRITE, self._file.write, piece)
 
     def close(self) -> None:
-        """Wait until all is written, and close the file."""
         self._driver.call(Timing.CLOSE, self._file.finish)
 
 
 class ParamikoSftp:
     """The SFTP subsystem (clients.interface.Sftp)."""
+
+    read_file = read_file_by_parts
 
     def __init__(self, driver: Driver, channel: ParamikoChannel, client: Client) -> None:
         self._driver = _SftpDriver(driver.transport)
@@ -159,29 +157,20 @@ class ParamikoSftp:
         self._driver.call(Timing.OPEN, file.ask_ahead, self._client.sftp_read_bytes or _READ_BYTES)
         return ParamikoFile(self._driver, file, self._client)
 
-    def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
-        """Open a file, pass each piece of it to `take`, and close it."""
-        read_by_parts(partial(self.open_to_read, path), take, course)
-
     def open_to_write(self, path: str) -> ParamikoFile:
-        """Open a file for writing, in place of an existing one."""
         file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_REPLACE, "w")
         file.set_pipelined(True)
         return ParamikoFile(self._driver, file, self._client)
 
     def list_directory(self, path: str) -> int:
-        """Read a whole directory, and return the number of its entries."""
         return int(self._driver.call(Timing.SFTP_LIST, self._requests.count_entries, path))
 
     def stat(self, path: str) -> int | None:
-        """Return a file's size in bytes, or None if the server does not tell it."""
         size: int | None = self._driver.call(Timing.SFTP_STAT, self._requests.stat, path).st_size
         return size
 
     def change(self, request: SftpRequest) -> None:
-        """Send a request, and wait for the status that answers it."""
         self._driver.call(request.step, self._requests.change, request)
 
     def close(self) -> None:
-        """End the subsystem and close its channel."""
         self._channel.close()
