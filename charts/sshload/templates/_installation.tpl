@@ -59,6 +59,9 @@ channels:
 {{- define "sshload.channels" -}}
 {{- range $name, $channel := .Values.notifications }}
 {{- if and $channel.secret (or $channel.url (not (hasKey $channel "url"))) }}
+{{- if and (hasKey $channel "pagesUrl") (not $channel.pagesUrl) $.Values.ui.enabled $.Values.ui.ingress.enabled }}
+{{- $channel = merge (dict "pagesUrl" (printf "https://%s" $.Values.ui.ingress.host)) $channel }}
+{{- end }}
 {{ $name }}: {{ toJson $channel }}
 {{- end }}
 {{- end }}

@@ -17,10 +17,14 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def parted(text: str, by: str = "\u200b") -> str:
+    """Return text with a zero-width space in each beginning of a mention or a link."""
+    return _PARTED.sub(rf"\g<0>{by}", text)
+
+
 def inert_markdown(text: str) -> str:
     """Return text in one line that Markdown shows unchanged, and that mentions nobody and links nowhere."""
-    parted = _PARTED.sub("\\g<0>\x00", printable(text))
-    return _MARKED.sub(r"\\\g<0>", parted).replace("$", "&#36;").replace("\x00", _NO_SPACE)
+    return _MARKED.sub(r"\\\g<0>", parted(printable(text), "\x00")).replace("$", "&#36;").replace("\x00", _NO_SPACE)
 
 
 def inert_paragraph(text: str) -> str:

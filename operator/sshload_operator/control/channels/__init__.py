@@ -6,9 +6,10 @@ from typing import Any, Final
 from sshload_operator.api.shapes.errors import SpecError, shown
 from sshload_operator.api.shapes.reading import read
 from sshload_operator.control.channels.channel import Channel
+from sshload_operator.control.channels.slack import Slack
 from sshload_operator.control.channels.webhook import Webhook
 
-KINDS: Final[Mapping[str, type[Channel]]] = {"webhook": Webhook}
+KINDS: Final[Mapping[str, type[Channel]]] = {"webhook": Webhook, "slack": Slack}
 """Each channel by its name: in the installation, in metrics and in annotations."""
 
 

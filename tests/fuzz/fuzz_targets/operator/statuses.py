@@ -30,6 +30,7 @@ from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.progress import progress_text
 from sshload_operator.cli.view.result import result_page, result_rows
+from sshload_operator.control.channels.slack import message_of
 from sshload_operator.control.channels.webhook import event_of
 from sshload_operator.control.metrics.schedules import SchedulesCollector
 from sshload_operator.control.metrics.tests import TestsCollector
@@ -145,6 +146,7 @@ def _read_comparison(status: Mapping[str, Any]) -> None:
 def _post(found: Notification | None) -> None:
     if found is not None:
         assert len(json.dumps(event_of(found), allow_nan=False)) < _LARGEST_EVENT_BYTES
+        assert not {"<", ">", "\r"} & set(message_of(found, ""))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {

@@ -37,5 +37,5 @@ def test_a_url_of_a_webhook_that_is_wrong_is_refused_in_words_without_it(url: st
 
 
 def test_a_channel_that_there_is_not_is_refused() -> None:
-    with pytest.raises(SpecError, match=r"channels: has no .pigeon.: the channels are webhook"):
+    with pytest.raises(SpecError, match=r"channels: has no .pigeon.: the channels are webhook, slack"):
         read_channels({"pigeon": {}})
