@@ -46,6 +46,11 @@ def test_workers_that_came_not_and_those_that_were_lost_are_told_by_the_larger_n
     assert message.startswith("2 of 5 workers")
 
 
+def test_the_only_source_port_that_there_is_can_be_used_up() -> None:
+    found = told(summary(generator=generator(ports_used=1, ports_available=1)))
+    assert [invalidity for invalidity, _ in found] == [Invalidity.SOURCE_PORTS_USED_UP]
+
+
 def test_failures_that_the_histograms_do_not_have_are_a_disagreement() -> None:
     found = summary(600, 10, load=load(600, 10), steps=steps(600, 9))
     assert [invalidity for invalidity, _ in told(found)] == [Invalidity.COUNTS_DISAGREE]
@@ -58,6 +63,7 @@ def test_the_tail_is_the_highest_percentile_that_is_stated_else_the_longest_late
         assert tail_us(replace(step, percentiles_us=stated)) == stated[percentile]
         del stated[percentile]
     assert tail_us(replace(step, percentiles_us=stated)) == step.max_us
+    assert tail_us(replace(step, percentiles_us={}, max_us=None)) == 0
 
 
 def test_what_the_target_had_accepted_before_the_run_is_not_of_the_run() -> None:
@@ -200,6 +206,13 @@ def test_a_spoiled_figure_says_by_how_much_it_may_be_and_the_limit_in_millisecon
 
 def test_figures_of_a_worker_that_used_up_its_core_are_spoiled_however_little_it_lagged() -> None:
     assert spoiled(1, cpu_share=1.0) is not None
+
+
+def test_a_scenario_that_does_not_sleep_has_nothing_taken_from_its_tail() -> None:
+    slow = summary(generator=generator(loop_lag_p99_us=60_000, loop_lag_max_us=60_000))
+    percentiles = {**total(slow).percentiles_us, "99": 1_000_000}
+    steps_of = (replace(step, percentiles_us=percentiles) if step == total(slow) else step for step in slow.steps)
+    assert figures_spoiled(replace(slow, steps=tuple(steps_of))) is None
 
 
 def test_without_an_iteration_the_limit_of_the_delay_is_20_ms() -> None:

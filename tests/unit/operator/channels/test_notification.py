@@ -117,6 +117,12 @@ def test_only_a_comparison_says_how_many_of_its_tests_it_has_come_to() -> None:
     assert tested["completionTime"] == "2026-11-21T06:00:00Z"
 
 
+def test_what_a_comparison_measured_of_each_variant_is_not_posted_as_the_figures_of_a_run() -> None:
+    compared = {"variants": [{"name": "a", "tests": 3, "measured": 3, "verdicts": {"Passed": 3}, "figures": []}]}
+    data = event_of(ended(verdict="Conclusive", results=compared), COMPARISON)["data"]
+    assert "results" not in data
+
+
 def test_an_end_that_is_too_old_is_given_up() -> None:
     found = due(TEST, ended(), ALL, NOW)
     assert found is not None
