@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
+from sshload_contract.judgement.binomial import _tail_chance, is_below, is_not_below, tries_needed
 
 LIMITS = ("0.0001", "0.01", "0.1", "0.5", "0.99")
 
@@ -22,6 +22,23 @@ def test_it_is_what_the_exact_sums_say(tried: int, limit: str) -> None:
         so_few, so_many = chance(range(failed + 1), tried, share), chance(range(failed, tried + 1), tried, share)
         assert is_below(failed, tried, float(share)) == (so_few <= Fraction("0.05"))
         assert is_not_below(failed, tried, float(share)) == (so_many <= Fraction("0.05"))
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("tried", [1, 2, 10, 97])
+def test_a_chance_away_from_the_mean_is_the_exact_sum(tried: int, limit: str) -> None:
+    share = Fraction(limit)
+    for failed in range(tried + 1):
+        if failed <= tried * share:
+            exact = chance(range(failed + 1), tried, share)
+            assert _tail_chance(failed, tried, float(share), step=-1) == pytest.approx(float(exact), rel=1e-9)
+        if failed >= tried * share:
+            exact = chance(range(failed, tried + 1), tried, share)
+            assert _tail_chance(failed, tried, float(share), step=1) == pytest.approx(float(exact), rel=1e-9)
+
+
+def test_what_decides_already_needs_no_more_tries() -> None:
+    assert tries_needed(60, 600, 0.01) == 600
 
 
 @pytest.mark.parametrize("limit", [0.0001, 0.01, 0.5])
