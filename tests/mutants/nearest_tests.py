@@ -113,6 +113,16 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_DECISION}/life_cycle.py": ("tests/unit/operator/decide", "tests/unit/operator/comparison"),
     f"{_DECISION}/max_startups": ("tests/unit/operator/max_startups",),
+    f"{_DECISION}/max_startups/setting.py": (
+        "tests/unit/operator/max_startups/test_setting.py",
+        "tests/unit/operator/max_startups/test_burst.py",
+    ),
+    f"{_DECISION}/max_startups/even_arrivals.py": ("tests/unit/operator/max_startups/test_even_arrivals.py",),
+    f"{_DECISION}/max_startups/fit.py": (
+        "tests/unit/operator/max_startups/test_fit.py",
+        "tests/unit/operator/max_startups/test_advice.py",
+    ),
+    f"{_DECISION}/max_startups/advice.py": ("tests/unit/operator/max_startups/test_advice.py",),
     f"{_DECISION}/notification.py": ("tests/unit/operator/channels",),
     f"{_DECISION}/owner.py": (
         "tests/unit/operator/comparison",
