@@ -1,7 +1,7 @@
 """A variant's figures beside the first variant's, and the sentence that tells of them."""
 
 from collections.abc import Mapping
-from math import prod
+from math import inf, prod
 
 import pytest
 from sshload_contract.vocabulary import Verdict
@@ -85,6 +85,29 @@ def test_a_figure_of_nought_has_no_ratio() -> None:
 def test_less_than_the_resolution_of_the_figures_is_no_difference() -> None:
     assert beside("total.p50Ms", (10.0, 10.0, 10.0), (10.005, 10.005, 10.005)).difference is Difference.NONE
     assert beside("total.p50Ms", (10.0, 10.0, 10.0), (10.05, 10.05, 10.05)).difference is Difference.SLOWER
+
+
+def test_nor_is_as_little_in_the_other_direction() -> None:
+    assert beside("total.p50Ms", (10.005, 10.005, 10.005), (10.0, 10.0, 10.0)).difference is Difference.NONE
+    assert beside("total.p50Ms", (10.05, 10.05, 10.05), (10.0, 10.0, 10.0)).difference is Difference.FASTER
+
+
+def test_latencies_of_less_than_a_millisecond_have_a_ratio() -> None:
+    found = beside("total.p50Ms", (0.5, 0.5, 0.5), (1.0, 1.0, 1.0))
+    assert (found.mean, found.difference) == (pytest.approx(2), Difference.SLOWER)
+
+
+def test_a_ratio_beyond_all_numbers_is_stated_as_a_large_one() -> None:
+    found = beside("total.p50Ms", (1e-300, 1e-300, 1e-300), (1e300, 1e300, 1e300))
+    assert found.low == found.mean == found.high
+    assert 1e300 < found.mean < inf
+
+
+def test_figures_stand_as_the_steps_happen() -> None:
+    figures = {"total.p50Ms": 1.0, "auth.p50Ms": 1.0, "connect.p50Ms": 1.0, "errorPercent": 1.0}
+    both = [ended(variant, 1, variant, figures) for variant in ("a", "b")]
+    told = [found.key for found in compare(both, "a", "b", 1)]
+    assert told == ["errorPercent", "connect.p50Ms", "auth.p50Ms", "total.p50Ms"]
 
 
 def test_with_two_rounds_there_is_a_ratio_but_no_interval() -> None:

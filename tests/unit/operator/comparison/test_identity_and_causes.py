@@ -202,6 +202,17 @@ def test_of_two_variants_that_were_not_measured_the_first_is_named_with_its_last
     assert world.status["message"] == ("none of the 3 tests of variant a gave figures; cmp-3-a: Invalid: the last one")
 
 
+def test_the_results_of_a_sweep_name_the_value_of_each_variant_and_the_field() -> None:
+    spec = comparison_spec(sweep={"field": "target.managed.sshd.maxStartups", "values": "10:30:100,20:30:200"})
+    del spec["variants"]
+    world = SimComparison(spec)
+    world.settle()
+    world.end(*world.under_way())
+    world.settle()
+    results = world.status["results"]
+    assert [one["value"] for one in results["variants"]] == ["10:30:100", "20:30:200"]
+
+
 def test_one_error_of_a_comparison_of_one_round_ends_it() -> None:
     world = started(repeats=1)
     play(world, {"a": ERROR})
