@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 from baselines import LAST_PASSED, asked, finished, slower
 from passes import START, Passes
+from plans import quickstart
 from played_api import played_api
 from sshload_operator.api.kinds import API_VERSION, TEST
 from sshload_operator.control.api_server.cluster import Cluster
@@ -144,3 +145,108 @@ def test_no_more_is_read_than_what_can_be_compared_however_many_specs_there_were
     read, found = looked_for(of_schedule(PASSED, 1), *differing, of_schedule(PASSED, 30), of_schedule(PASSED, 40))
     assert read == ["n-1", "n-40"]
     assert names(found) == ("n-1", "n-40")
+
+
+def observed(spec: dict[str, Any], itself: dict[str, Any], there: dict[str, Any] | None) -> ObservedBaseline | None:
+    """Look for the baseline of a run of this spec at an API server that has this one test."""
+    run = Passes(spec).plan
+    assert isinstance(run, Plan)
+
+    async def answer(request: web.Request) -> web.Response:
+        name = request.path.rpartition("/")[2]
+        if there is None or name != there["metadata"]["name"]:
+            return web.json_response({"message": "not found"}, status=404)
+        return web.json_response(there)
+
+    async def play() -> ObservedBaseline | None:
+        judging = Judging()
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                return await look_for_baseline(cluster, judging, run, itself, START)
+            finally:
+                await cluster.close()
+                judging.stop()
+
+    return asyncio.run(play())
+
+
+ALONE: dict[str, Any] = {"metadata": {}}
+
+
+def test_a_run_without_a_baseline_looks_for_none() -> None:
+    assert observed(quickstart(), ALONE, None) is None
+
+
+def test_a_named_test_is_read_whole_whoever_made_it() -> None:
+    there = {"apiVersion": API_VERSION, "kind": TEST.name, **PASSED}
+    found = observed(asked(), ALONE, there)
+    assert found is not None
+    assert (found.problem, [one["metadata"]["uid"] for one in found.tests]) == ("", ["uid-of-before"])
+    assert [(one["spec"], one["status"]["specHash"]) for one in found.tests] == [
+        (PASSED["spec"], PASSED["status"]["specHash"])
+    ]
+    assert observed(asked(), ALONE, None) == ObservedBaseline((), "")
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [
+        [],
+        [{**OWNER, "controller": False}],
+        [{**OWNER, "kind": "SSHLoadTestComparison"}],
+    ],
+    ids=["nobody", "no controller", "another kind"],
+)
+def test_a_test_that_no_schedule_controls_has_no_earlier_test_that_passed(owners: list[dict[str, Any]]) -> None:
+    found = observed(SPEC, {"metadata": {"ownerReferences": owners}}, PASSED)
+    assert found is not None
+    assert found.tests == ()
+    assert found.problem.startswith("the test belongs to no SSHLoadTestSchedule")
+
+
+def test_of_several_owners_the_schedule_that_controls_the_test_is_asked() -> None:
+    first = {"kind": "ConfigMap", "name": "x", "uid": "y"}
+    itself = {"metadata": {"ownerReferences": [first, {**OWNER, "controller": False, "uid": "z"}, OWNER]}}
+
+    async def answer(request: web.Request) -> web.Response:
+        name = request.path.rpartition("/")[2]
+        if name == TEST.plural:
+            assert request.query["labelSelector"] == "sshload.dev/schedule=nightly"
+            return web.json_response({"items": [of_schedule(PASSED, 1)], "metadata": {}})
+        return web.json_response(of_schedule(PASSED, 1))
+
+    async def play() -> ObservedBaseline | None:
+        judging = Judging()
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                return await look_for_baseline(cluster, judging, plan(), itself, START)
+            finally:
+                await cluster.close()
+                judging.stop()
+
+    found = asyncio.run(play())
+    assert found is not None
+    assert [one["metadata"]["name"] for one in found.tests] == ["n-1"]
+
+
+def test_where_none_fits_the_best_candidate_is_shown() -> None:
+    read, found = looked_for(of_schedule(OTHER, 2), of_schedule(OTHER, 1))
+    assert read == ["n-1", "n-1"]
+    assert isinstance(found, Unusable)
+    assert (found.reason, found.ref is not None and found.ref.test) == (Reason.BASELINE_DIFFERS, "n-1")
+
+
+def test_a_schedule_without_another_test_has_none_to_show() -> None:
+    read, found = looked_for()
+    assert read == []
+    assert isinstance(found, Unusable)
+    assert found.reason is Reason.NO_BASELINE
+
+
+def test_a_single_test_that_fits_is_the_last_and_has_no_older_one() -> None:
+    read, found = looked_for(of_schedule(PASSED, 1))
+    assert read == ["n-1"]
+    assert isinstance(found, Found)
+    assert found.oldest is None
