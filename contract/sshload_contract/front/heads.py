@@ -52,6 +52,7 @@ class HeadReader:
 
     def feed(self, data: bytes) -> Head | None:
         """Return the head if it is whole, and leave in `rest` what came after it; None before. Raises HeadError."""
+        # The end of the head may be split between two pieces.
         begin = max(0, len(self._collected) - len(_END) + 1)
         self._collected += data
         end = self._collected.find(_END, begin)

@@ -33,6 +33,7 @@ def tries_needed(failed: int, tried: int, limit: float) -> int | None:
 
     None if no reasonable number would.
     """
+    # So many that (1 - limit) ** tries is 5 %: for small limits the "rule of three", 3 / limit.
     if not failed:
         return ceil(log(_SIGNIFICANCE) / log1p(-limit)) if limit < 1 else 1
     low, high = 1.0, 1.0
@@ -63,6 +64,7 @@ def _tail_chance(failed: int, tried: int, share: float, step: int) -> float:
     odds, total, at = share / (1 - share), 0.0, failed
     while 0 <= at <= tried and chance > _NEGLIGIBLE * total:
         total += chance
+        # Each term follows from its neighbour by the ratio of their binomial coefficients.
         chance *= (tried - at) / (at + 1) * odds if step > 0 else at / ((tried - at + 1) * odds)
         at += step
     return total

@@ -97,16 +97,19 @@ def _read_counts(payload: bytes) -> dict[int, int]:
     index = begun = shift = 0
     for byte in payload:
         # Short functions are inlined here: the master reads some ten thousand numbers in the reports of each second.
+        # ZigZag LEB128-64b9B: the ninth byte is the last, and all of its eight bits belong to the number.
         if byte & _MORE and shift < _LAST_BYTE_SHIFT:
             begun |= (byte & _SEVEN_BITS) << shift
             shift += 7
             continue
         value = begun | byte << shift
         begun = shift = 0
+        # ZigZag: an odd value is negative, a run of empty buckets.
         if value & 1:
             index += (value + 1) >> 1
         else:
             if value:
+                # Above the first _SUB_BUCKETS, each power of two has _HALF buckets.
                 scale = max(index // _HALF - 1, 0)
                 counts[(index - scale * _HALF) << scale] = value >> 1
             index += 1

@@ -60,6 +60,7 @@ def _is_consistent(key: RSAPrivateNumbers) -> bool:
     modulus, exponent = key.public_numbers.n, key.public_numbers.e
     if exponent not in _RSA_EXPONENTS or p * q != modulus or not (p % 2 and q % 2 and min(p, q) > 1):
         return False
+    # The parts of d for the Chinese remainder theorem (RFC 8017 section 3.2).
     halves = (d % (p - 1), d % (q - 1)) == (key.dmp1, key.dmq1)
     return halves and d * exponent % math.lcm(p - 1, q - 1) == 1 and key.iqmp * q % p == 1
 

@@ -155,6 +155,7 @@ class _Direction:
                 self._sink.write(piece)
             else:
                 self._end()
+        # Not at the limit itself, where reading would stop and go on with each piece.
         if self._in_transit_bytes <= _MOST_IN_TRANSIT_BYTES // 2 and not self._source.is_closing():
             self._source.resume_reading()
         self._wait()

@@ -33,6 +33,7 @@ def private_exponent(generator: int, prime: int) -> int:
         )
     if not prime % 2 or not 1 < generator < prime - 1:
         raise GroupError("the server chose a group in which there is no secret")
+    # The highest bit is always set, so that each takes as long.
     return secrets.randbits(_EXPONENT_BITS - 1) | 1 << (_EXPONENT_BITS - 1)
 
 

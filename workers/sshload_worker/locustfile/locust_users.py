@@ -185,6 +185,7 @@ class LocustUsers:
     def _class_of(self, number: int) -> type[SSHUser]:
         """Return the class of the user `number`, assigned evenly: any sequence of users has the weights' shares."""
         while number >= len(self._dealt):
+            # Smooth weighted round-robin: each class earns its weight, and the richest one pays for the turn.
             for user_class in self._classes:
                 self._credits[user_class] += user_class.weight
             chosen = max(self._classes, key=self._credits.__getitem__)

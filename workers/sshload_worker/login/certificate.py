@@ -70,6 +70,7 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
     reader.string()  # the key's id
     principals = _strings(reader.string())
     valid_after, valid_before = reader.uint64(), reader.uint64()
+    # Each name is followed by its data.
     critical_options = _strings(reader.string())[::2]
     reader.string()  # extensions, which may be ignored
     reader.string()  # reserved

@@ -232,6 +232,7 @@ def programs_cpu_s() -> float:
 def _running_cpu_s(pid: int) -> float:
     """Return the user and system time of a program (proc(5)), 0 if it is unknown."""
     words = _read_proc_file(_PROC / str(pid) / "stat").rpartition(")")[2].split()
+    # Fields 14 and 15 (utime, stime) of the line, which begins with the pid and the name.
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0.0
 
 

@@ -58,6 +58,7 @@ class CronCalendar:
             offset = self._offset(since + _SECOND)
             wall = next(CronSim(self.expression, _wall(since, offset)), None)
             found = _instant(wall, offset) if wall is not None else None
+            # What was found holds only if the clocks keep their offset until then.
             change = self._first_change(since + _SECOND, found or since + 366 * _DAY)
             if change is None:
                 return found

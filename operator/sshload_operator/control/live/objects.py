@@ -309,6 +309,7 @@ class LiveObjects(Generic[S]):
         if not has_waited and self._room.is_full:
             live.name_only()
         async with self._room.place(namespace):
+            # What changed while it waited for its turn is in what it reads now.
             live.dirty.clear()
             live.is_named = False
             return await self._reconciler.do(key, live)

@@ -66,6 +66,7 @@ def _resamples(rounds: int, seed: int) -> tuple[Resample, ...]:
         return tuple((_counts(indexes, rounds), 1 / _DRAWN) for indexes in drawn)
     every = (_counts(indexes, rounds) for indexes in combinations_with_replacement(range(rounds), rounds))
     ways = factorial(rounds)
+    # Multinomial: in how many of the rounds ** rounds draws each round comes so often.
     return tuple((counts, ways / prod(map(factorial, counts)) / rounds**rounds) for counts in every)
 
 

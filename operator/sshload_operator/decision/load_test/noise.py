@@ -70,6 +70,7 @@ def _bounds_of_arrivals(
         width = _factor(sqrt(ended + in_flight + (burst**2 - 1) * failed) / ended)
         return ended / width, ended * width
     z = _Z_95 * burst
+    # The score interval of a Poisson count n is n + z²/2 -+ z sqrt(n + z²/4).
     middle, reach = z**2 / 2, z * sqrt(failed + z**2 / 4)
     of_ends = hypot(_Z_95 * sqrt(in_flight), _AT_BORDERS)
     return max(0.0, ended - hypot(reach + middle, of_ends)), ended + hypot(reach - middle, of_ends)

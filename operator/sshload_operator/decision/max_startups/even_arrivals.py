@@ -27,10 +27,12 @@ def seen_by_even_arrivals(drops: list[float], gap_s: float, service: LoginServic
     for count in range(top, 0, -1):
         rises = (1 - drops[count - 1]) * (1 - _at(ended[count], 1))
         if rises <= _NEGLIGIBLE:
+            # Nothing comes up here from below, so what is above is never reached.
             weights[count:] = [0.0] * (top + 1 - count)
             weights[count - 1] = 1.0
             continue
         weights[count - 1] = _falling(count, weights, drops, ended) / rises
+        # Only their ratios count.
         if weights[count - 1] > _SCALED_FROM:
             weights = [weight / weights[count - 1] for weight in weights]
     total = sum(weights)

@@ -160,6 +160,7 @@ class Protocol(SSHClientConnection):
         self.milestones.keys_exchanged.set()
 
     def _record_refusal(self, kind: int, number: int, packet: SSHPacket) -> None:
+        # A copy, because asyncssh reads the packet itself afterwards.
         told = SSHPacket(packet.get_remaining_payload())
         self.milestones.offered_methods = tuple(str(name, "ascii", "replace") for name in told.get_namelist())
         self.milestones.is_partly_authenticated |= told.get_boolean()

@@ -116,6 +116,7 @@ class _Packets(Packetizer):
 
 
 def _record_request(channel: Channel, message: Message) -> None:
+    # Read ahead: paramiko reads the message again from here.
     position = message.packet.tell()
     kind, end = message.get_text(), channel.get_transport().end_of(channel)
     if kind == "exit-signal":
