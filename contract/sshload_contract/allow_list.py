@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import IPv6Network, ip_network
+from typing import Annotated
 
 from sshload_contract.addresses import Address, Network, ends_in_number, forms, is_within, read_address
+from sshload_contract.declared import Check, Items, Text
+from sshload_contract.names import Port
 
 _MAPPED = IPv6Network("::ffff:0:0/96")
 _WILDCARDS = frozenset("*?[")
@@ -33,6 +36,12 @@ _LONGEST_HOST = 253  # of a DNS name (RFC 1035), and no address is as long
 _NOT_LISTED = "is not among the external targets that this installation allows"
 
 
+def _problem_of_entry(host: str) -> str:
+    """Return what is wrong with an entry of an installation: one that is wrong would silently allow nothing."""
+    problem = entry_problem(host)
+    return f"must be a host pattern, an address or a CIDR: {problem}" if problem else ""
+
+
 @dataclass(frozen=True, slots=True)
 class AllowedTarget:
     """An entry: a host pattern (fnmatch), an address, leading bytes (10.1.*) or a CIDR, and the ports allowed there.
@@ -40,8 +49,12 @@ class AllowedTarget:
     Without ports all are allowed. Only a command line can omit them, for its own user; an installation names the ports.
     """
 
-    host: str
-    ports: tuple[int, ...]
+    host: Annotated[
+        str,
+        Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR"),
+        Check(_problem_of_entry),
+    ]
+    ports: Annotated[tuple[Port, ...], Items(least=1, most=100)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.exit_code import ExitCode, complain, failed_on
 from sshload_operator.cli.options import FILE
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.plan import NOT_INSTALLED, TestIdentity, make_plan
+from sshload_operator.planning.installation import NOT_INSTALLED
+from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import allowing, preflight
 
 
@@ -72,7 +73,8 @@ def _check_object(label: str, document: Document) -> bool:
         return False
     test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
     plans = {
-        of: make_plan(test, spec, replace(NOT_INSTALLED, allow_list=allowing(spec)), 1) for of, spec in tests.items()
+        of: make_plan(test, spec, replace(NOT_INSTALLED, external_targets=allowing(spec)), 1)
+        for of, spec in tests.items()
     }
     for of, plan in plans.items():
         refusal = preflight(plan)

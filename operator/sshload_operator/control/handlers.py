@@ -33,7 +33,7 @@ from sshload_operator.control.metrics.server import Guard, MetricsServer, Operat
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.otlp.options import OtlpOptions
 from sshload_operator.manifests.labels import TEST_LABEL
-from sshload_operator.planning.plan import Installation
+from sshload_operator.planning.installation import Installation
 
 if TYPE_CHECKING:
     from sshload_operator.control.otlp.exporter import Exporter

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sshload_operator.planning.plan import Limits
+from sshload_operator.planning.installation import Limits
 
 QUEUE_PASS_S: Final = 1.0
 QUEUE_PASS_MOST_S: Final = 60.0

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from uuid import uuid4
 
-from sshload_contract.allow_list import AllowedTarget, AllowList
+from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.run_summary import RunSummary
 
@@ -38,7 +38,8 @@ from sshload_operator.local.observe import LocalObserver, TargetCpu
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user, linked_fixtures
 from sshload_operator.local.target import home_in
-from sshload_operator.planning.plan import NOT_INSTALLED, Installation, Plan, TestIdentity, make_plan
+from sshload_operator.planning.installation import NOT_INSTALLED, Installation
+from sshload_operator.planning.plan import Plan, TestIdentity, make_plan
 from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase, Reason, Role
 
 _PASS_EVERY_S = 0.2
@@ -247,7 +248,7 @@ def local_installation(allowed: tuple[AllowedTarget, ...]) -> Installation:
     What the command line allows is only held against the text of the spec, so that nobody loads a server by mistake.
     The workers are given no allow-list: whatever this machine reaches, its user may reach without them.
     """
-    return replace(NOT_INSTALLED, allow_list=AllowList(allowed, ()), one_address=True)
+    return replace(NOT_INSTALLED, external_targets=allowed, one_address=True)
 
 
 def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:

@@ -166,7 +166,7 @@ def rule(direction: str, peers: list[dict[str, Any]], port: int) -> dict[str, An
 def dns(plan: Plan) -> dict[str, Any]:
     """Return the egress to the cluster's resolvers only: a query to any other address could carry out any data."""
     resolvers = plan.installation.resolvers
-    cidrs = dict.fromkeys((_NODE_LOCAL_DNS, *resolvers.cidrs))
+    cidrs = dict.fromkeys((_NODE_LOCAL_DNS, *(str(ip_network(cidr)) for cidr in resolvers.cidrs)))
     ports = dict.fromkeys((DNS_PORT, *resolvers.ports))
     return {
         "to": [_CLUSTER_DNS, *map(dict, resolvers.peers), *({"ipBlock": {"cidr": cidr}} for cidr in cidrs)],

@@ -1,12 +1,15 @@
-"""The installation, as the chart writes it for the operator. No CRD has its schema: only the forms are declared."""
+"""What the installer settled, declared once: how the chart writes it for the operator, and the chart's schema of it.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+`scripts/values_schema.py` makes that schema.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, make_dataclass
 from ipaddress import ip_network
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypedDict
 
 import yaml
-from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange, entry_problem, range_problem
+from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange, range_problem
 from sshload_contract.declared import (
     Absent,
     Check,
@@ -15,7 +18,9 @@ from sshload_contract.declared import (
     Entries,
     FreeForm,
     Items,
+    Named,
     Text,
+    Unwritten,
     Whole,
     Words,
     WrittenAs,
@@ -24,65 +29,70 @@ from sshload_contract.names import ObjectName, Port
 
 from sshload_operator.api.bounded_yaml import BoundedLoader
 from sshload_operator.api.pods import Affinity, LabelValue, Resources, Toleration
-from sshload_operator.api.shapes.errors import SpecError, shown
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import PERMISSIONS
-from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Limits, Resolvers, RunPods
+from sshload_operator.state import Role
 
-_RANGES: Final = {
-    "pods": "the cluster's pods",
-    "services": "the cluster's services",
-    "nodes": "the cluster's nodes",
-    "others": "denied by the installer",
-}
+EVERYTHING_PERMITTED = frozenset(permission.name for permission in PERMISSIONS)
+"""The names of all permissions, for where no installer says which tests have."""
+
 _Image: TypeAlias = Annotated[str, Text(shortest=1, longest=500)]
-_Count: TypeAlias = Annotated[int | None, Whole(1, 1_000_000_000)]
-_CIDR: Final = Text(shortest=1, longest=50)
+_MOST: Final = Whole(1, 1_000_000_000)
 _Resources: TypeAlias = Annotated[Mapping[str, Any], WrittenAs(Resources), Absent({})]
 _Labels: TypeAlias = Annotated[Mapping[str, LabelValue], Entries(50), Absent({})]
 _Object: TypeAlias = Annotated[Mapping[str, Any], FreeForm()]
-_PERMISSIONS: Final = sorted(permission.name for permission in PERMISSIONS)
 
 
-def _no_problem(problem: Callable[[str], str], wanted: str) -> Check:
-    """Return the check that a text has no problem: an entry that is wrong would silently allow, or deny, nothing."""
-    return Check(lambda text: f"must be {wanted}: {found}" if (found := problem(text)) else "")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsOfTest:
+    """The limits of one test: `rate` in iterations per second, `connections` open at once.
+
+    `duration_s` is of its warm-up and load, of a search its whole deadline. None stands for no limit.
+    """
+
+    worker_pods: Annotated[int | None, _MOST] = None
+    rate: Annotated[float | None, _MOST] = None
+    connections: Annotated[int | None, _MOST] = None
+    duration_s: Annotated[float | None, Duration("1s", "20000h")] = None
+
+
+_NO_LIMITS_OF_TEST = LimitsOfTest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of each test, and how many tests may run at once, in a namespace and altogether."""
+
+    per_test: Annotated[LimitsOfTest, Absent(_NO_LIMITS_OF_TEST)] = _NO_LIMITS_OF_TEST
+    tests_per_namespace: Annotated[int | None, _MOST, Named("concurrentTestsPerNamespace")] = None
+    tests: Annotated[int | None, _MOST, Named("concurrentTests")] = None
+
+
+_NO_LIMITS = Limits()
 
 
 def _network_problem(text: str) -> str:
     try:
         ip_network(text)
     except ValueError as error:
-        return str(error)
+        return f"must be an address or a CIDR: {error}"
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenTarget:
-    """A target that tests may load."""
-
-    # A pattern of names, an address or a range.
-    host: Annotated[
-        str,
-        Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR"),
-        _no_problem(entry_problem, "a host pattern, an address or a CIDR"),
-    ]
-    ports: Annotated[tuple[Port, ...], Items(least=1, most=100)]
-
-    def value(self) -> AllowedTarget:
-        """Return the entry of the allow-list."""
-        return AllowedTarget(self.host, self.ports)
+def _range_problem(text: str) -> str:
+    """Return what is wrong with a range: one that is wrong would silently deny nothing."""
+    found = range_problem(text)
+    return f"must be a CIDR such as 10.96.0.0/12: {found}" if found else ""
 
 
 _Denied: TypeAlias = Annotated[
-    tuple[Annotated[str, _CIDR, _no_problem(range_problem, "a CIDR such as 10.96.0.0/12")], ...],
-    Items(most=100),
-    Absent(()),
+    tuple[Annotated[str, Text(shortest=1, longest=50), Check(_range_problem)], ...], Items(most=100), Absent(())
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class _WrittenRanges:
+class _Ranges:
     """Ranges that no test may load, unless a target of the allow-list names them."""
 
     pods: _Denied
@@ -92,109 +102,88 @@ class _WrittenRanges:
 
     def value(self) -> tuple[DeniedRange, ...]:
         """Each range with what is there."""
-        return tuple(DeniedRange(cidr, what) for name, what in _RANGES.items() for cidr in getattr(self, name))
+        denied = {
+            "the cluster's pods": self.pods,
+            "the cluster's services": self.services,
+            "the cluster's nodes": self.nodes,
+            "denied by the installer": self.others,
+        }
+        return tuple(DeniedRange(cidr, what) for what, cidrs in denied.items() for cidr in cidrs)
 
 
-def _unknown_permissions(written: Mapping[str, bool]) -> str:
-    unknown = ", ".join(name for name in written if name not in _PERMISSIONS)
-    return f"has no {shown(unknown)}: the permissions are {', '.join(_PERMISSIONS)}" if unknown else ""
-
-
-_Permitted: TypeAlias = Annotated[
-    Mapping[str, bool],
-    Entries(50),
-    Check(_unknown_permissions),
-    Absent({}),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class _WrittenPeer:
+class _Peer(TypedDict):
     """Pods as a NetworkPolicy means them. The API server checks the selectors when a policy is made."""
 
-    namespace_selector: _Object
-    pod_selector: _Object
-
-    def value(self) -> Mapping[str, Any]:
-        """Return the peer as a policy has it."""
-        return {"namespaceSelector": self.namespace_selector, "podSelector": self.pod_selector}
+    namespaceSelector: _Object
+    podSelector: _Object
 
 
 @dataclass(frozen=True, slots=True)
-class _WrittenResolvers:
-    """Where the cluster's names are resolved, besides the usual places."""
+class Resolvers:
+    """Where the cluster's names are resolved, besides the usual places: peers of a NetworkPolicy, CIDRs, and ports."""
 
-    pods: Annotated[tuple[Annotated[Mapping[str, Any], WrittenAs(_WrittenPeer)], ...], Items(most=20), Absent(())]
-    addresses: Annotated[
-        tuple[Annotated[str, _CIDR, _no_problem(_network_problem, "an address or a CIDR")], ...],
+    peers: Annotated[
+        tuple[Annotated[Mapping[str, Any], WrittenAs(_Peer)], ...], Items(most=20), Absent(()), Named("pods")
+    ]
+    cidrs: Annotated[
+        tuple[Annotated[str, Text(shortest=1, longest=50), Check(_network_problem)], ...],
         Items(most=20),
         Absent(()),
+        Named("addresses"),
     ]
     ports: Annotated[tuple[Port, ...], Items(most=20), Absent(())]
 
-    def value(self) -> Resolvers:
-        """Return the same for the policies, each address as a CIDR."""
-        return Resolvers(self.pods, tuple(str(ip_network(address)) for address in self.addresses), self.ports)
-
 
 @dataclass(frozen=True, slots=True)
-class _WrittenRunPods:
-    """What the installer settled for the pods of all runs."""
+class RunPods:
+    """What the installer settled for the pods of all runs.
+
+    Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
+    OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `affinity`,
+    `priority_class_name`, `master_resources`, `target_resources`, `proxy_resources` and `gateway_resources` are those
+    of pods whose test names none. `extra_egress` are rules of a NetworkPolicy that the policies of all roles get.
+    `metrics_from` are the peers that may scrape masters and targets. Without `network_policies` a run has no policies.
+    """
 
     user_id: Annotated[int | None, Whole(1, 2**31 - 1)]
-    labels: _Labels
-    annotations: Annotated[Mapping[str, Annotated[str, Text(longest=10_000)]], Entries(50), Absent({})]
-    node_selector: _Labels
-    tolerations: Annotated[tuple[Annotated[Mapping[str, Any], WrittenAs(Toleration)], ...], Items(most=20), Absent(())]
-    affinity: Annotated[Mapping[str, Any], WrittenAs(Affinity), Absent({})]
-    priority_class_name: Annotated[str, Text(longest=253), Absent("")]
-    master_resources: _Resources
-    target_resources: _Resources
-    proxy_resources: _Resources
-    gateway_resources: _Resources
-    network_policies: Annotated[bool, Default(True)]
-    extra_egress: Annotated[tuple[_Object, ...], Items(most=20), Absent(())]
-    metrics_from: Annotated[tuple[_Object, ...], Items(most=20), Absent(())]
-
-    def value(self) -> RunPods:
-        """Return the same for the manifests."""
-        return RunPods(**{name: getattr(self, name) for name in self.__slots__})
-
-
-@dataclass(frozen=True, slots=True)
-class _WrittenTestLimits:
-    """The limits of one test."""
-
-    worker_pods: _Count
-    rate: _Count
-    connections: _Count
-    duration_s: Annotated[float | None, Duration("1s", "20000h")]
+    labels: _Labels = field(default_factory=dict)
+    annotations: Annotated[Mapping[str, Annotated[str, Text(longest=10_000)]], Entries(50), Absent({})] = field(
+        default_factory=dict
+    )
+    node_selector: _Labels = field(default_factory=dict)
+    tolerations: Annotated[
+        tuple[Annotated[Mapping[str, Any], WrittenAs(Toleration)], ...], Items(most=20), Absent(())
+    ] = ()
+    affinity: Annotated[Mapping[str, Any], WrittenAs(Affinity), Absent({})] = field(default_factory=dict)
+    priority_class_name: Annotated[str, Text(longest=253), Absent("")] = ""
+    master_resources: _Resources = field(default_factory=dict)
+    target_resources: _Resources = field(default_factory=dict)
+    proxy_resources: _Resources = field(default_factory=dict)
+    gateway_resources: _Resources = field(default_factory=dict)
+    network_policies: Annotated[bool, Default(True)] = True
+    extra_egress: Annotated[tuple[_Object, ...], Items(most=20), Absent(())] = ()
+    metrics_from: Annotated[tuple[_Object, ...], Items(most=20), Absent(())] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenLimits:
-    """The limits of an installation."""
+UNPRIVILEGED = RunPods(user_id=10_001)
+"""Pods of the images' own user, and nothing else settled."""
 
-    per_test: Annotated[_WrittenTestLimits, Default({})]
-    concurrent_tests_per_namespace: _Count
-    concurrent_tests: _Count
-
-    def value(self) -> Limits:
-        """Return the same for the planner."""
-        one = self.per_test
-        return Limits(
-            worker_pods=one.worker_pods,
-            rate=one.rate,
-            connections=one.connections,
-            duration_s=one.duration_s,
-            tests_per_namespace=self.concurrent_tests_per_namespace,
-            tests=self.concurrent_tests,
-        )
+_Permitted = make_dataclass(
+    "_Permitted",
+    [(one.name, Annotated[bool, Default(one.by_default)]) for one in PERMISSIONS],
+    namespace={"value": lambda self: frozenset(name for name in EVERYTHING_PERMITTED if getattr(self, name))},
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _WrittenInstallation:
-    """What the installer settled."""
+class Installation:
+    """What the installer settled. Read from the operator's configuration.
+
+    `worker_resources` are those of worker pods whose test names none. `one_address` says that all workers share one
+    source address, and its ports: they are processes of one machine, and no pods. `permitted` are the names of the
+    permissions that tests have. While `paused`, no run begins. `channels` are told of the
+    ends of runs, each by its name as it was written: a channel reads its own part.
+    """
 
     worker_image: _Image
     target_image: _Image
@@ -203,16 +192,53 @@ class _WrittenInstallation:
     image_pull_policy: Annotated[str, Words(("Always", "IfNotPresent", "Never")), Default("IfNotPresent")]
     image_pull_secrets: Annotated[tuple[ObjectName, ...], Items(most=20), Absent(())]
     worker_resources: _Resources
-    external_targets: Annotated[
-        tuple[Annotated[AllowedTarget, WrittenAs(_WrittenTarget)], ...], Items(most=1_000), Absent(())
-    ]
-    denied_ranges: Annotated[tuple[DeniedRange, ...], WrittenAs(_WrittenRanges), Default({})]
-    permitted: _Permitted
-    dns: Annotated[Resolvers, WrittenAs(_WrittenResolvers), Default({})]
-    run_pods: Annotated[RunPods, WrittenAs(_WrittenRunPods), Absent(UNPRIVILEGED)]
-    limits: Annotated[Limits, WrittenAs(_WrittenLimits), Default({})]
-    paused: Annotated[bool, Default(False)]
-    channels: Annotated[Mapping[str, _Object], Entries(20), Absent({})]
+    external_targets: Annotated[tuple[AllowedTarget, ...], Items(most=1_000), Absent(())]
+    denied_ranges: Annotated[tuple[DeniedRange, ...], WrittenAs(_Ranges), Default({})]
+    permitted: Annotated[frozenset[str], WrittenAs(_Permitted), Default({})]
+    resolvers: Annotated[Resolvers, Default({}), Named("dns")]
+    one_address: Annotated[bool, Unwritten(False)]
+    run_pods: Annotated[RunPods, Absent(UNPRIVILEGED)] = UNPRIVILEGED
+    limits: Annotated[Limits, Absent(_NO_LIMITS)] = _NO_LIMITS
+    paused: Annotated[bool, Default(False)] = False
+    channels: Annotated[Mapping[str, _Object], Entries(20), Absent({})] = field(default_factory=dict)
+
+    @property
+    def allow_list(self) -> AllowList:
+        """The servers that tests may load."""
+        return AllowList(self.external_targets, self.denied_ranges)
+
+    def image(self, role: Role) -> str:
+        """Return the image of a role's pods whose test names none."""
+        images = {Role.TARGET: self.target_image, Role.PROXY: self.proxy_image, Role.GATEWAY: self.gateway_image}
+        return images.get(role, self.worker_image)
+
+    def resources(self, role: Role) -> Mapping[str, Any]:
+        """Return the resources of a role's pods whose test names none."""
+        given = {
+            Role.WORKER: self.worker_resources,
+            Role.MASTER: self.run_pods.master_resources,
+            Role.TARGET: self.run_pods.target_resources,
+            Role.PROXY: self.run_pods.proxy_resources,
+            Role.GATEWAY: self.run_pods.gateway_resources,
+        }
+        return given[role]
+
+
+NOT_INSTALLED = Installation(
+    worker_image="",
+    target_image="",
+    proxy_image="",
+    gateway_image="",
+    image_pull_policy="",
+    image_pull_secrets=(),
+    worker_resources={},
+    external_targets=(),
+    denied_ranges=(),
+    permitted=EVERYTHING_PERMITTED,
+    resolvers=Resolvers(peers=(), cidrs=(), ports=()),
+    one_address=False,
+)
+"""What stands for an installation where there is no cluster: there are no images, and everything is permitted."""
 
 
 def read_installation(text_yaml: str) -> Installation:
@@ -225,25 +251,4 @@ def read_installation(text_yaml: str) -> Installation:
         value = yaml.load(text_yaml, Loader=BoundedLoader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         raise SpecError("", f"is not YAML: {error}") from error
-    written = read(_WrittenInstallation, value)
-    return Installation(
-        worker_image=written.worker_image,
-        target_image=written.target_image,
-        proxy_image=written.proxy_image,
-        gateway_image=written.gateway_image,
-        image_pull_policy=written.image_pull_policy,
-        image_pull_secrets=written.image_pull_secrets,
-        worker_resources=written.worker_resources,
-        allow_list=AllowList(written.external_targets, written.denied_ranges),
-        permitted=frozenset(
-            permission.name
-            for permission in PERMISSIONS
-            if written.permitted.get(permission.name, permission.by_default)
-        ),
-        resolvers=written.dns,
-        one_address=False,
-        run_pods=written.run_pods,
-        limits=written.limits,
-        paused=written.paused,
-        channels=written.channels,
-    )
+    return read(Installation, value)

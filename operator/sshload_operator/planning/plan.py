@@ -3,23 +3,20 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sshload_contract.allow_list import AllowList
 from sshload_contract.quantities import resource_amount
 
-from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
+from sshload_operator.api.spec import LoadTestSpec, Workers
 from sshload_operator.api.status.installed import InstalledResources, PodResources
+from sshload_operator.planning.installation import Installation
 from sshload_operator.planning.one_form import in_one_form
 from sshload_operator.state import Role
 
 if TYPE_CHECKING:
     from sshload_operator.api.status.head import ObjectStatus, RunStatus
     from sshload_operator.api.status.load_test import TestHead
-
-EVERYTHING_PERMITTED = frozenset(permission.name for permission in PERMISSIONS)
-"""The names of all permissions, for where no installer says which tests have."""
 
 _NOT_MEASURED = frozenset({"abort", "suspend", "ttlAfterFinished"})
 _SPEC_HASH_CHARACTERS = 16
@@ -30,124 +27,6 @@ _MARKS: Final = (
     ("Argo CD", "annotations", "argocd.argoproj.io/tracking-id"),
     ("Flux", "labels", "kustomize.toolkit.fluxcd.io/name"),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The limits of an installation; None stands for no limit.
-
-    Of one test: `worker_pods`, `rate` in iterations per second, `connections` open at once, `duration_s` of warm-up and
-    load, of a search its whole deadline. Of all tests: how many may run at once, in a namespace and altogether.
-    """
-
-    worker_pods: int | None = None
-    rate: float | None = None
-    connections: int | None = None
-    duration_s: float | None = None
-    tests_per_namespace: int | None = None
-    tests: int | None = None
-
-
-_NO_LIMITS = Limits()
-
-
-@dataclass(frozen=True, slots=True)
-class Resolvers:
-    """Where the cluster's names are resolved, besides the usual places: peers of a NetworkPolicy, CIDRs, and ports."""
-
-    peers: tuple[Mapping[str, Any], ...]
-    cidrs: tuple[str, ...]
-    ports: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RunPods:
-    """What the installer settled for the pods of all runs.
-
-    Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
-    OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `affinity`,
-    `priority_class_name`, `master_resources`, `target_resources`, `proxy_resources` and `gateway_resources` are those
-    of pods whose test names none. `extra_egress` are rules of a NetworkPolicy that the policies of all roles get.
-    `metrics_from` are the peers that may scrape masters and targets. Without `network_policies` a run has no policies.
-    """
-
-    user_id: int | None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: tuple[Mapping[str, Any], ...] = ()
-    affinity: Mapping[str, Any] = field(default_factory=dict)
-    priority_class_name: str = ""
-    master_resources: Mapping[str, Any] = field(default_factory=dict)
-    target_resources: Mapping[str, Any] = field(default_factory=dict)
-    proxy_resources: Mapping[str, Any] = field(default_factory=dict)
-    gateway_resources: Mapping[str, Any] = field(default_factory=dict)
-    network_policies: bool = True
-    extra_egress: tuple[Mapping[str, Any], ...] = ()
-    metrics_from: tuple[Mapping[str, Any], ...] = ()
-
-
-UNPRIVILEGED = RunPods(user_id=10_001)
-"""Pods of the images' own user, and nothing else settled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """What the installer settled. Read from the operator's configuration.
-
-    `worker_resources` are those of worker pods whose test names none. `one_address` says that all workers share one
-    source address, and its ports: they are processes of one machine, and no pods. `permitted` are the names of the
-    permissions that tests have. While `paused`, no run begins. `channels` are told of the
-    ends of runs, each by its name as it was written: a channel reads its own part.
-    """
-
-    worker_image: str
-    target_image: str
-    proxy_image: str
-    gateway_image: str
-    image_pull_policy: str
-    image_pull_secrets: tuple[str, ...]
-    worker_resources: Mapping[str, Any]
-    allow_list: AllowList
-    permitted: frozenset[str]
-    resolvers: Resolvers
-    one_address: bool
-    run_pods: RunPods = UNPRIVILEGED
-    limits: Limits = _NO_LIMITS
-    paused: bool = False
-    channels: Mapping[str, Any] = field(default_factory=dict)
-
-    def image(self, role: Role) -> str:
-        """Return the image of a role's pods whose test names none."""
-        images = {Role.TARGET: self.target_image, Role.PROXY: self.proxy_image, Role.GATEWAY: self.gateway_image}
-        return images.get(role, self.worker_image)
-
-    def resources(self, role: Role) -> Mapping[str, Any]:
-        """Return the resources of a role's pods whose test names none."""
-        given = {
-            Role.WORKER: self.worker_resources,
-            Role.MASTER: self.run_pods.master_resources,
-            Role.TARGET: self.run_pods.target_resources,
-            Role.PROXY: self.run_pods.proxy_resources,
-            Role.GATEWAY: self.run_pods.gateway_resources,
-        }
-        return given[role]
-
-
-NOT_INSTALLED = Installation(
-    worker_image="",
-    target_image="",
-    proxy_image="",
-    gateway_image="",
-    image_pull_policy="",
-    image_pull_secrets=(),
-    worker_resources={},
-    allow_list=AllowList((), ()),
-    permitted=EVERYTHING_PERMITTED,
-    resolvers=Resolvers(peers=(), cidrs=(), ports=()),
-    one_address=False,
-)
-"""What stands for an installation where there is no cluster: there are no images, and everything is permitted."""
 
 
 @dataclass(frozen=True, slots=True)

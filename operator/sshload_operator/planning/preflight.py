@@ -23,7 +23,8 @@ from sshload_contract.wire.reporting import MOST_WORKERS
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.planning.plan import Limits, Plan
+from sshload_operator.planning.installation import LimitsOfTest
+from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.search_cautions import impossible_search
 from sshload_operator.state import Reason
 
@@ -77,10 +78,10 @@ def allow_list_of_run(plan: Plan) -> AllowList:
     return AllowList(targets, allow_list.denied)
 
 
-def allowing(spec: LoadTestSpec) -> AllowList:
-    """Return an allow-list with an entry for each destination of a spec, for who knows of no installation."""
+def allowing(spec: LoadTestSpec) -> tuple[AllowedTarget, ...]:
+    """Return an entry for each destination of a spec, for who knows of no installation."""
     named = (AllowedTarget(found.host, (found.port,)) for found in destinations(spec))
-    return AllowList(tuple(target for target in named if not entry_problem(target.host)), ())
+    return tuple(target for target in named if not entry_problem(target.host))
 
 
 def preflight(plan: Plan) -> Refusal | None:
@@ -131,7 +132,7 @@ def _not_permitted(plan: Plan) -> Refusal | None:
 
 
 def _beyond_limits(plan: Plan) -> Refusal | None:
-    beyond = beyond_limits(plan.spec, plan.installation.limits)
+    beyond = beyond_limits(plan.spec, plan.installation.limits.per_test)
     return (Reason.LIMIT_EXCEEDED, beyond) if beyond else None
 
 
@@ -267,7 +268,7 @@ def _impossible_search(plan: Plan) -> Refusal | None:
     return (Reason.LOAD_IMPOSSIBLE, impossible) if impossible else None
 
 
-def beyond_limits(spec: LoadTestSpec, limits: Limits) -> str:
+def beyond_limits(spec: LoadTestSpec, limits: LimitsOfTest) -> str:
     """Return which limit a test exceeds, with both numbers; empty if it keeps all."""
     load = spec.load.largest
     duration_s = spec.load.longest_s(spec.warm_up_s, spec.deadline_s)

@@ -11,7 +11,7 @@ from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Timing
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_operator.planning.plan import Installation
+from sshload_operator.planning.installation import Installation
 from sshload_operator.state import ObservedBaseline, Role
 
 WITHIN = [{"latency": {"step": "total", "percentile": 90, "within": "10%"}}]

@@ -4,18 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
+from sshload_contract.allow_list import AllowedTarget, DeniedRange
 from sshload_contract.wire.master_log import proof_sha256
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.plan import (
-    EVERYTHING_PERMITTED,
-    Installation,
-    Plan,
-    Resolvers,
-    RunPods,
-    TestIdentity,
-    processes_per_pod,
-)
+from sshload_operator.planning.installation import EVERYTHING_PERMITTED, Installation, Resolvers, RunPods
+from sshload_operator.planning.plan import Plan, TestIdentity, processes_per_pod
 
 TOKEN = "0f" * 32
 PROOF_SHA256 = proof_sha256(TOKEN)
@@ -27,7 +20,8 @@ INSTALLATION = Installation(
     image_pull_policy="IfNotPresent",
     image_pull_secrets=(),
     worker_resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
-    allow_list=AllowList((), ()),
+    external_targets=(),
+    denied_ranges=(),
     permitted=EVERYTHING_PERMITTED,
     resolvers=Resolvers(peers=(), cidrs=(), ports=()),
     one_address=False,
@@ -55,7 +49,7 @@ EXTERNAL: Mapping[str, Any] = {
 
 def allowing(*targets: AllowedTarget, denied: tuple[DeniedRange, ...] = ()) -> Installation:
     """Return INSTALLATION with these allowed targets, and these ranges denied on top of the reserved ones."""
-    return replace(INSTALLATION, allow_list=AllowList(targets, denied))
+    return replace(INSTALLATION, external_targets=targets, denied_ranges=denied)
 
 
 LISTING = allowing(

@@ -50,7 +50,7 @@ def refusals_of_specs() -> Iterator[str]:
 def before_a_run() -> Iterator[str]:
     """Yield what is said of each good spec before its run."""
     for spec in GOOD.values():
-        made = plan(spec, installation=replace(INSTALLATION, allow_list=allowing(parse(spec))))
+        made = plan(spec, installation=replace(INSTALLATION, external_targets=allowing(parse(spec))))
         refusal = preflight(made)
         yield from cautions(made) if refusal is None else [refusal[1]]
         not_allowed = preflight(plan(spec))

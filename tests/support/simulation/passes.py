@@ -14,7 +14,8 @@ from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.life_cycle import current_run, decide
 from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
-from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
+from sshload_operator.planning.installation import Installation
+from sshload_operator.planning.plan import Plan, TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.state import Observed, ObservedBaseline, PodFacts
 
 UID = "11111111-2222-3333-4444-555555555555"

@@ -17,8 +17,8 @@ from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.control.channels.webhook import signed_headers
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.installation import read_installation
-from sshload_operator.planning.plan import Installation, TestIdentity, make_plan
+from sshload_operator.planning.installation import Installation, read_installation
+from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
 PROGRAMS = {

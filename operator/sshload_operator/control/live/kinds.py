@@ -27,7 +27,8 @@ from sshload_operator.decision.life_cycle import current_run
 from sshload_operator.decision.schedule.decide import ScheduleSubject
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduledTest, identity, scheduled_test
 from sshload_operator.manifests.labels import COMPARISON_LABEL
-from sshload_operator.planning.plan import Installation, TestIdentity
+from sshload_operator.planning.installation import Installation
+from sshload_operator.planning.plan import TestIdentity
 
 _LIST_EVERY_S: Final = 300.0
 

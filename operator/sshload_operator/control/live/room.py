@@ -11,7 +11,7 @@ from sshload_operator.api.status.load_test import head_of
 from sshload_operator.control.api_server.cluster import Object
 from sshload_operator.control.live.objects import Key, key_of
 from sshload_operator.decision.turns import Waiting, next_look_at_queue_s, positions
-from sshload_operator.planning.plan import Limits
+from sshload_operator.planning.installation import Limits
 from sshload_operator.state import Phase
 
 # Before that, a restarted operator may not know all running tests.

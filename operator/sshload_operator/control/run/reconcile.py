@@ -31,7 +31,8 @@ from sshload_operator.control.run.observe import Observations, RunUnderWay, obse
 from sshload_operator.decision.life_cycle import current_run, decide
 from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
 from sshload_operator.manifests.labels import COMPARISON_LABEL
-from sshload_operator.planning.plan import Installation, Plan, TestIdentity, applier, as_begun, make_plan, spec_hash
+from sshload_operator.planning.installation import Installation
+from sshload_operator.planning.plan import Plan, TestIdentity, applier, as_begun, make_plan, spec_hash
 from sshload_operator.state import Observed, Phase
 
 _LOG = logging.getLogger(__name__)

@@ -40,7 +40,8 @@ from sshload_operator.decision.life_cycle import (
     settled,
 )
 from sshload_operator.decision.owner import Cause, OwnerDecision, OwnerSubject
-from sshload_operator.planning.plan import Installation, TestIdentity
+from sshload_operator.planning.installation import Installation
+from sshload_operator.planning.plan import TestIdentity
 from sshload_operator.state import Announcement, ConditionStatus
 
 _PODS_NAMED = 5

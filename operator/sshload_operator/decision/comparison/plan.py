@@ -11,7 +11,8 @@ from sshload_operator.api.kinds import COMPARISON, GROUP
 from sshload_operator.api.names import extended, label_value
 from sshload_operator.decision.owner import Owner, owned_test
 from sshload_operator.manifests.labels import COMPARISON_LABEL
-from sshload_operator.planning.plan import Installation, TestIdentity, make_plan, run_id, spec_hash
+from sshload_operator.planning.installation import Installation
+from sshload_operator.planning.plan import TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.planning.preflight import preflight
 from sshload_operator.state import Manifest, Reason
 

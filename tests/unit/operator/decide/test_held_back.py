@@ -7,7 +7,7 @@ import pytest
 from passes import Passes
 from plans import INSTALLATION, QUICKSTART
 from runs import pod, snapshot
-from sshload_operator.planning.plan import Limits
+from sshload_operator.planning.installation import Limits, LimitsOfTest
 from sshload_operator.state import Observed, Role
 
 NOTHING = Observed((), None, "")
@@ -76,15 +76,15 @@ def test_a_queued_test_says_where_it_is_in_the_queue_and_can_be_aborted() -> Non
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        (Limits(worker_pods=1), "spec.workers.replicas asks for 2 worker pods, and this installation allows 1"),
-        (Limits(rate=10), "spec.load asks for 20 iterations per second, and this installation allows 10"),
-        (Limits(connections=5), "connections at once, and this installation allows 5"),
-        (Limits(duration_s=10), "seconds, and this installation allows 10"),
+        (LimitsOfTest(worker_pods=1), "spec.workers.replicas asks for 2 worker pods, and this installation allows 1"),
+        (LimitsOfTest(rate=10), "spec.load asks for 20 iterations per second, and this installation allows 10"),
+        (LimitsOfTest(connections=5), "connections at once, and this installation allows 5"),
+        (LimitsOfTest(duration_s=10), "seconds, and this installation allows 10"),
     ],
 )
-def test_a_test_beyond_the_limits_is_refused_with_both_numbers(limits: Limits, message: str) -> None:
+def test_a_test_beyond_the_limits_is_refused_with_both_numbers(limits: LimitsOfTest, message: str) -> None:
     spec = {**QUICKSTART, "workers": {"replicas": 2}}
-    passes = Passes(spec, installation=replace(INSTALLATION, limits=limits))
+    passes = Passes(spec, installation=replace(INSTALLATION, limits=Limits(per_test=limits)))
     assert not passes.run().start
     assert (passes.status["verdict"], passes.status["reason"]) == ("Error", "LimitExceeded")
     assert message in passes.status["message"]
@@ -113,7 +113,11 @@ def test_a_priority_class_of_the_cluster_is_refused(where: dict[str, Any]) -> No
         pytest.param(Passes({**QUICKSTART, "abort": True}), False, id="aborted"),
         pytest.param(Passes({**QUICKSTART, "target": {}}), False, id="illegible"),
         pytest.param(Passes(installation=replace(INSTALLATION, paused=True)), False, id="paused"),
-        pytest.param(Passes(installation=replace(INSTALLATION, limits=Limits(rate=10))), False, id="beyond a limit"),
+        pytest.param(
+            Passes(installation=replace(INSTALLATION, limits=Limits(per_test=LimitsOfTest(rate=10)))),
+            False,
+            id="beyond a limit",
+        ),
     ],
 )
 def test_only_a_test_that_could_begin_asks_for_a_place_in_the_queue(passes: Passes, asks: bool) -> None:  # noqa: FBT001

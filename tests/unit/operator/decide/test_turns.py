@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from sshload_operator.decision.turns import Waiting, next_look_at_queue_s
 from sshload_operator.decision.turns import positions as all_positions
-from sshload_operator.planning.plan import Limits
+from sshload_operator.planning.installation import Limits
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

@@ -8,7 +8,8 @@ import pytest
 from plans import PROOF_SHA256
 from sshload_contract.allow_list import AllowedTarget, DeniedRange
 from sshload_operator.manifests import children
-from sshload_operator.planning.plan import Installation, Plan, Resolvers
+from sshload_operator.planning.installation import Installation, Resolvers
+from sshload_operator.planning.plan import Plan
 
 FORWARDS = {
     "itself": {"host": "localhost", "port": 9200},

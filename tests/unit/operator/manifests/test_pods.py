@@ -9,7 +9,8 @@ import pytest
 from plans import PROOF_SHA256
 from specs.permitted import EVERYTHING
 from sshload_operator.manifests import children
-from sshload_operator.planning.plan import Plan, RunPods
+from sshload_operator.planning.installation import RunPods
+from sshload_operator.planning.plan import Plan
 
 MANAGED = plans.plan()
 EXTERNAL = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}))

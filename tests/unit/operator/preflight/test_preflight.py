@@ -15,7 +15,8 @@ from specs.tables import WHOLE
 from sshload_contract.allow_list import AllowedTarget, DeniedRange
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
-from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Limits, Plan
+from sshload_operator.planning.installation import EVERYTHING_PERMITTED, Limits, LimitsOfTest
+from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.preflight import SOURCE_PORTS, allow_list_of_run, beyond_limits, preflight
 from sshload_operator.planning.preflight import allowing as all_destinations_of
 from sshload_operator.state import Reason
@@ -45,14 +46,14 @@ def workers(replicas: int, processes: int | None) -> Spec:
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in WHOLE.items()])
 def test_what_is_allowed_and_possible_passes(spec: Spec) -> None:
-    allow_list = all_destinations_of(parse(spec))
-    assert preflight(plan(spec, installation=replace(INSTALLATION, allow_list=allow_list))) is None
+    allowed = all_destinations_of(parse(spec))
+    assert preflight(plan(spec, installation=replace(INSTALLATION, external_targets=allowed))) is None
 
 
 def test_who_knows_of_no_installation_allows_all_that_a_spec_names_but_for_what_is_no_host() -> None:
     spec = {**external("ssh.example.com"), "via": [{**EXTERNAL, "host": "999.1"}]}
-    allow_list = all_destinations_of(parse(spec))
-    refusal = preflight(plan(spec, installation=replace(INSTALLATION, allow_list=allow_list)))
+    allowed = all_destinations_of(parse(spec))
+    refusal = preflight(plan(spec, installation=replace(INSTALLATION, external_targets=allowed)))
     assert refusal is not None
     assert refusal[1].startswith("spec.via[0]: 999.1 port ")
 
@@ -355,14 +356,14 @@ def test_a_pool_needs_no_more_ports_than_it_has_sessions() -> None:
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        pytest.param(Limits(rate=10, connections=50, worker_pods=1, duration_s=70), "", id="all of each"),
-        pytest.param(Limits(rate=9.5), "spec.load asks for 10 iterations per second", id="rate"),
-        pytest.param(Limits(connections=49), "spec.load asks for 50 connections at once", id="connections"),
-        pytest.param(Limits(worker_pods=0), "spec.workers.replicas asks for 1 worker pods", id="worker pods"),
-        pytest.param(Limits(duration_s=69), "spec.load asks for 70 seconds", id="duration, with the warm-up"),
+        pytest.param(LimitsOfTest(rate=10, connections=50, worker_pods=1, duration_s=70), "", id="all of each"),
+        pytest.param(LimitsOfTest(rate=9.5), "spec.load asks for 10 iterations per second", id="rate"),
+        pytest.param(LimitsOfTest(connections=49), "spec.load asks for 50 connections at once", id="connections"),
+        pytest.param(LimitsOfTest(worker_pods=0), "spec.workers.replicas asks for 1 worker pods", id="worker pods"),
+        pytest.param(LimitsOfTest(duration_s=69), "spec.load asks for 70 seconds", id="duration, with the warm-up"),
     ],
 )
-def test_a_test_may_have_all_that_an_installations_limits_allow_and_no_more(limits: Limits, said: str) -> None:
+def test_a_test_may_have_all_that_an_installations_limits_allow_and_no_more(limits: LimitsOfTest, said: str) -> None:
     spec = parse({**rate(10, "60s", maxInFlight=50), "warmUp": "10s", "workers": {"replicas": 1}})
     assert beyond_limits(spec, limits).partition(",")[0] == said
 
@@ -467,12 +468,14 @@ def test_more_sleeping_sessions_than_may_be_in_flight_are_refused() -> None:
 
 def test_a_search_may_last_until_its_deadline_so_that_is_held_against_the_limit() -> None:
     spec = parse(SEARCH_ARRIVALS)
-    assert beyond_limits(spec, Limits(duration_s=spec.deadline_s)) == ""
-    assert f"asks for {spec.deadline_s:g} seconds" in beyond_limits(spec, Limits(duration_s=spec.deadline_s - 1))
+    assert beyond_limits(spec, LimitsOfTest(duration_s=spec.deadline_s)) == ""
+    assert f"asks for {spec.deadline_s:g} seconds" in beyond_limits(spec, LimitsOfTest(duration_s=spec.deadline_s - 1))
 
 
 def test_a_test_beyond_the_limits_is_refused() -> None:
-    refusal = preflight(plan(rate(10, "60s"), installation=replace(INSTALLATION, limits=Limits(rate=9))))
+    refusal = preflight(
+        plan(rate(10, "60s"), installation=replace(INSTALLATION, limits=Limits(per_test=LimitsOfTest(rate=9))))
+    )
     assert refusal is not None
     assert refusal == (
         Reason.LIMIT_EXCEEDED,

@@ -6,7 +6,7 @@ from typing import Any
 
 from baselines import ALLOWING, LAST_PASSED, asked, run_to_end, seen, slower
 from schedules import SimSchedule, schedule
-from sshload_operator.planning.plan import Installation
+from sshload_operator.planning.installation import Installation
 
 HALF = {"arrivals": {"stages": [{"rate": 10, "duration": "30s"}]}}
 

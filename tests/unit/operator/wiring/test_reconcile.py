@@ -37,7 +37,8 @@ from sshload_operator.control.run.reconcile import (
 from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
-from sshload_operator.planning.plan import Limits, Plan
+from sshload_operator.planning.installation import Limits
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Announcement, Observed, Reason, Role
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from sshload_operator.control.live import room as room_module
 from sshload_operator.control.live.room import Room
 from sshload_operator.decision.turns import next_look_at_queue_s
-from sshload_operator.planning.plan import Limits
+from sshload_operator.planning.installation import Limits
 
 ONE = Limits(tests=1)
 

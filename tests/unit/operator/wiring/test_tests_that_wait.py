@@ -26,7 +26,8 @@ from sshload_operator.control.live.tests import LiveTests
 from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
-from sshload_operator.planning.plan import Installation, Limits, Plan
+from sshload_operator.planning.installation import Installation, Limits
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 from until import until
 
