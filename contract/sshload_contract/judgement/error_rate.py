@@ -156,7 +156,7 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     unsure = sum(error.count for error in _delayable_errors(summary))
     if load.begins_together and unsure:
         return False
-    if load.is_burst and not _is_burst_together(summary):
+    if load.bursts and not _is_burst_together(summary):
         return False
     stood_still_s = own_delay(summary).largest_us / _US_PER_S
     is_long = stood_still_s <= SHARE_OF_WINDOW * summary.load.duration_s

@@ -10,7 +10,15 @@ from random import Random
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Rule, Whole, exactly_one
-from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
+from sshload_contract.load.model import (
+    GREATEST,
+    LEAST,
+    MOST,
+    STAGES,
+    LoadDuration,
+    SearchModel,
+    StagedLoad,
+)
 
 if TYPE_CHECKING:
     from sshload_contract.wire.run_summary import LoadStats
@@ -146,6 +154,9 @@ class ArrivalsLoad(StagedLoad):
 
     kind: ClassVar[str] = "arrivals"
     written_as: ClassVar[type] = _WrittenArrivals
+    fits_in_cel: ClassVar[str] = (
+        f"has(load.stages) ? {StagedLoad.fits_in_cel} : time >= duration(load.?duration.orValue('0s'))"
+    )
     unit: ClassVar[str] = "arrivals/s"
     is_whole: ClassVar[bool] = False
     drops_arrivals: ClassVar[bool] = True
@@ -247,6 +258,32 @@ class ArrivalsLoad(StagedLoad):
 
     def _with_warm_up(self, warm_up_s: float) -> tuple[ArrivalsStage, ...]:
         return (ArrivalsStage(self.stages[0].rate, warm_up_s), *self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalsSearch(SearchModel):
+    """The highest rate of arrivals, in iterations begun per second."""
+
+    kind: ClassVar[str] = "arrivals"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        *SearchModel.rules,
+        Rule(
+            "self.min * double(duration(self.duration).getMilliseconds()) >= 1000.0",
+            "must be high enough for one iteration in a trial's duration: raise it, or lengthen the duration",
+            at=".min",
+        ),
+    )
+    min: Annotated[float, Number(0, MOST, above=True), LEAST]
+    max: Annotated[float, Number(0, MOST, above=True), GREATEST]
+    duration_s: Annotated[LoadDuration, "How long each trial lasts, after its warm-up."]
+    process: Process
+    max_in_flight: MaxInFlight
+    seed: Seed
+
+    def least_load(self) -> ArrivalsLoad:
+        """Return the load of the least trial."""
+        stage = ArrivalsStage(self.min, self.duration_s)
+        return ArrivalsLoad((stage,), self.process, self.max_in_flight, self.seed)
 
 
 def staged_arrivals(stages: tuple[ArrivalsStage, ...], process: ArrivalProcess, seed: int) -> Iterator[float]:

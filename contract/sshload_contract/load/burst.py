@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Whole
-from sshload_contract.load.model import MOST, LoadModel
+from sshload_contract.load.model import AMOUNT, GREATEST, LEAST, MOST, LoadModel, SearchModel
 
 if TYPE_CHECKING:
     from sshload_contract.wire.run_summary import LoadStats
@@ -24,9 +24,9 @@ class BurstLoad(LoadModel):
     """Many connections at one instant."""
 
     kind: ClassVar[str] = "burst"
+    fits_in_cel: ClassVar[str] = "time.getSeconds() >= duration(load.interval).getSeconds() * load.repeat"
     unit: ClassVar[str] = "connections"
     begins_together: ClassVar[bool] = True
-    is_burst: ClassVar[bool] = True
     connections: Annotated[int, Whole(1, MOST), "Iterations begun at the instant, over all workers."]
     repeat: Annotated[Repeat, "How many bursts."]
     interval_s: Interval
@@ -35,6 +35,11 @@ class BurstLoad(LoadModel):
     def lasts_s(self) -> float:
         """One interval per burst."""
         return self.repeat * self.interval_s
+
+    @property
+    def bursts(self) -> int:
+        """As many as are asked for."""
+        return self.repeat
 
     @property
     def amount(self) -> float:
@@ -95,3 +100,19 @@ class BurstLoad(LoadModel):
             yield 0.0
         for repetition in range(self.repeat):
             yield warm_up_s + repetition * self.interval_s
+
+
+@dataclass(frozen=True, slots=True)
+class BurstSearch(SearchModel):
+    """The highest number of connections at one instant."""
+
+    kind: ClassVar[str] = "burst"
+    lasts_ms_in_cel: ClassVar[str] = "load.repeat * duration(load.interval).getMilliseconds()"
+    min: Annotated[int, AMOUNT, LEAST]
+    max: Annotated[int, AMOUNT, GREATEST]
+    repeat: Annotated[Repeat, "How many bursts a trial has."]
+    interval_s: Interval
+
+    def least_load(self) -> BurstLoad:
+        """Return the load of the least trial."""
+        return BurstLoad(self.min, self.repeat, self.interval_s)

@@ -6,9 +6,17 @@ from itertools import count
 from math import ceil, floor
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias
 
-from sshload_contract.declared import Default, Duration, Number, Whole
+from sshload_contract.declared import Default, Duration, Number, Rule, Whole
 from sshload_contract.load.arrivals import ArrivalProcess, ArrivalsStage, staged_arrivals
-from sshload_contract.load.model import MOST, LoadDuration, LoadModel
+from sshload_contract.load.model import (
+    AMOUNT,
+    GREATEST,
+    LEAST,
+    MOST,
+    LoadDuration,
+    LoadModel,
+    SearchModel,
+)
 from sshload_contract.vocabulary import Timing
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ ProbeRate: TypeAlias = Annotated[
     "Probes begun per second, over all workers, from the end of the ramp on.",
 ]
 
+_SLOWEST_LOGIN_RATE = 0.01
 _KEEP_ALIVES_TOGETHER_S = 0.025
 _LEAST_GROUPS = 100
 """The sessions of one interval form at least so many groups, however short the interval is."""
@@ -43,6 +52,7 @@ class HoldLoad(LoadModel):
     """
 
     kind: ClassVar[str] = "hold"
+    fits_in_cel: ClassVar[str] = "time >= duration(load.rampUp) + duration(load.duration)"
     unit: ClassVar[str] = "sessions"
     sessions: Annotated[int, Whole(1, MOST), "Sessions that are logged in and held, over all workers."]
     ramp_up_s: Annotated[float, Duration("0s", "24h"), "The time over which the logins of the held sessions spread."]
@@ -151,3 +161,34 @@ class HoldLoad(LoadModel):
             if at_s >= end_s:
                 return
             yield at_s, (number - 1) % self.sessions
+
+
+@dataclass(frozen=True, slots=True)
+class HoldSearch(SearchModel):
+    """The highest number of idle sessions, while probes show how the server responds. Only probes are iterations."""
+
+    kind: ClassVar[str] = "hold"
+    lasts_ms_in_cel: ClassVar[str] = (
+        f"(load.loginRate >= {_SLOWEST_LOGIN_RATE} ? duration(load.duration).getMilliseconds()"
+        " + int(double(load.min) / load.loginRate * 1000.0) : 0)"
+    )
+    min: Annotated[int, AMOUNT, LEAST]
+    max: Annotated[int, AMOUNT, GREATEST]
+    login_rate: Annotated[
+        float,
+        Number(0, MOST, above=True),
+        # No `minimum`: the API server compares it with a whole number after cutting it to 0.
+        Rule(
+            f"self >= {_SLOWEST_LOGIN_RATE}",
+            f"must be at least {_SLOWEST_LOGIN_RATE}",
+        ),
+        "Sessions logged in per second, over all workers, until the trial holds all of its sessions.",
+    ]
+    duration_s: Annotated[LoadDuration, "How long each trial holds them after that."]
+    keep_alive_s: KeepAlive
+    probe_rate: ProbeRate
+
+    def least_load(self) -> HoldLoad:
+        """Return the load of the least trial."""
+        ramp_up_s = self.min / self.login_rate
+        return HoldLoad(self.min, ramp_up_s, self.duration_s, self.keep_alive_s, self.probe_rate)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from math import inf
+from random import Random
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Protocol, Self, TypeAlias
 
-from sshload_contract.declared import Duration, Items
+from sshload_contract.declared import Duration, Items, Rule, Whole
 from sshload_contract.wire.bounds import MOST_STAGES
 
 if TYPE_CHECKING:
-    from sshload_contract.load.replay import TraceRef
+    from sshload_contract.load.replay import Trace, TraceRef
+    from sshload_contract.load.users import UserChange
     from sshload_contract.wire.run_summary import LoadStats
 
 MOST: Final = 100_000
@@ -16,6 +18,11 @@ MOST: Final = 100_000
 
 LoadDuration: TypeAlias = Annotated[float, Duration("1s", "24h")]
 STAGES: Final = Items(least=1, most=MOST_STAGES)
+
+# What the searches of the capacity have in common.
+AMOUNT: Final = Whole(1, MOST, read_by_rule=True)
+LEAST: Final = "The smallest amount, with which the search starts."
+GREATEST: Final = "The largest amount."
 
 
 class LoadModel:
@@ -26,14 +33,14 @@ class LoadModel:
 
     __slots__ = ()
     kind: ClassVar[str]
+    fits_in_cel: ClassVar[str] = "time >= duration(load.duration)"
+    """Whether `load` ends within `time`, a duration: a condition in CEL."""
     unit: ClassVar[str]
     """What the amount counts."""
     is_whole: ClassVar[bool] = True
     """Whether the amount is a whole number."""
     begins_together: ClassVar[bool] = False
     """Whether many iterations begin at once, so that a lag of the generator changes the shape of the load."""
-    is_burst: ClassVar[bool] = False
-    """Whether iterations begin at one instant, and the time until the next instant is theirs."""
     drops_arrivals: ClassVar[bool] = False
     """Whether an arrival that finds `most_at_once` iterations in flight is dropped."""
     is_search: ClassVar[Literal[False]] = False
@@ -86,6 +93,11 @@ class LoadModel:
         return ()
 
     @property
+    def bursts(self) -> int:
+        """How often iterations begin at one instant, and the time until the next instant is theirs; 0 if never."""
+        return 0
+
+    @property
     def most_connections(self) -> int:
         """The most connections open at once."""
         raise NotImplementedError
@@ -116,6 +128,21 @@ class LoadModel:
         return self
 
     @property
+    def trace_path(self) -> str:
+        """Where a worker finds the trace, empty if it plays none."""
+        return ""
+
+    def problem(self, trace: "Trace", warm_up_s: float) -> str:
+        """Return why it cannot play the trace, and what to change; empty if it can."""
+        del trace, warm_up_s
+        return ""
+
+    def users_of(self, stage: int) -> tuple[int | None, int | None]:
+        """Return the users of a stage, counted from 1, and those at its end if they differ; None in an open model."""
+        del stage
+        return None, None
+
+    @property
     def least_pause_s(self) -> float | None:
         """The shortest wait of a user between two iterations, None in an open model."""
         return None
@@ -124,6 +151,11 @@ class LoadModel:
     def mean_pause_s(self) -> float | None:
         """The average wait of a user between two iterations, None in an open model."""
         return None
+
+    def pause_s(self, random: Random) -> float:
+        """Return how long a user waits this time between two iterations."""
+        del random
+        return 0.0
 
     def held_samples(self, timing: str) -> float:
         """Return how many samples of a timing the held sessions make."""
@@ -217,13 +249,39 @@ class LoadModel:
         return self.most_connections
 
     def due(self, warm_up_s: float) -> Iterator[float]:
-        """Yield the offset of each iteration of an open model."""
+        """Yield the offset of each iteration of an open model that plays no trace."""
+        raise NotImplementedError
+
+    def replayed(self, trace: "Trace | None", warm_up_s: float) -> Iterator[float]:
+        """Yield the offset of each iteration of an open model, with the trace that it plays."""
+        del trace
+        return self.due(warm_up_s)
+
+    def changes(self, warm_up_s: float) -> Iterator["UserChange"]:
+        """Yield which user begins or leaves when, in order, in a closed model."""
+        raise NotImplementedError
+
+    def logins(self, warm_up_s: float) -> Iterator[float]:
+        """Yield the offset at which each of the held sessions is to log in."""
+        raise NotImplementedError
+
+    def keep_alives(self, warm_up_s: float) -> Iterator[tuple[float, int]]:
+        """Yield when each held session (counted over all workers) sends a keep-alive request: in turn, evenly."""
         raise NotImplementedError
 
     def completed_amount(self, stats: "LoadStats") -> float | None:
         """Return the amount that the server completed in a trial, None if its figures do not tell."""
         del stats
         return None
+
+
+class SearchModel:
+    """What the searches of the capacity have in common."""
+
+    __slots__ = ()
+    rules: ClassVar[tuple[Rule, ...]] = (Rule("self.min <= self.max", "must not be less than min", at=".max"),)
+    lasts_ms_in_cel: ClassVar[str] = "duration(load.duration).getMilliseconds()"
+    """How long the least trial of `load` lasts, without its warm-up: milliseconds in CEL."""
 
 
 class Stage(Protocol):
@@ -238,6 +296,7 @@ class StagedLoad(LoadModel):
     """A load of stages that follow each other."""
 
     __slots__ = ()
+    fits_in_cel: ClassVar[str] = "time >= load.stages.map(s, duration(s.duration)).sum()"
     stages: tuple[Stage, ...]
 
     @property

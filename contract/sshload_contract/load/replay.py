@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Named, Number, Unwritten, Whole
 from sshload_contract.load.arrivals import MaxInFlight
-from sshload_contract.load.model import MOST, LoadDuration, LoadModel
+from sshload_contract.load.model import GREATEST, LEAST, MOST, LoadDuration, LoadModel, SearchModel
 from sshload_contract.names import ConfigMapKey, ConfigMapName
 from sshload_contract.wire.bounds import ContractError
 
@@ -204,8 +204,10 @@ class ReplayLoad(LoadModel):
             )
         return ""
 
-    def replayed(self, trace: Trace, warm_up_s: float) -> Iterator[float]:
+    def replayed(self, trace: Trace | None, warm_up_s: float) -> Iterator[float]:
         """Yield the offset of each iteration. The first for an arrival begins at its time."""
+        if trace is None:
+            raise ValueError("a replay needs its trace")
         end_s = warm_up_s + self.duration_s
         random = Random(self.seed)  # noqa: S311 - spacing, no secrets
         whole, fraction = divmod(self.amplification, 1.0)
@@ -220,3 +222,23 @@ class ReplayLoad(LoadModel):
             if copies:
                 yield offset
             yield from (late for late in further if late < end_s)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySearch(SearchModel):
+    """The highest amplification of recorded arrivals. Each trial replays the trace from its beginning."""
+
+    kind: ClassVar[str] = "replay"
+    min: Annotated[float, FACTOR, LEAST]
+    max: Annotated[float, FACTOR, GREATEST]
+    trace: TraceRef
+    duration_s: Annotated[LoadDuration, "How long each trial lasts, after its warm-up."]
+    speed: Speed
+    max_rate: MaxRate
+    max_in_flight: MaxInFlight
+    seed: CopySeed
+
+    def least_load(self) -> ReplayLoad:
+        """Return the load of the least trial."""
+        rest = (self.max_rate, self.max_in_flight, self.seed)
+        return ReplayLoad(self.trace, self.duration_s, self.speed, self.min, *rest, trace_path="")

@@ -3,15 +3,12 @@
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, log, log2, sqrt
-from typing import ClassVar, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 
-from sshload_contract.load.arrivals import ArrivalsLoad
-from sshload_contract.load.burst import BurstLoad
-from sshload_contract.load.hold import HoldLoad
-from sshload_contract.load.replay import ReplayLoad, TraceRef
-from sshload_contract.load.users import UsersLoad
+from sshload_contract.load.kinds import Load
 
-Load: TypeAlias = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad
+if TYPE_CHECKING:
+    from sshload_contract.load.replay import TraceRef
 
 # Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.
 _GROWTH: Final = 8.0
@@ -57,7 +54,7 @@ class Search:
         return self.at(self.most)
 
     @property
-    def recorded(self) -> TraceRef | None:
+    def recorded(self) -> "TraceRef | None":
         """The trace that its trials play, None if they play none."""
         return self.least.recorded
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import floor
+from random import Random
 from typing import Annotated, ClassVar, Final, Self
 
 from sshload_contract.declared import Default, Duration, Number, Rule, Whole
-from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
+from sshload_contract.load.model import AMOUNT, GREATEST, LEAST, MOST, STAGES, LoadDuration, SearchModel, StagedLoad
 
 _THINK_TIME = Duration("0s", "1h", example="1s")
 _USERS: Final = Whole(0, MOST, read_by_rule=True)
@@ -131,6 +132,15 @@ class UsersLoad(StagedLoad):
         """One for each user."""
         return self.most_users
 
+    def users_of(self, stage: int) -> tuple[int, int | None]:
+        """Return those of the stage."""
+        chosen = self.stages[stage - 1]
+        return chosen.users, chosen.to_users
+
+    def pause_s(self, random: Random) -> float:
+        """Return a think time."""
+        return random.uniform(self.think_time.min_s, self.think_time.max_s)
+
     def most_iterations(self, pause_s: float) -> float | None:
         """Return the most iterations for which the users' pauses leave time."""
         pause_s += self.think_time.min_s
@@ -170,6 +180,27 @@ class UsersLoad(StagedLoad):
         moves = abs(stage.to_users - stage.users)
         for number, (user, begins) in enumerate(_between(stage.users, stage.to_users)):
             yield UserChange(max(at_s, stage.duration_s * (number + 0.5) / moves), user, begins), free_s
+
+
+@dataclass(frozen=True, slots=True)
+class UsersSearch(SearchModel):
+    """The highest number of concurrent users."""
+
+    kind: ClassVar[str] = "users"
+    min: Annotated[int, AMOUNT, LEAST]
+    max: Annotated[int, AMOUNT, GREATEST]
+    duration_s: Annotated[LoadDuration, "How long each trial lasts, after its warm-up."]
+    spawn_rate: Annotated[
+        float,
+        Number(0, MOST),
+        Default(0),
+        "Users started per second until the trial has its number of users. 0 starts them all at once.",
+    ]
+    think_time: Annotated[ThinkTime, NO_THINK_TIME]
+
+    def least_load(self) -> UsersLoad:
+        """Return the load of the least trial."""
+        return UsersLoad((UsersStage(self.min, self.duration_s),), self.spawn_rate, self.think_time)
 
 
 def _between(running: int, users: int) -> Iterator[tuple[int, bool]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Final, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 
 from sshload_contract.client import BY_KEY_IN_CEL, Auth, Client
 from sshload_contract.declared import (
@@ -20,7 +20,7 @@ from sshload_contract.declared import (
     WrittenAs,
     exactly_one,
 )
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, Search, UsersLoad
+from sshload_contract.load import Load, Search
 from sshload_contract.names import ConfigMapFile, ConfigMapKey, ConfigMapName
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import CapacityThreshold, Threshold
@@ -44,6 +44,7 @@ _SESSIONS_MOST: Final = 100_000
 _KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step.timings]
 _NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
 _NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
+_LOADS: Final = ", ".join(load.kind for load in get_args(Load))
 _TTL = Duration("0s", "87600h")
 
 
@@ -280,8 +281,8 @@ class WrittenSpec:
     client: Annotated[WrittenClient, Default({"library": "ssh2-python", "controlMaster": False, "auth": "publickey"})]
     scenario: WrittenScenario
     load: Annotated[
-        UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad | WrittenSearch,
-        "How many iterations start, and when: exactly one of users, arrivals, burst, hold, replay and capacity.",
+        Load | WrittenSearch,
+        f"How many iterations start, and when: exactly one of {_LOADS} and capacity.",
     ]
     login_before_load: Annotated[
         bool,

@@ -6,15 +6,13 @@ from typing import Final, get_args
 
 from sshload_contract.client import BY_KEY_IN_CEL, Library
 from sshload_contract.declared import Check, Rule
+from sshload_contract.load import Load, LoadSearch
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import TargetThreshold
 from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_operator.api.expressions import expression_fault
-from sshload_operator.api.search import (
-    ENDING_RESERVE_S,
-    least_trials,
-)
+from sshload_operator.api.search import ENDING_RESERVE_S, least_trials
 from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.targets import Target
@@ -26,7 +24,6 @@ from sshload_operator.api.targets.gateway_rules import (
     timings_of_gateway,
 )
 
-_MICROSECONDS: Final = 1_000_000
 _STEP_KINDS: Final = ScenarioStep.__args__
 _LOGIN_STEPS: Final = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.LOGIN)
 _HELD_STEPS: Final = (*_LOGIN_STEPS, Timing.KEEP_ALIVE, Timing.HOLD)
@@ -38,7 +35,7 @@ _HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
 _HAS_STEP_OF_MINA_SSHD: Final = " || ".join(
     f"has(s.{kind.kind})" for kind in _STEP_KINDS if Library.MINA_SSHD not in kind.lacking
 )
-_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
+_TIME_OF_LOAD: Final = "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp))"
 _LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
 _HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
@@ -137,26 +134,16 @@ def _needed_s(spec: LoadTestSpec) -> float:
     return spec.start_timeout_s + spec.warm_up_s + spec.load.least.lasts_s
 
 
-def _deadline_of(model: str, duration_in_cel: str) -> Rule:
-    """Return the rule for one load model: `duration_in_cel` is how long its load lasts."""
+def _deadline_of(model: type[Load]) -> Rule:
+    fits = model.fits_in_cel.replace("time", _TIME_OF_LOAD).replace("load.", f"self.load.{model.kind}.")
     return Rule(
-        f"!has(self.load.{model}) || {duration_in_cel}",
+        f"!has(self.load.{model.kind}) || ({fits})",
         "deadline must not be shorter than startTimeout, warmUp and the load together",
         at=".deadline",
         explain=lambda spec: (
             f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {_needed_s(spec):g} s together"
         ),
     )
-
-
-def _stages_duration(model: str) -> str:
-    return f"self.load.{model}.stages.map(s, duration(s.duration)).sum()"
-
-
-_ARRIVALS_DURATION: Final = (
-    f"(has(self.load.arrivals.stages) ? {_stages_duration('arrivals')} :"
-    " duration(self.load.arrivals.?duration.orValue('0s')))"
-)
 
 
 def _too_short_for_search(spec: LoadTestSpec) -> str:
@@ -169,33 +156,18 @@ def _too_short_for_search(spec: LoadTestSpec) -> str:
     )
 
 
+_TRIAL_MS_IN_CEL: Final = "".join(
+    f"has({load}) ? {model.lasts_ms_in_cel.replace('load.', f'{load}.')} : "
+    for model in get_args(LoadSearch)
+    for load in (f"self.load.capacity.{model.kind}",)
+)
 _DEADLINE: Final = (
-    _deadline_of("arrivals", f"duration(self.deadline) >= {_BEFORE_LOAD} + {_ARRIVALS_DURATION}"),
-    _deadline_of("users", f"duration(self.deadline) >= {_BEFORE_LOAD} + {_stages_duration('users')}"),
-    _deadline_of(
-        "burst",
-        "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp)).getSeconds()"
-        " >= duration(self.load.burst.interval).getSeconds() * self.load.burst.repeat",
-    ),
-    _deadline_of("replay", f"duration(self.deadline) >= {_BEFORE_LOAD} + duration(self.load.replay.duration)"),
-    _deadline_of(
-        "hold",
-        f"duration(self.deadline) >= {_BEFORE_LOAD}"
-        " + duration(self.load.hold.rampUp) + duration(self.load.hold.duration)",
-    ),
+    *map(_deadline_of, get_args(Load)),
     Rule(
         "!has(self.load.capacity) || (duration(self.deadline) - duration(self.startTimeout)"
         " - duration('90s')).getMilliseconds()"
         " >= 2 * (self.load.capacity.confirm + 1) * (duration(self.warmUp).getMilliseconds()"
-        " + (has(self.load.capacity.arrivals) ? duration(self.load.capacity.arrivals.duration).getMilliseconds()"
-        " : has(self.load.capacity.users) ? duration(self.load.capacity.users.duration).getMilliseconds()"
-        " : has(self.load.capacity.replay) ? duration(self.load.capacity.replay.duration).getMilliseconds()"
-        " : has(self.load.capacity.burst)"
-        " ? self.load.capacity.burst.repeat * duration(self.load.capacity.burst.interval).getMilliseconds()"
-        " : has(self.load.capacity.hold) && self.load.capacity.hold.loginRate >= 0.01"
-        " ? duration(self.load.capacity.hold.duration).getMilliseconds()"
-        " + int(double(self.load.capacity.hold.min) / self.load.capacity.hold.loginRate * 1000.0)"
-        " : 0))",
+        f" + ({_TRIAL_MS_IN_CEL}0))",
         "deadline must not be shorter than startTimeout, 90 s for the end, and two trials of the least load, each with"
         " its warmUp and confirmed as often as load.capacity.confirm says",
         at=".deadline",
@@ -272,7 +244,7 @@ _THRESHOLDS: Final = (
     Rule(
         "!has(self.load.capacity) && !has(self.load.hold) || !has(self.thresholds)"
         " || self.thresholds.all(t, !t.?abortOnFail.orValue(false))",
-        "abortOnFail is for load.users, load.arrivals and load.burst: a search's trials are meant to break thresholds,"
+        "abortOnFail is not for load.hold and load.capacity: a search's trials are meant to break thresholds,"
         " and held sessions are judged when they end",
         at=".thresholds",
     ),

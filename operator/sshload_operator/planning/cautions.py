@@ -53,7 +53,7 @@ def _of_managed(plan: Plan) -> tuple[str, ...]:
 
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
     load = plan.spec.load.largest
-    if load.is_burst and load.most_connections > LISTEN_BACKLOG and plan.spec.target.access.speaks_ssh:
+    if load.bursts and load.most_connections > LISTEN_BACKLOG and plan.spec.target.access.speaks_ssh:
         yield (
             f"spec.{plan.spec.load.field} opens up to {load.most_connections} connections at once, and sshd's listen"
             f" backlog is {LISTEN_BACKLOG}: if it is full, TCP tries a connection again after 1 s, 3 s and so on, which"

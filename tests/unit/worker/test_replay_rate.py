@@ -11,7 +11,7 @@ from sshload_contract.client import Auth
 from sshload_contract.load import ReplayLoad, Search, TraceRef
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.outcomes import GeneratorFaultError
-from sshload_worker.pacing.replay import due_offsets, read_checked_trace
+from sshload_worker.pacing.replay import read_checked_trace
 from sshload_worker.pacing.share import TrialOrder
 
 NOWHERE = Endpoint("localhost", 22, "nobody", Auth.PUBLICKEY, "", "", "", "", "")
@@ -72,7 +72,7 @@ def test_a_trace_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_what_replays_no_trace_reads_none_and_has_the_arrivals_of_its_load() -> None:
     played = run_config(NOWHERE, arrivals(2, 2))
     assert read_checked_trace(played) is None
-    assert list(due_offsets(played, None)) == [0.0, 0.5, 1.0, 1.5]
+    assert list(played.load.replayed(None, played.warm_up_s)) == [0.0, 0.5, 1.0, 1.5]
 
 
 def test_a_trial_of_a_search_has_its_amount_and_a_run_without_a_search_its_configured_load() -> None:
@@ -100,4 +100,4 @@ def test_the_trace_that_was_checked_is_the_one_that_is_played(tmp_path: Path) ->
     played = config(tmp_path, [1.0, 2.0], max_rate=5)
     trace = read_checked_trace(played)
     (tmp_path / "trace.txt").write_text("0\n" * 1_000)
-    assert list(due_offsets(played, trace)) == [1.0, 2.0]
+    assert list(played.load.replayed(trace, played.warm_up_s)) == [1.0, 2.0]

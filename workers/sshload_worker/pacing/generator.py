@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import gevent
 from gevent.event import Event
 from gevent.pool import Group
-from sshload_contract.load import BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.load import Load
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.run_config import RunConfig
 
-from sshload_worker.pacing.replay import due_offsets
 from sshload_worker.pacing.share import Share
 from sshload_worker.recording.recorder import LATE_AFTER_NS
 from sshload_worker.scenario.held_sessions import HeldSessions
@@ -114,32 +113,29 @@ class Generator:
         self._iteration.sessions.prepare(StepClock(self._recorder, due), within_s)
 
     def _follow_schedule(self) -> None:
-        match self._config.trial_load:
-            case UsersLoad() as users:
-                self._follow_users(users)
-                _wait_until(self._end_ns)
-            case HoldLoad() as load:
-                self._beside.spawn(self._hold, load)
-                self._beside.spawn(self._keep_alive, load)
-                self._beside.spawn(self._held.watch)
-                self._follow_arrivals(load)
-                _wait_until(self._end_ns)
-                self._held.await_replies(self._left_s())
-                _serve_arrived()
-                self._held.close(Outcome.OK)
-            case BurstLoad() as load:  # the last interval is for the iterations of the last burst
-                self._follow_arrivals(load)
-            case load:
-                self._follow_arrivals(load)
-                _wait_until(self._end_ns)
+        load = self._config.trial_load
+        if load.held_sessions:
+            self._beside.spawn(self._hold, load)
+            self._beside.spawn(self._keep_alive, load)
+            self._beside.spawn(self._held.watch)
+        if load.most_users:
+            self._follow_users(load)
+        else:
+            self._follow_arrivals(load)
+        if not load.bursts:  # the last interval is for the iterations of the last burst
+            _wait_until(self._end_ns)
+        if load.held_sessions:
+            self._held.await_replies(self._left_s())
+            _serve_arrived()
+            self._held.close(Outcome.OK)
 
-    def _hold(self, load: HoldLoad) -> None:
+    def _hold(self, load: Load) -> None:
         for number, offset_s in self._share.take(enumerate(load.logins(self._config.warm_up_s))):
             due = self._due(offset_s)
             _wait_until(due.at_ns)
             self._running.add(gevent.spawn(self._held.begin, number, due))
 
-    def _keep_alive(self, load: HoldLoad) -> None:
+    def _keep_alive(self, load: Load) -> None:
         sent_in_turn = 0
         for at_s, number in load.keep_alives(self._config.warm_up_s):
             if not self._share.owns(number):
@@ -156,7 +152,7 @@ class Generator:
     def _follow_arrivals(self, load: Load) -> None:
         room = self._share.part(load.most_connections) if load.drops_arrivals else None
         begun_in_turn = 0
-        for offset_s in self._share.take(due_offsets(self._config, self.trace)):
+        for offset_s in self._share.take(load.replayed(self.trace, self._config.warm_up_s)):
             due = self._due(offset_s)
             if _wait_until(due.at_ns):
                 begun_in_turn = 0
@@ -171,7 +167,7 @@ class Generator:
             else:
                 self._running.add(gevent.spawn(self._iteration.run, due))
 
-    def _follow_users(self, load: UsersLoad) -> None:
+    def _follow_users(self, load: Load) -> None:
         for change in load.changes(self._config.warm_up_s):
             if not self._share.owns(change.user):
                 continue
@@ -187,7 +183,7 @@ class Generator:
                 leaving = self._leaving[change.user] = Event()
                 self._running.add(gevent.spawn(self._run_user, change.user, at_ns, leaving, load))
 
-    def _run_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
+    def _run_user(self, user: int, at_ns: int, leaving: Event, load: Load) -> None:
         random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, not secrets
         due_ns = at_ns
         loop = gevent.get_hub().loop
@@ -197,7 +193,7 @@ class Generator:
                 turn = loop.iteration
                 if not self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user):
                     break
-                think_s = random.uniform(load.think_time.min_s, load.think_time.max_s)
+                think_s = load.pause_s(random)
                 due_ns = monotonic_ns() + int(think_s * _NS_PER_S)
                 if loop.iteration == turn:  # an iteration may fail without any wait; let other greenlets run
                     gevent.sleep(0)

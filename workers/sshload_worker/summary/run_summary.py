@@ -144,7 +144,7 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
     planned_s = config.trial_load.lasts_s
     warm_up_s = min(config.warm_up_s, elapsed_s)
     measured_s = min(planned_s, elapsed_s - warm_up_s)
-    if config.trial_load.is_burst and not planned_s:
+    if config.trial_load.bursts and not planned_s:
         measured_s = elapsed_s - warm_up_s
     return {Window.WARM_UP: warm_up_s, Window.MEASURED: measured_s}
 

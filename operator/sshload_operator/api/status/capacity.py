@@ -1,9 +1,10 @@
 """A search for the capacity in a test's status: `status.capacity`, and `status.progress.search` before that."""
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, get_args
 
 from sshload_contract.declared import Items, Text, Words
+from sshload_contract.load import Load
 from sshload_contract.vocabulary import SearchEnd, TrialState
 
 from sshload_operator.api.status.figures import Amount, Count, Ordinal, Percent
@@ -12,7 +13,7 @@ from sshload_operator.state import Resource
 
 MOST_TRIALS: Final = 100
 TRIAL_MESSAGE_CHARACTERS: Final = 400
-_UNIT = Words(("arrivals/s", "users", "connections", "sessions", "times"))
+_UNIT = Words(tuple(dict.fromkeys(load.unit for load in get_args(Load))))
 _TRIAL_MESSAGE = Text(TRIAL_MESSAGE_CHARACTERS)
 
 

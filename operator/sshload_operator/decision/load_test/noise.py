@@ -42,7 +42,7 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | Non
     """
     load = summary.load
     ended = load.completed_rate * (load.duration_s - plan.spec.load.least.before_iterations_s)
-    if ended <= 0 or plan.spec.load.least.is_burst:
+    if ended <= 0 or plan.spec.load.least.bursts:
         return None
     measured = [] if plan.spec.load.is_search else list(_measured(plan, summary))
     if plan.spec.load.least.most_users or load.dropped:

@@ -10,7 +10,6 @@ from sshload_contract.judgement.error_rate import attempts
 from sshload_contract.judgement.figures import client_logins, find_step, total_step
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.validity import figures_spoiled
-from sshload_contract.load import UsersLoad, UsersStage
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
@@ -81,7 +80,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         parts=tuple(step for step in steps if step.is_part),
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
-        burst=_burst(summary) if plan.spec.load.least.is_burst else None,
+        burst=_burst(summary) if plan.spec.load.least.bursts else None,
         hold=held(summary) if plan.spec.load.least.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
         scope=_scope(plan, summary),
@@ -129,14 +128,13 @@ def _warm_up(summary: RunSummary) -> WarmUp | None:
 def _stages(plan: Plan, summary: RunSummary) -> Iterator[StageResult]:
     """Yield the stages of the load, each once, whatever a summary contains."""
     load = plan.spec.load.least
-    users = load.stages if isinstance(load, UsersLoad) else ()
     found = {stage.number: stage for stage in summary.stages}
     for number in range(1, len(load.stage_durations_s) + 1):
         if number in found:
-            yield _stage(found[number], users[number - 1] if users else None)
+            yield _stage(found[number], *load.users_of(number))
 
 
-def _stage(stage: StageStats, users: UsersStage | None) -> StageResult:
+def _stage(stage: StageStats, users: int | None, to_users: int | None) -> StageResult:
     load = stage.load
     percentiles_us = {} if stage.total is None else stage.total.percentiles_us
     p50_ms, p90_ms, p99_ms = (
@@ -144,8 +142,8 @@ def _stage(stage: StageStats, users: UsersStage | None) -> StageResult:
     )
     return StageResult(
         stage=stage.number,
-        users=None if users is None else users.users,
-        to_users=None if users is None else users.to_users,
+        users=users,
+        to_users=to_users,
         duration_seconds=rounded(load.duration_s),
         offered_rate=rounded(load.offered_rate),
         completed_rate=rounded(load.completed_rate),

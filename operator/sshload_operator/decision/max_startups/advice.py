@@ -3,7 +3,7 @@
 The recommended setting is the smallest that drops nothing at this load, with headroom.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, inf
 
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
@@ -12,7 +12,7 @@ from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.status.figures import percent
 from sshload_operator.api.status.results import MaxStartupsAdvice
-from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady, Users
+from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady
 from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
 from sshload_operator.decision.max_startups.occupancy import most_found, occupancy
@@ -72,30 +72,26 @@ def _demand(need: Need) -> float:
 
 
 def _needed(logins: Logins, setting: MaxStartups | None) -> Need:
-    if isinstance(logins.arrivals, Burst):
-        return Need(logins.arrivals.connections)
-    arrivals = logins.arrivals if setting is not None else _accepted(logins.arrivals, logins)
-    service = service_of(logins, arrivals, setting)
-    start = _start(logins.arrivals, service)
+    match logins.arrivals:
+        case Burst(connections=connections):
+            return Need(connections)
+        case arrivals:
+            kept = arrivals if setting is not None else arrivals.without_drops(1 - logins.drop_share, logins.time_s)
+    service = service_of(logins, kept, setting)
+    start = _start(arrivals, service)
     waiting = LoginService(logins.time_s, inf)
     is_known = logins.cpu_is_limited or service == waiting
-    start_if_waiting = None if is_known else _start(logins.arrivals, waiting)
-    if isinstance(logins.arrivals, Users):
-        return Need(start, start_if_waiting=start_if_waiting)
-    return Need(start, logins.arrivals.per_s, service.most_per_s, start_if_waiting)
+    return Need(
+        start,
+        arrivals.per_s,
+        None if arrivals.per_s is None else service.most_per_s,
+        start_if_waiting=None if is_known else _start(arrivals, waiting),
+    )
 
 
 def _start(arrivals: Steady, service: LoginService) -> int | None:
     found = occupancy(arrivals, service, None)
     return None if found is None else most_found(found, LOST_SHARE)
-
-
-def _accepted(arrivals: Steady, logins: Logins) -> Steady:
-    """Return the arrivals without the dropped ones, as if these had never come."""
-    kept = 1 - logins.drop_share
-    if isinstance(arrivals, Users):
-        return replace(arrivals, away_s=(arrivals.away_s + logins.time_s * kept) / kept - logins.time_s)
-    return replace(arrivals, per_s=arrivals.per_s * kept)
 
 
 def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sshload_contract.client import Library, Timeouts
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.load import Load
 from sshload_contract.vocabulary import Outcome, Timing, Trait, Window, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 from sshload_contract.wire.run_summary import RunSummary, StepStats
@@ -70,59 +70,60 @@ def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
     scenario, load = plan.spec.scenario, measured_load(plan, summary)
     if plan.spec.client.library is Library.OPENSSH:
         raise NoFiguresError("the client library openssh does not report how long a login takes by itself")
-    if isinstance(load, HoldLoad):
+    if load.held_sessions:
         probes = () if scenario.session_reuse is not SessionReuse.NONE else _of_probes(plan, load, summary)
         return (*_of_held(plan, load, summary), *probes)
     if scenario.session_reuse is not SessionReuse.NONE:
         raise NoFiguresError(
             f"with scenario.sessionReuse {scenario.session_reuse} logins are rare, and it is their rate that counts"
         )
-    overflowed = load.is_burst and _overflowed(summary)
+    overflowed = bool(load.bursts) and _overflowed(summary)
     logins = _logins(plan, summary, "", summary.load.duration_s, overflowed=overflowed)
     return (replace(logins, arrivals=_manner(plan, load, summary, logins)),)
 
 
-def _of_held(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins]:
-    if load.ramp_up_s == 0:
+def _of_held(plan: Plan, load: Load, summary: RunSummary) -> Iterator[Logins]:
+    if load.before_iterations_s == 0:
         logins = _logins(plan, summary, "held", summary.load.duration_s)
         yield replace(logins, arrivals=Burst(logins.attempted, 1))
         return
-    logins = _logins(plan, summary, "held", load.ramp_up_s)
-    yield replace(logins, arrivals=_open(plan, ArrivalProcess.CONSTANT, logins))
+    logins = _logins(plan, summary, "held", load.before_iterations_s)
+    yield replace(logins, arrivals=_open(plan, logins, is_even=True))
 
 
-def _of_probes(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins]:
+def _of_probes(plan: Plan, load: Load, summary: RunSummary) -> Iterator[Logins]:
     """Yield the probes' logins if they are enough. Without them, those of the held sessions are enough."""
     try:
-        logins = _logins(plan, summary, "", summary.load.duration_s - load.ramp_up_s)
+        logins = _logins(plan, summary, "", summary.load.duration_s - load.before_iterations_s)
     except NoFiguresError:
         return
-    yield replace(logins, arrivals=_open(plan, ArrivalProcess.CONSTANT, logins))
+    yield replace(logins, arrivals=_open(plan, logins, is_even=True))
 
 
 def _manner(plan: Plan, load: Load, summary: RunSummary, logins: Logins) -> Arrivals:
-    match load:
-        case ArrivalsLoad() if load.is_steady:
-            return _open(plan, load.process, logins)
-        case UsersLoad() if load.is_steady:
-            logged_in_s = logins.time_s * (1 - logins.drop_share)
-            away_s = load.most_users * logins.lasted_s / logins.attempted - logged_in_s
-            return Users(load.most_users, max(away_s, _SHORTEST_AWAY_S))
-        case BurstLoad() if plan.spec.via:
-            raise NoFiguresError("behind jump hosts a burst does not come at one instant")
-        case BurstLoad(connections=connections, repeat=repeat, interval_s=interval_s):
-            longest_s = _longest_login_s(summary)
-            if repeat > 1 and longest_s > interval_s:
-                raise NoFiguresError(
-                    f"a login took up to {longest_s:.3g} s, so that each burst met logins of the burst {interval_s:g}"
-                    f" s before it. Use a longer interval"
-                )
-            return Burst(connections, repeat)
-        case _:
-            raise NoFiguresError(
-                "the load has several levels, and their login times cannot be separated: use one stage, or"
-                " load.capacity"
-            )
+    if not load.is_steady:
+        raise NoFiguresError(
+            "the load has several levels, and their login times cannot be separated: use one stage, or load.capacity"
+        )
+    if load.bursts:
+        return _bursts(plan, load, _longest_login_s(summary))
+    if load.most_users:
+        logged_in_s = logins.time_s * (1 - logins.drop_share)
+        away_s = load.most_users * logins.lasted_s / logins.attempted - logged_in_s
+        return Users(load.most_users, max(away_s, _SHORTEST_AWAY_S))
+    return _open(plan, logins, is_even=load.is_even)
+
+
+def _bursts(plan: Plan, load: Load, longest_s: float) -> Burst:
+    if plan.spec.via:
+        raise NoFiguresError("behind jump hosts a burst does not come at one instant")
+    interval_s = load.lasts_s / load.bursts
+    if load.bursts > 1 and longest_s > interval_s:
+        raise NoFiguresError(
+            f"a login took up to {longest_s:.3g} s, so that each burst met logins of the burst {interval_s:g} s before"
+            " it. Use a longer interval"
+        )
+    return Burst(load.most_connections, load.bursts)
 
 
 def _longest_login_s(summary: RunSummary) -> float:
@@ -130,10 +131,10 @@ def _longest_login_s(summary: RunSummary) -> float:
     return 0.0 if login is None else (login.max_us or 0) / _US_PER_S
 
 
-def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | Even:
+def _open(plan: Plan, logins: Logins, *, is_even: bool) -> Memoryless | Even:
     """Return the arrivals, as memoryless if that makes no difference, or if jump hosts have spread them."""
     per_s = logins.attempted / logins.lasted_s
-    even = process is ArrivalProcess.CONSTANT and not plan.spec.via and per_s * logins.time_s < MOST_EVEN
+    even = is_even and not plan.spec.via and per_s * logins.time_s < MOST_EVEN
     return Even(per_s) if even else Memoryless(per_s)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, inf, log
 
-from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless, Steady, Users
+from sshload_operator.decision.max_startups.arrivals import LoginService, Steady
 from sshload_operator.decision.max_startups.even_arrivals import seen_by_even_arrivals, unauthenticated_between
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
@@ -39,22 +39,13 @@ def occupancy(arrivals: Steady, service: LoginService, setting: MaxStartups | No
     None if there is no steady state: more connections come than can be logged in, and too few are dropped to limit
     their number.
     """
-    at_times = _birth_death(lambda count: _born_per_s(arrivals, count), service, setting)
+    at_times = _birth_death(arrivals.born_per_s, service, setting)
     if at_times is None:
         return None
-    match arrivals:
-        case Memoryless(per_s=per_s):
-            return _found(at_times, at_times, per_s, setting)
-        case Users(users=users, away_s=away_s):
-            return _found_by_users(at_times, users, away_s, setting)
-        case Even(per_s=per_s):
-            return _found_evenly(len(at_times) - 1, per_s, service, setting)
-
-
-def _born_per_s(arrivals: Steady, count: int) -> float:
-    if isinstance(arrivals, Users):
-        return max(arrivals.users - count, 0) / arrivals.away_s
-    return arrivals.per_s
+    if arrivals.is_even:
+        return _found_evenly(len(at_times) - 1, arrivals.born_per_s(0), service, setting)
+    seen, per_s = arrivals.seen(at_times)
+    return _found(seen, at_times, per_s, setting)
 
 
 def _birth_death(
@@ -89,12 +80,6 @@ def _found(seen: list[float], at_times: list[float], per_s: float, setting: MaxS
     variance = sum(share * (drop - dropped) ** 2 for share, drop in zip(seen, drops, strict=True))
     accepted_per_s = per_s * (1 - dropped)
     return Occupancy(tuple(seen), dropped, variance, mean, mean / accepted_per_s if accepted_per_s > 0 else inf)
-
-
-def _found_by_users(at_times: list[float], users: int, away_s: float, setting: MaxStartups | None) -> Occupancy:
-    """Return the occupancy with each number weighted by the users that are left to find it."""
-    weights = [share * max(users - count, 0) / away_s for count, share in enumerate(at_times)]
-    return _found(_normalised(weights), at_times, sum(weights), setting)
 
 
 def _found_evenly(top: int, per_s: float, service: LoginService, setting: MaxStartups | None) -> Occupancy:

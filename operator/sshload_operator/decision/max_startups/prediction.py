@@ -51,13 +51,15 @@ def predicted(logins: tuple[Logins, ...], setting: MaxStartups) -> Prediction | 
 
 
 def _one(logins: Logins, setting: MaxStartups) -> Prediction | None:
-    if isinstance(logins.arrivals, Burst):
-        return _of_bursts(logins.arrivals, setting)
-    found = _of_steady(logins, logins.arrivals, setting, shared=True)
+    match logins.arrivals:
+        case Burst() as burst:
+            return _of_bursts(burst, setting)
+        case arrivals:
+            found = _of_steady(logins, arrivals, setting, shared=True)
     if found is None:
         return None
     others = [
-        _of_steady(replace(logins, time_s=logins.time_s * factor), logins.arrivals, setting, shared=shared)
+        _of_steady(replace(logins, time_s=logins.time_s * factor), arrivals, setting, shared=shared)
         for factor, shared in ((SHORTEST, False), (1, False), (LONGEST, False), (LONGEST, True))
     ]
     bounds = [found, *(other for other in others if other is not None)]

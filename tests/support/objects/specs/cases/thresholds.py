@@ -51,10 +51,12 @@ BAD: dict[str, Bad] = {
         with_thresholds({"errorRate": {"below": "1%"}, "abortOnFail": "true"}), "spec.thresholds[0].abortOnFail"
     ),
     "abort-of-a-search": Bad(
-        changed(SEARCH_ARRIVALS, "thresholds.0.abortOnFail", True), "spec.thresholds", "abortOnFail is for load.users"
+        changed(SEARCH_ARRIVALS, "thresholds.0.abortOnFail", True),
+        "spec.thresholds",
+        "abortOnFail is not for load.hold",
     ),
     "abort-of-held-sessions": Bad(
-        changed(EXTERNAL_HOLD, "thresholds.0.abortOnFail", True), "spec.thresholds", "abortOnFail is for load.users"
+        changed(EXTERNAL_HOLD, "thresholds.0.abortOnFail", True), "spec.thresholds", "abortOnFail is not for load.hold"
     ),
     "abort-on-a-step-of-a-locustfile": Bad(
         changed(LOCUSTFILE, "thresholds", [{"latency": {**_LATENCY, "step": "browse.command"}, "abortOnFail": True}]),
