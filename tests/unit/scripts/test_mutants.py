@@ -82,7 +82,7 @@ def test_the_modules_and_the_tests_that_are_declared_are_there() -> None:
 
 def test_the_nearest_tests_are_those_of_the_longest_path() -> None:
     objects, turns = (nearest(f"operator/sshload_operator/control/{name}.py") for name in ("live/objects", "turns"))
-    assert set(objects) < set(nearest("operator/sshload_operator/control/live/owners.py"))
+    assert set(objects) < set(nearest("operator/sshload_operator/control/live/kinds.py"))
     assert not set(turns) & set(objects)
 
 
