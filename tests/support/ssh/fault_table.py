@@ -536,9 +536,6 @@ _SFTP_FAULTS = {
             Library.PARAMIKO: Otherwise(
                 Outcome.STEP_TIMEOUT, "read", "paramiko leaves aside what it did not ask for", brief="step"
             ),
-            Library.MINA_SSHD: Otherwise(
-                Outcome.STEP_TIMEOUT, "read", "MINA SSHD leaves aside what it did not ask for", brief="step"
-            ),
         },
     ),
     "is silent in the middle of a file": Fault(

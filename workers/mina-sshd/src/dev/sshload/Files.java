@@ -20,7 +20,8 @@ final class Files implements Conversation.Subject {
     private static final int LIST = 26;
     private static final int STAT = 27;
     private static final int CHANGE = 28;
-    private static final String IMPOSSIBLE_LENGTH = "sftp packet length";
+    /** What the library says of the two answers that break the connection: of a length that cannot be, and of no request. */
+    private static final List<String> NO_SFTP = List.of("sftp packet length", "for a request never sent");
 
     private final SftpClient sftp;
     private InputStream in;
@@ -55,18 +56,19 @@ final class Files implements Conversation.Subject {
     /**
      * Return the error as the worker is to be told of it. On a connection that lives, either the server's program has ended,
      * which the library's texts call closed or closing, or, if it waited for an answer then, expired, though its waits have no
-     * limit; or what it said was no SFTP. A length that cannot be breaks the connection.
+     * limit; or what it said was no SFTP, some of which breaks the connection.
      */
     private static Exception told(Exception error, ClientSession session) {
         String text = Failure.text(error);
-        boolean isBroken = Login.Course.brokenBy(session).contains(IMPOSSIBLE_LENGTH);
+        String broken = Login.Course.brokenBy(session);
+        boolean isBroken = NO_SFTP.stream().anyMatch(broken::contains);
         if (!Conversation.kind(error).equals(Conversation.LOST) || !session.isOpen() && !isBroken) {
             return error;
         }
         boolean isOver = text.toLowerCase(Locale.ROOT).contains("clos") || text.startsWith("Timeout expired while waiting for id=");
         boolean hasEnded = !isBroken && isOver;
         int status = hasEnded ? SftpConstants.SSH_FX_CONNECTION_LOST : SftpConstants.SSH_FX_BAD_MESSAGE;
-        return new Failure("sftp " + status, isBroken ? Login.Course.brokenBy(session) : text);
+        return new Failure("sftp " + status, isBroken ? broken : text);
     }
 
     private void done(int asked, Wire wire) throws Exception {
