@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from free_ports import free_port
+
 USER = "tester"
 SAY_NO_STATUS = "say no status"
 """A command that succeeds, of which the server closes the channel without an exit status."""
@@ -17,8 +19,11 @@ _PASSWORD_VARIABLE = "SSHLOAD_TEST_PASSWORD"
 
 @contextmanager
 def password_server(host_key: Path, method: str, port: int = 0, password: str = PASSWORD) -> Iterator[int]:
-    """Run a server that takes `password` or `keyboard-interactive` only, at a free port or this one; yield its port."""
-    command = [sys.executable, __file__, str(host_key), method, str(port)]
+    """Run a server that takes `password` or `keyboard-interactive` only, at a free port or this one; yield its port.
+
+    A free one is nobody else's between two servers of this process, either.
+    """
+    command = [sys.executable, __file__, str(host_key), method, str(port or free_port())]
     environment = {**os.environ, _PASSWORD_VARIABLE: password}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         try:
