@@ -164,7 +164,6 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         f"{_WIRING}/test_tests_that_wait.py",
         f"{_WIRING}/test_steady_clock.py",
     ),
-    f"{_CONTROL}/live/owners.py": (f"{_WIRING}/test_live_owners.py", f"{_WIRING}/test_live_schedules.py"),
     f"{_CONTROL}/live/owned_tests.py": (
         f"{_WIRING}/test_live_owners.py",
         f"{_WIRING}/test_owned_tests.py",
