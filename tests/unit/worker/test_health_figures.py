@@ -16,9 +16,11 @@ from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.report import Health
 from sshload_worker.recording import health as health_module
 from sshload_worker.recording.health import (
+    TIME_WAIT_S,
     HealthMonitor,
     add_program,
     available_ports,
+    companions_cpu_s,
     forget_companion,
     has_port_room,
     memory_peak_bytes,
@@ -149,7 +151,7 @@ def test_the_waiting_of_a_companion_counts_where_it_is_more(kernel: Kernel, lags
     monitor = started_monitor(kernel)
     kernel.now_ns += 10 * MS_NS
     kernel.tell("thread-self/schedstat", f"0 {2 * MS_NS} 1")
-    kernel.tell("7/schedstat", f"0 {9 * MS_NS} 1")
+    kernel.tell("7/schedstat", f"0 {9 * MS_NS}")
     assert figures(monitor).run_delay_share == pytest.approx(0.5)
     kernel.tell("thread-self/schedstat", f"0 {6 * MS_NS} 1")
     assert figures(monitor).run_delay_share == pytest.approx(0.6)
@@ -167,6 +169,25 @@ def test_of_a_companion_that_came_later_only_what_is_known_of_it_counts(kernel: 
     monitor.stop()
     os.close(reading)
     os.close(writing)
+
+
+def test_a_companion_that_has_ended_waits_for_nothing_and_has_no_cpu(kernel: Kernel, lags: int) -> None:
+    assert lags
+    kernel.tell("thread-self/schedstat", "0 0 1")
+    kernel.tell("7/schedstat", "")
+    assert figures(started_monitor(kernel)).run_delay_share == 0.0
+    assert companions_cpu_s() == {}
+
+
+def test_a_monitor_that_was_stopped_probes_no_more(kernel: Kernel) -> None:
+    monitor = started_monitor(kernel)
+    assert monitor._probe.active
+    monitor.stop()
+    assert not monitor._probe.active
+
+
+def test_a_kernel_keeps_the_port_of_a_closed_connection_for_a_minute() -> None:
+    assert TIME_WAIT_S == 60.0
 
 
 @pytest.mark.parametrize("text", ["", "100"])
@@ -206,6 +227,9 @@ def test_a_probe_is_due_10_ms_after_the_one_before(monitor: HealthMonitor, kerne
 
 
 def test_a_lag_counts_once_for_each_probe_that_it_kept_from_running(monitor: HealthMonitor, kernel: Kernel) -> None:
+    probe(monitor, kernel, 9_999)
+    assert monitor._lag.count == 1
+    monitor._lag.counts.clear()
     probe(monitor, kernel, 35_000)
     assert sorted(monitor._lag.counts) == pytest.approx([5_000, 15_000, 25_000, 35_000], rel=0.01)
     probe(monitor, kernel, -2_000)
@@ -252,7 +276,7 @@ def test_the_lags_of_a_companion_are_lags_and_pauses_of_the_worker(kernel: Kerne
 
 def test_the_most_ports_that_were_used_and_all_that_were_there_are_told(monitor: HealthMonitor, kernel: Kernel) -> None:
     kernel.tell("range", "40000 40099\n")
-    assert [figures(monitor, count).ports_used for count in (3, 7, 5)] == [3, 7, 7]
+    assert [figures(monitor, count).ports_used for count in (0, 3, 7, 5)] == [0, 3, 7, 7]
     found = figures(monitor)
     assert (found.ports_available, found.overflows) == (100, 9)
 
