@@ -12,6 +12,7 @@ from specs.small import SMALL
 from sshload_operator.control.live import tests as live_tests
 from sshload_operator.control.live.objects import Live, Next, Park, Rest, Stamp, Wait
 from sshload_operator.control.live.tests import LiveTests, TestState, _following
+from sshload_operator.control.run.judging import Judging
 from sshload_operator.control.run.reconcile import Reconciled
 from sshload_operator.manifests.labels import RUN_ID_LABEL, RUN_LABEL, TEST_LABEL, Part, run_child_name
 from sshload_operator.state import PodFacts, Role
@@ -320,3 +321,14 @@ def test_tests_that_are_gone_or_change_give_and_take_room_too(monkeypatch: pytes
         return told
 
     assert play(work) == [("DELETED", UID), True]
+
+
+def test_the_thread_that_judges_takes_no_more_work_after_the_end() -> None:
+    async def work(tests: LiveTests) -> Judging:
+        judging: Judging = reconciler(tests).shared.judging
+        assert await judging.run("ns", int) == 0
+        return judging
+
+    judging = play(work)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        asyncio.run(judging.run("ns", int))
