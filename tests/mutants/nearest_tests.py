@@ -296,6 +296,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_search_course.py",
     ),
     f"{_WORKER}/coordination/master.py": ("tests/unit/worker/test_master.py",),
+    f"{_WORKER}/coordination/run_metrics.py": ("tests/unit/worker/test_run_metrics.py",),
+    f"{_WORKER}/coordination/trial_part.py": ("tests/unit/worker/test_trial_part.py",),
     f"{_WORKER}/coordination/worker.py": ("tests/unit/worker/test_worker.py",),
     f"{_WORKER}/coordination/settling.py": ("tests/unit/worker/test_settling_over_time.py",),
     f"{_WORKER}/coordination/stats.py": ("tests/integration/worker/test_settling.py",),

@@ -317,7 +317,9 @@ def test_tests_that_are_gone_or_change_give_and_take_room_too(monkeypatch: pytes
         monkeypatch.setattr(type(room), "changed", lambda _, kind, one: told.append((kind, one["metadata"]["uid"])))
         monkeypatch.setattr(type(room), "forget", lambda _, is_gone: told.append(is_gone(KEY)))
         tests.object_changed("DELETED", OVER)
+        assert tests.wake(KEY) is tests.find(KEY)
         tests.forget(lambda key: key == KEY)
+        assert tests.find(KEY) is None
         return told
 
     assert play(work) == [("DELETED", UID), True]
