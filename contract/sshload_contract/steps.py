@@ -4,9 +4,9 @@ import re
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Annotated, ClassVar, Final, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
-from sshload_contract.client import Library, Timeouts
+from sshload_contract.client import Timeouts
 from sshload_contract.declared import (
     Absent,
     Check,
@@ -93,10 +93,6 @@ _Expression: TypeAlias = Annotated[
 ]
 
 
-_BY_CHANNEL: Final = frozenset({Library.MINA_SSHD})
-"""What lacks the steps that need more of a channel than to run a command."""
-
-
 class Step:
     """What each kind of step answers about itself. The answers here are those of a step that does nothing special."""
 
@@ -108,8 +104,8 @@ class Step:
     gateway_timings: ClassVar[tuple[Timing, ...] | None] = None
     """Those that it takes if the target is a gateway; None if a gateway cannot do it."""
 
-    lacking: ClassVar[frozenset[Library]] = frozenset()
-    """The client libraries that cannot do it."""
+    by_channel: ClassVar[bool] = False
+    """Whether it needs more of a channel than to run a command."""
 
     shares_connection: ClassVar[bool] = False
     """Whether it uses the connection in several greenlets at once."""
@@ -351,7 +347,7 @@ class ScpReadStep(_Download):
     """Read a file by scp."""
 
     kind: ClassVar[str] = "scpRead"
-    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
+    by_channel: ClassVar[bool] = True
     timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.SCP_READ)
 
 
@@ -360,7 +356,7 @@ class ScpWriteStep(_Upload):
     """Write a file by scp. A file that is there is replaced."""
 
     kind: ClassVar[str] = "scpWrite"
-    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
+    by_channel: ClassVar[bool] = True
     timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, Timing.SCP_WRITE)
 
 
@@ -369,7 +365,7 @@ class ShellStep(Step):
     """Work in an interactive shell on a terminal (RFC 4254 section 6.5), and time how fast it answers."""
 
     kind: ClassVar[str] = "shell"
-    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
+    by_channel: ClassVar[bool] = True
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN, Timing.SHELL_START, Timing.ECHO, Timing.CLOSE, Timing.SHELL,
     )  # fmt: skip
@@ -393,7 +389,7 @@ class ForwardStep(Step):
 
     kind: ClassVar[str] = "forward"
     permission: ClassVar[Permission] = Permission("forwardSteps", by_default=True)
-    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
+    by_channel: ClassVar[bool] = True
     timings: ClassVar[tuple[Timing, ...]] = (Timing.CHANNEL_OPEN, Timing.ECHO, Timing.CLOSE, Timing.FORWARD)
     name: _Name
     host: Annotated[Host, "Its name or address, as the server resolves it."]
@@ -412,7 +408,7 @@ class GitUploadPackStep(Step):
     """Fetch everything that HEAD of a git repository reaches, as git clone does (gitprotocol-pack(5), version 0)."""
 
     kind: ClassVar[str] = "gitUploadPack"
-    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
+    by_channel: ClassVar[bool] = True
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN, Timing.EXEC, Timing.ADVERTISE, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE,
         Timing.GIT_UPLOAD_PACK,
@@ -453,7 +449,7 @@ class RsyncStep(Step):
 
     kind: ClassVar[str] = "rsync"
     shares_connection: ClassVar[bool] = True
-    lacking: ClassVar[frozenset[Library]] = _BY_CHANNEL
+    by_channel: ClassVar[bool] = True
     timings: ClassVar[tuple[Timing, ...]] = (
         Timing.CHANNEL_OPEN,
         Timing.EXEC,

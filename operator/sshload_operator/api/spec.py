@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 
-from sshload_contract.client import BY_KEY_IN_CEL, Auth, Client
+from sshload_contract.client import Auth, Client, Library, in_cel, listed
 from sshload_contract.declared import (
     Absent,
     Default,
@@ -183,15 +183,14 @@ class WrittenClient(Client):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         *Client.rules,
-        Rule(
-            f"self.library != 'openssh' || self.auth in {BY_KEY_IN_CEL}",
-            "the library openssh supports publickey, certificate and agent only",
-            at=".auth",
-        ),
-        Rule(
-            "self.library != 'mina-sshd' || self.auth in ['publickey', 'password']",
-            "the library mina-sshd supports publickey and password only",
-            at=".auth",
+        *(
+            Rule(
+                f"self.library != '{library}' || self.auth in {in_cel(library.traits.logins)}",
+                f"the library {library} supports {listed(library.traits.logins)} only",
+                at=".auth",
+            )
+            for library in Library
+            if library.traits.logins != tuple(Auth)
         ),
     )
     auth: Annotated[

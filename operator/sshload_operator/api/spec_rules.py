@@ -1,10 +1,10 @@
 """Rules between the parts of a spec: each part may be valid by itself, but not together with another."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, get_args
 
-from sshload_contract.client import BY_KEY_IN_CEL, Library
+from sshload_contract.client import BY_KEY_IN_CEL, RUN_PROGRAMS, RUN_PROGRAMS_IN_CEL, Library, in_cel, listed
 from sshload_contract.declared import Check, Rule
 from sshload_contract.load import Load, LoadSearch
 from sshload_contract.steps import ScenarioStep
@@ -32,17 +32,10 @@ _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.t
 """Timings that are a part of a step, and not the whole of it."""
 _SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
 _HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
-_HAS_STEP_OF_MINA_SSHD: Final = " || ".join(
-    f"has(s.{kind.kind})" for kind in _STEP_KINDS if Library.MINA_SSHD not in kind.lacking
-)
+_HAS_COMMAND: Final = " || ".join(f"has(s.{kind.kind})" for kind in _STEP_KINDS if not kind.by_channel)
 _TIME_OF_LOAD: Final = "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp))"
 _LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
 _HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
-
-
-def _words(words: Iterable[str]) -> str:
-    """Return a list of strings in CEL."""
-    return "[" + ", ".join(f"'{word}'" for word in words) + "]"
 
 
 # Logins
@@ -113,16 +106,24 @@ _LIBRARIES: Final = (
     ),
     _no_keep_alive("load.hold"),
     _no_keep_alive("load.capacity.hold"),
-    Rule(
-        "self.client.library != 'mina-sshd' || !has(self.via)",
-        "the library mina-sshd does not support jump hosts",
-        at=".via",
+    *(
+        Rule(
+            f"self.client.library != '{library}' || !has(self.via)",
+            f"the library {library} does not support jump hosts",
+            at=".via",
+        )
+        for library in Library
+        if not library.traits.has_jump_hosts
     ),
-    Rule(
-        "self.client.library != 'mina-sshd' || has(self.scenario.steps)"
-        f" && self.scenario.steps.all(s, {_HAS_STEP_OF_MINA_SSHD})",
-        "the library mina-sshd supports only the steps exec and sleep, and those of SFTP",
-        at=".scenario",
+    *(
+        Rule(
+            f"self.client.library != '{library}' || has(self.scenario.steps)"
+            f" && self.scenario.steps.all(s, {_HAS_COMMAND})",
+            f"the library {library} supports only the steps exec and sleep, and those of SFTP",
+            at=".scenario",
+        )
+        for library in Library
+        if library.traits.commands_only
     ),
 )
 
@@ -209,7 +210,7 @@ def _unmeasured(spec: LoadTestSpec) -> list[str]:
 
 
 _TIMINGS_IN_CEL: Final = " || ".join(
-    f"(has(s.{kind.kind}) && t.latency.step in {_words(kind.timings)}"
+    f"(has(s.{kind.kind}) && t.latency.step in {in_cel(kind.timings)}"
     f".map(p, has(s.{kind.kind}.name) ? s.{kind.kind}.name + '.' + p : p))"
     for kind in _STEP_KINDS
     if kind.timings
@@ -267,10 +268,10 @@ _THRESHOLDS: Final = (
         at=".thresholds",
     ),
     Rule(
-        "!(self.client.library in ['openssh', 'mina-sshd']) || !has(self.thresholds)"
+        f"!(self.client.library in {RUN_PROGRAMS_IN_CEL}) || !has(self.thresholds)"
         " || self.thresholds.all(t, !has(t.latency)"
         f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
-        "the libraries openssh and mina-sshd run programs, so the parts of a step cannot be measured: latency.step"
+        f"the libraries {listed(RUN_PROGRAMS)} run programs, so the parts of a step cannot be measured: latency.step"
         " must not be a part of a step",
         at=".thresholds",
         explain=lambda spec: naming(
@@ -282,10 +283,10 @@ _THRESHOLDS: Final = (
     Rule(
         "!has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
         f" || ({HAS_GATEWAY} ? {GATEWAY_TIMINGS_IN_CEL} :"
-        f" t.latency.step in {_words((*_LOGIN_STEPS, Timing.TOTAL))}"
+        f" t.latency.step in {in_cel((*_LOGIN_STEPS, Timing.TOTAL))}"
         f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
         " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
-        f" || (({_HAS_HOLD}) && t.latency.step in {_words(measured_step('held', one) for one in _HELD_STEPS)})"
+        f" || (({_HAS_HOLD}) && t.latency.step in {in_cel(measured_step('held', one) for one in _HELD_STEPS)})"
         f" || (has(self.scenario.locustfile) && t.latency.step.matches('^{_NAMED_IN_LOCUSTFILE}$'))"
         f" || (has(self.scenario.steps) && self.scenario.steps.exists(s, {_TIMINGS_IN_CEL}))))",
         "latency.step must be connect, banner, kex, auth, login, total, or a timing of a step of the scenario"

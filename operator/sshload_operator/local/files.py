@@ -27,7 +27,6 @@ MASTER: Final = "master"
 """The name of the process that adds up what the workers report."""
 
 LIBRARIES = ("gevent", "locust", "prometheus_client", "ssh2")
-CLIENT_LIBRARIES = {Library.PARAMIKO: ("paramiko",), Library.ASYNCSSH: ("asyncssh",)}
 _OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
 _CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
 _COMPILE = (
@@ -68,7 +67,7 @@ class LocalPlan:
 async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
     spec = plan.spec
-    require_libraries("the workers and the target need", (*LIBRARIES, *CLIENT_LIBRARIES.get(spec.client.library, ())))
+    require_libraries("the workers and the target need", (*LIBRARIES, *spec.client.library.traits.imports))
     notes = ssh2_build_notes(spec, version("ssh2-python"))
     locust_port, master_port, *ports = free_ports(9)
     if spec.target.managed is not None:

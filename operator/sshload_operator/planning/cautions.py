@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from sshload_contract.client import Library
 from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.thresholds import ThresholdKind
 from sshload_contract.wire.run_config import SessionReuse
@@ -16,16 +15,6 @@ from sshload_operator.planning.search_cautions import search_cautions
 
 # sshd passes SSH_LISTEN_BACKLOG to listen(2), and it is not configurable.
 LISTEN_BACKLOG = 128
-# CPU for a connection with one command against a server double, ssh2-python's being 0.9 ms; OpenSSH's programs against
-# a real sshd, by key exchange.
-_CPU_OF_LIBRARIES = {
-    Library.PARAMIKO: "2.9 ms of CPU for each connection with a command, where ssh2-python takes 0.9 ms",
-    Library.ASYNCSSH: "2.9 to 3.8 ms of CPU for each connection with a command, where ssh2-python takes 0.9 ms",
-    Library.OPENSSH: (
-        "15 ms of CPU for each connection with a command, and 90 to 105 ms with sntrup761 for its key exchange, where"
-        " ssh2-python takes 1.8 ms"
-    ),
-}
 
 
 def cautions(plan: Plan) -> tuple[str, ...]:
@@ -93,9 +82,9 @@ def _too_few_attempts(spec: LoadTestSpec, threshold: ThresholdKind) -> Iterator[
 
 def _costly_library(plan: Plan) -> Iterator[str]:
     library = plan.spec.client.library
-    if library in _CPU_OF_LIBRARIES:
+    if library.traits.cost:
         yield (
-            f"spec.client.library is {library}, which takes about {_CPU_OF_LIBRARIES[library]}: give the workers CPUs"
+            f"spec.client.library is {library}, which takes about {library.traits.cost}: give the workers CPUs"
             " for it, or they are what is measured"
         )
 

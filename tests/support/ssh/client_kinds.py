@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from run_configs import client
-from sshload_contract.client import BY_MINA_SSHD, WITHOUT_JUMP_HOSTS, Auth, Client, Library
+from sshload_contract.client import Auth, Client, Library
 from sshload_contract.steps import ForwardStep, ScenarioStep, ScpReadStep, ShellStep
 
 
@@ -22,24 +22,24 @@ class Kind:
     @property
     def times_parts(self) -> bool:
         """Whether the parts of an operation are told apart."""
-        return self.library not in {Library.OPENSSH, Library.MINA_SSHD}
+        return not self.library.traits.runs_programs
 
     @property
     def has_jump_hosts(self) -> bool:
         """Whether it goes through jump hosts."""
-        return self.library not in WITHOUT_JUMP_HOSTS
+        return self.library.traits.has_jump_hosts
 
     def takes(self, step: type[ScenarioStep]) -> bool:
         """Return whether it has such a step."""
-        return self.library not in step.lacking
+        return not (step.by_channel and self.library.traits.commands_only)
 
     def logs_in_by(self, auth: Auth) -> bool:
         """Return whether it logs in this way."""
-        return self.library is not Library.MINA_SSHD or auth in BY_MINA_SSHD
+        return auth in self.library.traits.logins
 
     def asks_for_new_keys(self) -> bool:
         """Return whether it has a limit after which it asks for new keys."""
-        return self.library is not Library.SSH2_PYTHON
+        return "rekeyLimit" not in self.library.traits.lacks
 
     def part_or(self, part: str, whole: str) -> str:
         """Return the name of a part, or that of the whole step where parts are not told apart."""

@@ -5,7 +5,8 @@ The package of each library has the functions of `LibraryPackage`.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 from sshload_contract.client import Client, Library
 
@@ -56,24 +57,6 @@ def new_connection(login: Login, through: Connection | None = None, *, shared: b
 @cache
 def _package(library: Library) -> LibraryPackage:
     # Imported here because each import takes up to half a second and megabytes, and a run needs one of them.
-    match library:
-        case Library.SSH2_PYTHON:
-            from sshload_worker.clients import ssh2  # noqa: PLC0415
-
-            return ssh2
-        case Library.PARAMIKO:
-            from sshload_worker.clients import paramiko  # noqa: PLC0415
-
-            return paramiko
-        case Library.ASYNCSSH:
-            from sshload_worker.clients import asyncssh  # noqa: PLC0415
-
-            return asyncssh
-        case Library.OPENSSH:
-            from sshload_worker.clients import openssh  # noqa: PLC0415
-
-            return openssh
-        case Library.MINA_SSHD:
-            from sshload_worker.clients import mina  # noqa: PLC0415
-
-            return mina
+    package: Any = import_module(f"sshload_worker.clients.{library.traits.package}")
+    found: LibraryPackage = package
+    return found

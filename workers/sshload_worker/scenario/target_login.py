@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _RESOLVE_PAUSE_S = 0.2
 _ACCEPT_S = 1.0
-_CHECK_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
-"""The libraries that can check a host certificate. libssh2 fails the key exchange if the server sends one."""
 
 
 def first_hop(config: RunConfig) -> Endpoint | GatewayEndpoint:
@@ -194,7 +192,7 @@ def _host_keys(server: Endpoint, library: Library, role: str) -> HostKeys:
             f"{role}: known_hosts has no line for {server.host} at port {server.port}. Add the one that `ssh-keyscan -p"
             f" {server.port} {server.host}` prints, once you have compared it with the server's"
         )
-    if not keys.accepted and library not in _CHECK_HOST_CERTIFICATES:
+    if not keys.accepted and not library.traits.checks_host_certificates:
         raise GeneratorFaultError(
             f"{role}: known_hosts has only a @cert-authority line for {server.host}, and {library} cannot check host"
             " certificates: add the host key's own line, or take another client.library"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from sshload_operator.local.files import CLIENT_LIBRARIES, LIBRARIES
+from sshload_contract.client import Library
+from sshload_operator.local.files import LIBRARIES
 
 ROOT = Path(__file__).parents[4]
 DOCUMENT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -23,7 +24,7 @@ def test_every_library_that_a_local_run_wants_comes_with_the_command() -> None:
     distributions = packages_distributions()
     installed = names(PROJECT["dependencies"])
     assert "click" in installed
-    for library in (*LIBRARIES, *(one for needed in CLIENT_LIBRARIES.values() for one in needed)):
+    for library in (*LIBRARIES, *(one for client in Library for one in client.traits.imports)):
         assert {canonicalize_name(one) for one in distributions[library]} & installed, library
 
 
