@@ -34,15 +34,14 @@ COPY requirements/operator.txt requirements/cli.txt /src/requirements/
 RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/operator.txt \
  && /opt/tools/bin/image-venv dependencies /src/requirements/cli.txt
 
-# The worker's SSH library, compiled for speed: see patches/README.md.
+# The worker's SSH library, compiled for speed: see ssh-library/README.md.
 FROM tools AS ssh2-wheel
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT PIP_CERT PIP_INDEX_URL
 RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages \
     sh /mnt/image-packages cmake gcc libc6-dev make patch python3-dev zlib1g-dev
 COPY requirements/ssh2-build.txt requirements/ssh2-source.txt /src/requirements/
-COPY patches /src/patches
-COPY --chmod=755 scripts/ssh2-wheel /src/scripts/ssh2-wheel
-RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /src/scripts/ssh2-wheel /wheels
+COPY ssh-library /src/ssh-library
+RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /src/ssh-library/build-wheel /wheels
 
 FROM tools AS worker-venv
 ARG SOURCE_DATE_EPOCH PIP_CERT PIP_INDEX_URL

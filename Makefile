@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON := .venv/bin/python
 # Programs, packages and the folders of tests' modules count: the venv holds the project as lists of them.
-LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.scripts\]/,/^$$/p; /^packages/,/^]/p; /^pythonpath/,/^]/p' pyproject.toml; scripts/ssh2-wheel --version) | sha256sum | cut -c1-16)
+LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.scripts\]/,/^$$/p; /^packages/,/^]/p; /^pythonpath/,/^]/p' pyproject.toml; ssh-library/build-wheel --version) | sha256sum | cut -c1-16)
 
 comma := ,
 QUICK := lint unit simulation golden
@@ -74,7 +74,7 @@ sbom: venv ## build the images from nothing, and write them and their bills of m
 lock: venv ## lock requirements/*.txt again, after a change of dependencies in pyproject.toml
 	@scripts/lock
 
-venv: $(LOCKED) ## .venv from requirements/dev.txt and the SSH library that scripts/ssh2-wheel compiles, and nothing else
+venv: $(LOCKED) ## .venv from requirements/dev.txt and the SSH library that ssh-library/ compiles, and nothing else
 
 $(LOCKED):
 	@scripts/venv $@

@@ -19,7 +19,7 @@ from contents.packages import DebianPackage, PythonPackage, debian_packages, pyt
 from contents.patches import PatchHead, read_heads
 
 PROJECT = "sshload"
-_OWN_BUILD = "+sshload"  # as scripts/ssh2-wheel names the versions that it compiles
+_OWN_BUILD = "+sshload"  # as ssh-library/build-wheel names the versions that it compiles
 _LINKED = {"libssh2": ("aws-lc", "zlib1g")}
 _SOURCES = {
     "CVE-": ("CVE", "https://www.cve.org/CVERecord?id={}"),
@@ -39,7 +39,7 @@ def bill_of_materials(component: str, image: Image, root: Path) -> str:
     """
     lock = read_lock(*sorted((root / "requirements").glob("*.txt")))
     packages = tuple(python_packages(image.files))
-    patches = tuple(read_heads(root / "patches"))
+    patches = tuple(read_heads(root / "ssh-library/patches"))
     parts = {package.name: _python(package, lock, patches) for package in packages}
     debian = {package.name: _debian(package) for package in debian_packages(image.files)}
 
@@ -119,7 +119,7 @@ def _libraries(package: PythonPackage, purl: PackageURL) -> Iterator[Component]:
 
 
 def _compiled(package: PythonPackage, purl: PackageURL, patches: Iterable[PatchHead]) -> Iterator[Component]:
-    """Yield the components of the package's own bills, with our patches if scripts/ssh2-wheel compiled it."""
+    """Yield the components of the package's own bills, with our patches if ssh-library/build-wheel compiled it."""
     for bill in package.bills:
         brought = Bom.from_json(json.loads(bill))  # type: ignore[attr-defined]  # a class decorator adds it
         for inner in brought.components:
@@ -140,7 +140,7 @@ def _pedigree(patches: Iterable[PatchHead]) -> Pedigree | None:
     found = [
         Patch(
             type=PatchClassification.BACKPORT if patch.is_upstreams else PatchClassification.UNOFFICIAL,
-            diff=Diff(url=XsUri(f"patches/{patch.file}")),
+            diff=Diff(url=XsUri(f"ssh-library/patches/{patch.file}")),
             resolves=_mended(patch),
         )
         for patch in patches

@@ -1,4 +1,4 @@
-"""The heads of patches/*.patch: what each patches, which flaws it fixes, and whose work it is."""
+"""The heads of ssh-library/patches/*.patch: what each patches, which flaws it fixes, and whose work it is."""
 
 import re
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ _WHAT = """Each session logs in, runs a command, and reads a file of 11 MB over 
 cheap server on the same machine, by the same algorithms (curve25519-sha256, aes128-gcm, ed25519): so it is the clients
 that are compared, and how they get in each other's way. Times are medians over the sessions, in milliseconds, of one
 process. `ssh2-python` is the package index's wheel; `of the image` is the same version as the worker's image has it
-(`patches/README.md`).
+(`ssh-library/README.md`).
 `make bench WHAT=libraries` measures again; the figures behind the tables are in `libraries.json`."""
 
 

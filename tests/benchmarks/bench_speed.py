@@ -20,7 +20,6 @@ from pathlib import Path
 
 from cost import CIPHER, FILE_BYTES, KEX, SMALL_FILE_BYTES, Clients, Works
 from held_pod import held_pod_row
-from index_ssh2 import index_ssh2
 from instructions import of_scenario, per_operation
 from own_cost import recording_row, start_rows
 from programs import ROOT, compiled, output, python_in, server_double
@@ -57,11 +56,10 @@ def main() -> None:
     warm_up_s = options.warm_up_seconds
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ssh2 = None if options.ssh2 == "own" else index_ssh2(folder / "ssh2")
         if options.only != "sshd":
             with server_double() as server:
                 key = make_key(folder)
-                clients = Clients(server, "load", key, folder, compiled("go_client"), ssh2, warm_up_s, python)
+                clients = Clients(server, "load", key, folder, compiled("go_client"), warm_up_s, python)
                 show(against_double(clients, options))
         if options.only != "double":
             keys = make_keys(folder)
@@ -72,7 +70,6 @@ def main() -> None:
                     keys.user,
                     folder,
                     compiled("go_client"),
-                    ssh2,
                     warm_up_s,
                     python,
                 )
@@ -143,9 +140,8 @@ def _machine(options: argparse.Namespace, python: tuple[str, ...]) -> Iterator[s
     now, load = datetime.now(UTC), os.getloadavg()[0]
     yield f"{now:%Y-%m-%d %H:%M} UTC, {os.cpu_count()} x {model}, Linux {platform.release()}, load {load:.1f}"
     versions = output(*python, "-c", _TELL_VERSIONS, *_PACKAGES).strip()
-    library = "as compiled for the worker's image" if options.ssh2 == "own" else "the package index's wheel"
     whose = "of the worker's image" if options.root else "of this machine"
-    yield f"{versions} ({library}), Python {whose}, {_go_version()}, {_sshd_version()}"
+    yield f"{versions}, Python {whose}, {_go_version()}, {_sshd_version()}"
     yield f"{KEX}, {CIPHER}, ed25519; {options.repeats} repeats"
 
 
@@ -176,12 +172,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=10.0, help="of each run against the real sshd")
     parser.add_argument("--only", choices=("double", "sshd", ""), default="")
     parser.add_argument("--root", type=Path, help="the files of the worker's image, whose Python is measured")
-    parser.add_argument("--ssh2", choices=("own", "index"), default="own", help="which build of ssh2-python")
     parser.add_argument("--no-instructions", dest="instructions", action="store_false", help="leave callgrind out")
-    options = parser.parse_args()
-    if options.root and options.ssh2 == "index":
-        parser.error("the worker's image has no other build of ssh2-python than its own")
-    return options
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

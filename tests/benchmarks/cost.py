@@ -1,7 +1,6 @@
 """What operations of a client cost, and the clients as processes: ours, the least there can be, and Go's."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -109,7 +108,7 @@ class Works:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The clients, against one server, with a key that it takes. `ssh2` is where ssh2-python is imported from.
+    """The clients, against one server, with a key that it takes.
 
     `python` is the command of the Python that runs the worker and the least client.
 
@@ -121,13 +120,12 @@ class Clients:
     key: Path
     folder: Path
     go_client: Path
-    ssh2: Path | None
     warm_up_s: float
     python: tuple[str, ...] = (sys.executable,)
 
     def bare(self, work: Work) -> Cost:
         """Let the least client of gevent and ssh2-python work."""
-        return _cost(_run([*self.python, *self.bare_command(work)], self.environment()))
+        return _cost(_run([*self.python, *self.bare_command(work)]))
 
     def bare_command(self, work: Work) -> list[str]:
         """Return what follows the Python that runs the least client."""
@@ -196,16 +194,11 @@ class Clients:
         finally:
             run.end()
 
-    def environment(self) -> dict[str, str]:
-        """Return an environment in which Python imports the chosen ssh2-python."""
-        return {**os.environ, "PYTHONPATH": str(self.ssh2)} if self.ssh2 else dict(os.environ)
-
 
 class MeasuredRun(WholeRun):
     """A master as ever, and a worker that tells what it cost."""
 
     def __init__(self, clients: Clients, config: RunConfig, before: Sequence[str], *, ports: bool) -> None:
-        self._environment = clients.environment()
         self._before = (*before, *clients.python)
         self._figures_path = clients.folder / ("figures.ports" if ports else "figures")
         super().__init__(clients.folder, config)
@@ -220,11 +213,11 @@ class MeasuredRun(WholeRun):
         measured = [str(HERE / "measured_worker.py"), str(self._figures_path)]
         command = [*self._before, *measured, "--role", role, "--config", str(self._config_path), *options]
         with self.stderr_path.open("ab") as stderr:
-            return subprocess.Popen(command, stdout=stderr, stderr=stderr, env=self._environment)
+            return subprocess.Popen(command, stdout=stderr, stderr=stderr)
 
 
-def _run(command: Sequence[str], environment: dict[str, str] | None = None) -> dict[str, Any]:
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+def _run(command: Sequence[str]) -> dict[str, Any]:
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return dict(json.loads(done.stdout))
 
 

@@ -35,9 +35,8 @@ def held_pod_row(clients: Clients, sessions: int, held_s: float) -> Row:
     )
     config = clients.config(load, (EXEC_TRUE,), SessionReuse.NONE)
     config = replace(config, warm_up_s=0.0, workers=_PROCESSES, processes_per_pod=_PROCESSES)
-    launcher = ("env", *([f"PYTHONPATH={clients.ssh2}"] if clients.ssh2 else []))
     with TemporaryDirectory() as folder:
-        begin, end, least = _held(config, Path(folder), launcher, clients.python, held_s)
+        begin, end, least = _held(config, Path(folder), ("env",), clients.python, held_s)
     cores = sum(
         (after.cpu_s - before.cpu_s) / (after.at_s - before.at_s) for before, after in zip(begin, end, strict=True)
     )

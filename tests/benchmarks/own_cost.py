@@ -55,7 +55,7 @@ def recording_row(repeats: int) -> Row:
 
 def _started(config: RunConfig, clients: Clients) -> tuple[Used, Used]:
     """Return what a master and its one worker have used when they are ready."""
-    launcher = ("env", "-u", "PYTHONDONTWRITEBYTECODE", *([f"PYTHONPATH={clients.ssh2}"] if clients.ssh2 else []))
+    launcher = ("env", "-u", "PYTHONDONTWRITEBYTECODE")
     with TemporaryDirectory() as folder:
         run = WholeRun(Path(folder), config, launcher, clients.python)
         try:

@@ -27,8 +27,7 @@ MASTER: Final = "master"
 """The name of the process that adds up what the workers report."""
 
 LIBRARIES = ("gevent", "locust", "prometheus_client", "ssh2")
-_OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
-_CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
+_OWN_VERSION = "+sshload"  # what ssh-library/build-wheel adds to the release's version
 _COMPILE = (
     "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again "
     "(with pipx: docs/how-to/without-a-cluster.md)"
@@ -68,7 +67,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
     spec = plan.spec
     require_libraries("the workers and the target need", (*LIBRARIES, *spec.client.library.traits.imports))
-    notes = ssh2_build_notes(spec, version("ssh2-python"))
+    check_ssh2_build(spec, version("ssh2-python"))
     locust_port, master_port, *ports = free_ports(9)
     if spec.target.managed is not None:
         target = await managed_target(plan, spec.target, ports, folder)
@@ -86,15 +85,13 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     write_secret(folder / TOKEN_FILE, secrets.token_hex(32))
     (folder / "run.json").write_text(to_json(run_config(plan, run_places)), encoding="utf-8")
     workers = tuple(_worker(index, locust_port) for index in range(spec.workers.replicas))
+    notes = target.notes
     if may_run_at_real_time():
         workers = tuple(replace(worker, command=at_real_time(worker.command)) for worker in workers)
     else:
-        notes = (
-            "the workers run at ordinary priority: as root they would not have to wait for a CPU",
-            *notes,
-        )
+        notes = (*notes, "the workers run at ordinary priority: as root they would not have to wait for a CPU")
     processes = (*target.processes, _master(locust_port, master_port), *workers)
-    return LocalPlan(processes, (*target.notes, *notes))
+    return LocalPlan(processes, notes)
 
 
 def _master(locust_port: int, http_port: int) -> LocalProcess:
@@ -113,24 +110,11 @@ def _worker(index: int, locust_port: int) -> LocalProcess:
     return LocalProcess(name=f"worker-{index}", role=Role.WORKER, command=command, ready_port=None)
 
 
-def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
-    """Return what a reader should know of this version of ssh2-python.
-
-    Raises LocalRunError if it is not our build, and the test would expose the worst of its flaws to an external
-    server.
-    """
+def check_ssh2_build(spec: LoadTestSpec, version: str) -> None:
+    """Raise LocalRunError if the test needs ssh2-python, and this version of it is not the build that sshload needs."""
     is_used = spec.target.access.speaks_ssh and spec.client.library is Library.SSH2_PYTHON
-    if not is_used or _OWN_VERSION in version:
-        return ()
-    if spec.load.least.held_sessions:
+    if is_used and _OWN_VERSION not in version:
         raise LocalRunError(
-            f"spec.load.hold: ssh2-python {version} is the package index's, which does not answer a server while a "
-            f"session is idle: {_COMPILE}, or name another library in spec.client.library"
+            f"spec.client.library: ssh2-python {version} is the package index's, which lacks what the workers call and "
+            f"fixes against hostile servers: {_COMPILE}, or name another library in spec.client.library"
         )
-    if spec.servers and not (spec.client.ciphers and set(spec.client.ciphers) <= set(_CIPHERS)):
-        raise LocalRunError(
-            f"spec.client.ciphers: ssh2-python {version} is the package index's, whose memory a server can overwrite "
-            f"by chacha20-poly1305 and others, and a server of this test is external: name {' or '.join(_CIPHERS)} and "
-            f"no other, or {_COMPILE}"
-        )
-    return (f"ssh2-python {version} is the package index's, slower and without our security fixes: {_COMPILE}",)

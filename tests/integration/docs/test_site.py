@@ -12,7 +12,15 @@ import pytest
 from guide import ROOT
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-SOURCES = ("*.md", "LICENSE", "charts/**/*.md", "docs/**/*", "examples/**/*", "patches/**/*.md", "tests/**/README.md")
+SOURCES = (
+    "*.md",
+    "LICENSE",
+    "charts/**/*.md",
+    "docs/**/*",
+    "examples/**/*",
+    "ssh-library/**/*.md",
+    "tests/**/README.md",
+)
 
 
 def built(project: Path, site: Path) -> subprocess.CompletedProcess[str]:

@@ -77,8 +77,8 @@ def test_the_wheel_has_the_five_packages_and_no_test_and_no_corpus(built: Built)
 def test_the_source_archive_has_what_the_wheel_and_the_ssh_library_are_built_from_and_no_test(built: Built) -> None:
     with tarfile.open(built.sources) as archive:
         files = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"LICENSE", "README.md", "CHANGELOG.md", "scripts/ssh2-wheel", "requirements/ssh2-source.txt"} <= files
-    assert {f"patches/{patch.name}" for patch in (ROOT / "patches").glob("*.patch")} <= files
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "ssh-library/build-wheel", "requirements/ssh2-source.txt"} <= files
+    assert {f"ssh-library/patches/{patch.name}" for patch in (ROOT / "ssh-library/patches").glob("*.patch")} <= files
     assert [file for file in files if file.startswith(("tests/", "docs/", "."))] == [".gitignore"]
 
 
@@ -127,12 +127,16 @@ def test_the_installed_gateway_says_in_one_sentence_what_it_lacks(programs: Path
 
 
 @pytest.mark.slow
-def test_the_installed_command_loads_this_machine_s_sshd_and_says_whose_ssh_library_it_has(
+def test_the_installed_command_loads_this_machine_s_sshd_and_says_that_it_lacks_our_ssh_library(
     programs: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "tiny.yaml").write_text(TINY, encoding="utf-8")
+    loaded, refused = (run_tiny(programs, tmp_path, library) for library in ("openssh", "ssh2-python"))
+    assert json.loads(loaded.stdout)["status"]["results"]["steps"], loaded.stderr
+    assert (refused.returncode, refused.stdout) == (4, "")
+    assert "is the package index's, which lacks what the workers call" in refused.stderr
+
+
+def run_tiny(programs: Path, folder: Path, library: str) -> subprocess.CompletedProcess[str]:
+    (folder / "tiny.yaml").write_text(f"{TINY}  client: {{library: {library}}}\n", encoding="utf-8")
     command = [programs / "sshload", "run", "tiny.yaml", "-o", "json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    status = json.loads(done.stdout)["status"]
-    assert status["results"]["steps"], done.stderr
-    assert "is the package index's, slower and without our security fixes" in done.stderr
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

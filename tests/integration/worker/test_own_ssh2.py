@@ -1,4 +1,3 @@
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,12 +30,3 @@ def test_libssh2_checks_its_stack_and_the_sizes_of_its_buffers() -> None:
     symbols = readelf("--dyn-syms", LIBRARY / "libssh2.so.1")
     assert "__stack_chk_fail@" in symbols
     assert "__memcpy_chk@" in symbols
-
-
-def test_libssh2_is_found_by_its_name_whatever_its_folder_is_called(tmp_path: Path) -> None:
-    shutil.copytree(LIBRARY, tmp_path / "libssh2/ssh2")
-    load = "from sshload_worker.clients.ssh2.direct_calls import LIBSSH2; print(LIBSSH2._name)"
-    found = subprocess.check_output(
-        [sys.executable, "-c", load], env={"PYTHONPATH": str(tmp_path / "libssh2")}, text=True
-    )
-    assert Path(found.strip()) == tmp_path / "libssh2/ssh2/libssh2.so.1"

@@ -195,5 +195,5 @@ def ends() -> dict[str, list[str | int]]:
 def test_a_server_that_breaks_the_protocol_neither_crashes_nor_occupies_the_process(
     ends: dict[str, list[str | int]], fault: str, expected: Outcome
 ) -> None:
-    """patches/README.md says which of libssh2's flaws each fault is for."""
+    """ssh-library/README.md says which of libssh2's flaws each fault is for."""
     assert ends[fault] == [expected, 0]

@@ -7,7 +7,7 @@ it has ended, and not how: `subprocess` takes that for the exit code 0. In a wor
 replaced `subprocess`. A process of tests starts its programs with the real one, until somebody imports all of Locust,
 which has gevent replace everything: from then on this is libev's loop.
 
-The SSH library of these tests and of what they start: the one that scripts/ssh2-wheel compiles, as in the image.
+The SSH library of these tests and of what they start: the one that ssh-library/ makes, as in the image.
 """
 
 import os
@@ -95,6 +95,6 @@ _ROOT = Path(__file__).parents[3]
 
 def require_own_ssh2() -> None:
     """Raise RuntimeError where .venv has another one, or an older one."""
-    wanted = subprocess.check_output([_ROOT / "scripts/ssh2-wheel", "--version"], text=True).strip()
+    wanted = subprocess.check_output([_ROOT / "ssh-library/build-wheel", "--version"], text=True).strip()
     if (installed := version("ssh2-python")) != wanted:
         raise RuntimeError(f"ssh2-python is {installed} and should be {wanted}: run `make venv`")

@@ -15,7 +15,7 @@ def checkout(tmp_path: Path) -> Path:
     """Return a checkout with all that the tag is made from, but one file only of each package."""
     for name in ("Dockerfile", ".dockerignore", "LICENSE", "README.md", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
-    for name in ("requirements", "scripts", "patches"):
+    for name in ("requirements", "scripts", "ssh-library"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in PACKAGES:
         (tmp_path / name).mkdir()

@@ -32,7 +32,7 @@ def test_what_compiling_needs_and_is_not_there_is_named_by_its_debian_packages(t
 
 
 def test_what_is_in_the_cache_is_not_compiled_again(tmp_path: Path) -> None:
-    version = subprocess.check_output([ROOT / "scripts/ssh2-wheel", "--version"], text=True).strip()
+    version = subprocess.check_output([ROOT / "ssh-library/build-wheel", "--version"], text=True).strip()
     (kind,) = {path.name.split(".", 1)[1] for path in (ROOT / ".venv").glob("lib/*/site-packages/ssh2/session.*.so")}
     cached = tmp_path / "ssh2" / f"{version}.{kind.removesuffix('.so')}"
     cached.mkdir(parents=True)

@@ -169,7 +169,9 @@ def test_libssh2_has_every_patch_and_every_flaw_that_patches_name(worker: dict[s
     ssh2 = component(worker, "ssh2-python")
     libssh2 = component(ssh2, "libssh2")
     files = [patch["diff"]["url"] for each in (ssh2, libssh2) for patch in each["pedigree"]["patches"]]
-    assert sorted(files) == sorted(f"patches/{path.name}" for path in (ROOT / "patches").glob("*.patch"))
+    assert sorted(files) == sorted(
+        f"ssh-library/patches/{path.name}" for path in (ROOT / "ssh-library/patches").glob("*.patch")
+    )
     issues = [issue for patch in libssh2["pedigree"]["patches"] for issue in patch.get("resolves", ())]
     resolved = {issue["id"] for issue in issues if "id" in issue}
     assert {"CVE-2026-55200", "CVE-2025-15661", "GHSA-m9rg-h9jv-9gvh"} <= resolved

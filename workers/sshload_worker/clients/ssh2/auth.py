@@ -1,52 +1,24 @@
 """Authentication of a libssh2 session (RFC 4252, RFC 4256): by password, key or agent (draft-miller-ssh-agent).
 
 libssh2's own agent client blocks the whole worker, forever if the agent dies, and closes a file descriptor twice if
-there is no agent. So Agent talks to the agent through gevent, and _SignedLogin passes the signature to libssh2:
-libssh2 calls back for it, and gets EAGAIN until the signature is there.
+there is no agent. So Agent talks to the agent through gevent, and SignedLogin passes the signature to libssh2.
 """
 
-import ctypes
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from gevent import socket
-from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
-from ssh2.session import Session
-from ssh2.utils import handle_error_codes
+from ssh2.nonblocking import SignedLogin
 from sshload_contract.client import Auth
 from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.login.login import Credentials
 from sshload_worker.login.wire import WireError, WireReader, wire_string
 from sshload_worker.outcomes import StepFailure
 
-_DONE = 0
-_Sign = ctypes.CFUNCTYPE(
-    ctypes.c_int,
-    ctypes.c_void_p,  # the session
-    ctypes.POINTER(ctypes.c_void_p),  # receives the signature
-    ctypes.POINTER(ctypes.c_size_t),  # receives its length
-    ctypes.c_void_p,  # the data to sign
-    ctypes.c_size_t,
-    ctypes.c_void_p,
-)
-_userauth_publickey = LIBSSH2.libssh2_userauth_publickey
-_userauth_publickey.restype = ctypes.c_int
-_userauth_publickey.argtypes = [
-    ctypes.c_void_p,
-    ctypes.c_char_p,
-    ctypes.c_char_p,
-    ctypes.c_size_t,
-    _Sign,
-    ctypes.POINTER(ctypes.c_void_p),
-]
-_malloc = ctypes.CDLL(None).malloc  # libssh2 frees a signature by libc's free
-_malloc.restype = ctypes.c_void_p
-_malloc.argtypes = [ctypes.c_size_t]
 _REQUEST_IDENTITIES = b"\x0b"
 _IDENTITIES_ANSWER = 12
 _SIGN_REQUEST = b"\x0d"
@@ -81,61 +53,22 @@ def _answer_prompts(password: str, _name: bytes, _instruction: bytes, prompts: l
 def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None:
     with Agent(agent_socket) as agent:
         key = agent.first_key()
-        login = _SignedLogin(driver.session, user, key)
+        login = SignedLogin(driver.session, user.encode(), key)
         driver.until_done(Timing.AUTH, login.attempt)
-        asked = login.signature
-        if asked.to_sign:
-            asked.signature = agent.sign(key, asked.to_sign, asked.algorithm)
+        if login.to_sign:
+            login.signature = agent.sign(key, login.to_sign, _signature_algorithm(login.to_sign))
             driver.until_done(Timing.AUTH, login.attempt)
 
 
-class _Signature:
-    """The data to sign, and its signature. The data is empty until the server has said that it accepts the key."""
-
-    def __init__(self) -> None:
-        self.to_sign = b""
-        self.signature = b""
-
-    @property
-    def algorithm(self) -> bytes:
-        """The algorithm to sign `to_sign` with (RFC 4252 section 7)."""
-        signed = WireReader(self.to_sign)
-        signed.string()  # the session's identifier
-        signed.fixed(1)  # the message's number
-        for _ in range(3):  # user, service, method
-            signed.string()
-        signed.fixed(1)
-        return signed.string()
-
-    def give(self, _session: int, signature: Any, length: Any, data: int, data_bytes: int, _more: int) -> int:
-        """Act as libssh2's sign callback: pass on a copy of the signature, or record the data to sign."""
-        if not self.signature:
-            self.to_sign = ctypes.string_at(data, data_bytes)
-            return int(LIBSSH2_ERROR_EAGAIN)
-        copy = _malloc(len(self.signature))
-        ctypes.memmove(copy, self.signature, len(self.signature))
-        signature[0], length[0] = copy, len(self.signature)
-        return _DONE
-
-
-class _SignedLogin:
-    """The login of one session with an agent's key."""
-
-    def __init__(self, session: Session, user: str, key: bytes) -> None:
-        self.signature = _Signature()
-        self._session = session
-        self._user = user.encode()
-        self._key = key
-        self._callback = _Sign(self.signature.give)
-
-    def attempt(self) -> Any:
-        """Continue up to the server's reply: return 0, or EAGAIN. Return 0 as well if there is data to sign first."""
-        result = _userauth_publickey(
-            pointer(self._session), self._user, self._key, len(self._key), self._callback, None
-        )
-        if result == LIBSSH2_ERROR_EAGAIN and self.signature.to_sign and not self.signature.signature:
-            return _DONE
-        return handle_error_codes(result)
+def _signature_algorithm(to_sign: bytes) -> bytes:
+    """Return the algorithm to sign the data of a login with (RFC 4252 section 7)."""
+    signed = WireReader(to_sign)
+    signed.string()  # the session's identifier
+    signed.fixed(1)  # the message's number
+    for _ in range(3):  # user, service, method
+        signed.string()
+    signed.fixed(1)
+    return signed.string()
 
 
 class Agent:

@@ -12,19 +12,14 @@ from typing import Any
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import InvalidRequestError
+from ssh2.execution import Execution
+from ssh2.nonblocking import command_end
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.by_parts import run_by_parts
 from sshload_worker.clients.interface import CommandEnd, Course
-from sshload_worker.clients.ssh2.direct_calls import command_end, expect_exit_status
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
-
-try:
-    from ssh2.execution import Execution  # in the wheel of scripts/ssh2-wheel, not in that of the package index
-except ImportError:
-    Execution = None
 
 DEFAULT_READ_BYTES = 262_144
 _TERMINAL = "xterm"
@@ -55,28 +50,20 @@ class SSH2Channel:
         if not self._closed:
             self._driver.abandon(Channel.close, self._channel)
 
-    def expect_end(self) -> None:
-        """Prepare `close` to distinguish exit status 0 from a missing exit status."""
-        expect_exit_status(self._channel)
-
     def request_terminal(self) -> None:
         """Request a pseudo terminal."""
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.pty, _TERMINAL)
 
     def start_shell(self) -> None:
         """Request the user's shell, and wait for the server's reply."""
-        self.expect_end()
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.shell)
 
     def execute(self, command: str) -> None:
         """Request the command, and wait for the server's reply."""
-        self.expect_end()
         self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command)
 
     def run(self, command: str, take: Callable[[bytes], object], course: Course) -> CommandEnd:
         """Run the command, hand each piece of stdout to `take`, and close the channel."""
-        if Execution is None:
-            return run_by_parts(self, command, take, course)
         execution = Execution(self._channel, command, self._read_bytes)
         driver, part = self._driver, partial(_part, execution)
         try:
@@ -89,10 +76,7 @@ class SSH2Channel:
             raise StepFailure(Outcome.EXEC_REJECTED, _UNANSWERED)
         self._closed = True
         driver.forget(self._channel)
-        exit_code, signal, stderr = execution.exit_status, execution.exit_signal, execution.stderr
-        if exit_code != 0 or signal or stderr:
-            return CommandEnd(exit_code, signal.decode("ascii", "replace"), stderr)
-        return _SUCCESS
+        return self._command_end(execution.stderr)
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of the output."""
@@ -121,10 +105,11 @@ class SSH2Channel:
         self._until_past_late_output(self._channel.wait_closed)
         self._closed = True
         self._driver.forget(self._channel)
-        exit_code, signal = command_end(self._driver.session, self._channel)
-        if exit_code != 0 or signal or self._stderr:
-            return CommandEnd(exit_code, signal, self._stderr)
-        return _SUCCESS
+        return self._command_end(self._stderr)
+
+    def _command_end(self, stderr: bytes) -> CommandEnd:
+        exit_code, signal = command_end(self._channel)
+        return CommandEnd(exit_code, signal, stderr) if exit_code != 0 or signal or stderr else _SUCCESS
 
     def _until_past_late_output(self, attempt: Callable[[], int]) -> None:
         while self._driver.until_done(Timing.CLOSE, self._try_past_late_output, attempt) == b"":
@@ -153,7 +138,7 @@ class SSH2Channel:
         return 0 if self._has_command_end() else result
 
     def _has_command_end(self) -> bool:
-        return command_end(self._driver.session, self._channel) != (None, "")
+        return bool(command_end(self._channel) != (None, ""))
 
     def _try_request(self, ask: Callable[..., int], *arguments: str) -> int:
         """Send a request, and stop waiting for the reply when the channel closes. libssh2 would wait for ever."""

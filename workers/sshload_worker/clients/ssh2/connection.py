@@ -9,6 +9,7 @@ from typing import Any, cast
 from ssh2 import session as ssh2_session
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import AuthenticationError, PublickeyUnverifiedError, SSH2Error
+from ssh2.nonblocking import open_channel
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
@@ -18,11 +19,10 @@ from sshload_worker.clients.interface import Connection, RemoteFile, Sftp
 from sshload_worker.clients.rejections import method_of, rejection
 from sshload_worker.clients.ssh2.auth import authenticate
 from sshload_worker.clients.ssh2.channel import DEFAULT_READ_BYTES, SSH2Channel
-from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, DEFAULT_WINDOW_BYTES, open_channel
 from sshload_worker.clients.ssh2.driver import Driver
-from sshload_worker.clients.ssh2.idle import IdleSession, await_reply, is_available
+from sshload_worker.clients.ssh2.idle import IdleSession, await_reply
 from sshload_worker.clients.ssh2.jump import TunnelDescriptor
-from sshload_worker.clients.ssh2.settings import new_session
+from sshload_worker.clients.ssh2.settings import DEFAULT_PACKET_BYTES, DEFAULT_WINDOW_BYTES, new_session
 from sshload_worker.clients.ssh2.sftp import open_sftp
 from sshload_worker.clients.ssh2.shared_driver import SharedDriver
 from sshload_worker.clients.tcp import Descriptor, await_banner
@@ -117,8 +117,7 @@ class SSH2Connection:
 
     def rest(self, lost: Callable[[StepFailure], object]) -> None:
         """Answer the server from the loop until `resume`."""
-        if is_available:
-            self._idle = IdleSession(self.driver, partial(self._end_of_rest, lost))
+        self._idle = IdleSession(self.driver, partial(self._end_of_rest, lost))
 
     def request_keep_alive(self, replied: Callable[[], object]) -> None:
         """Send a keep-alive request while the connection rests."""
@@ -145,9 +144,7 @@ class SSH2Connection:
 
     def open_forward(self, host: str, port: int) -> SSH2Channel:
         """Open a channel that the server forwards to `host` and `port`."""
-        channel = self._opened(b"direct-tcpip", _direct_tcpip_message(host, port))
-        channel.expect_end()
-        return channel
+        return self._opened(b"direct-tcpip", _direct_tcpip_message(host, port))
 
     def open_sftp(self) -> Sftp:
         """Open a channel with the SFTP subsystem."""

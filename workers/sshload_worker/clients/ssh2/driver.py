@@ -26,10 +26,10 @@ from ssh2 import exceptions as ssh2_errors
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
+from ssh2.nonblocking import last_error_text
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.ssh2.direct_calls import last_error_text
 from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure, refused_outcome
 

@@ -5,13 +5,17 @@ from functools import cache
 from typing import Any
 
 from ssh2 import session as ssh2_session
+from ssh2.nonblocking import wait_without_limit
 from ssh2.session import Session
 from sshload_contract.client import Client, Library
 
 from sshload_worker.clients.group_exchange import offered
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
-from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, wait_without_limit
 from sshload_worker.login.known_hosts import HostKeys
+
+DEFAULT_WINDOW_BYTES = 2_097_152
+DEFAULT_PACKET_BYTES = 32_768
+"""libssh2's own defaults for a channel."""
 
 _LEAST_WINDOW_BYTES = 1_024
 _MOST_WINDOW_BYTES = 2**31 - 1

@@ -15,6 +15,8 @@ from ssh2.exceptions import (
     SFTPProtocolError,
     SSH2Error,
 )
+from ssh2.file_reading import FileReading
+from ssh2.nonblocking import close_file, has_ended, last_error_text, own_file, take_channel
 from ssh2.sftp import (
     LIBSSH2_FXF_CREAT,
     LIBSSH2_FXF_READ,
@@ -28,17 +30,10 @@ from ssh2.utils import handle_error_codes
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.file_protocols import status_failure
 from sshload_worker.clients.interface import Course, SftpRequest, SftpType
-from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, ending_of, last_error_text, own_file
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
-
-try:
-    from ssh2.file_reading import FileReading  # only the build of scripts/ssh2-wheel has it
-except ImportError:
-    FileReading = None
 
 _LENGTH_ERRORS = (AllocError, BufferTooSmallError, ChannelPacketExceeded)
 """libssh2's errors for packets of an impossible length. AllocError is one of them."""
@@ -88,7 +83,6 @@ class _SftpRequests:
     def __init__(self, driver: Driver, sftp: SFTP) -> None:
         self.driver = driver
         self._sftp = sftp
-        self._has_ended = ending_of(sftp)
         self._handles: set[SFTPHandle] = set()
         self._readings: set[Any] = set()
         self._channel: Channel | None = None
@@ -124,8 +118,7 @@ class _SftpRequests:
             self.driver.subsystems.discard(self)
             for handle in self._handles:
                 self.driver.forget(handle)
-            self._has_ended = _always_ended
-            self._channel = channel_of(self._sftp)
+            self._channel = take_channel(self._sftp)
             self.driver.keep(self._channel)
             self.driver.forget(self._sftp)
         return self._channel
@@ -146,7 +139,7 @@ class _SftpRequests:
         except _LENGTH_ERRORS:
             code = 0
         else:
-            if result == LIBSSH2_ERROR_EAGAIN and self._has_ended():
+            if result == LIBSSH2_ERROR_EAGAIN and has_ended(self._sftp):
                 raise StepFailure(Outcome.SFTP_CONNECTION_LOST, f"{path}: the server's SFTP subsystem has ended")
             if isinstance(result, SFTPHandle):
                 own_file(result)
@@ -156,10 +149,6 @@ class _SftpRequests:
         if code == 0:  # an invalid packet in place of a status
             raise StepFailure(Outcome.SFTP_BAD_MESSAGE, f"{path}: {text}")
         raise status_failure(code, f"{path}: {_STATUS_TEXTS.get(code, f'status {code}')}")
-
-
-def _always_ended() -> int:
-    return 1
 
 
 def _try_end(requests: _SftpRequests) -> int:
@@ -267,10 +256,7 @@ class SSH2Sftp:
 
     def read_file(self, path: str, take: Callable[[bytes], object], course: Course) -> None:
         """Open a file, pass each piece of it to `take`, and close it."""
-        if FileReading is None:
-            read_by_parts(partial(self.open_to_read, path), take, course)
-        else:
-            self._requests.read(path, self._client, take, course)
+        self._requests.read(path, self._client, take, course)
 
     def open_to_write(self, path: str) -> SSH2File:
         """Open a file for writing, in place of an existing one."""

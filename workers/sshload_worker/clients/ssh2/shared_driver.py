@@ -23,9 +23,7 @@ The owner lives as long as there are attempts to make. Its C stack is the same a
 watches the socket, and what the server sends makes an attempt to answer it.
 """
 
-import ctypes
-import errno
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import gevent
@@ -35,24 +33,15 @@ from ssh2 import exceptions as ssh2_errors
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
-from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND, Session
+from ssh2.nonblocking import InputGate
+from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from ssh2.sftp import SFTP
-from ssh2.utils import handle_error_codes
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
 from sshload_worker.clients.ssh2.driver import Driver, Step
-from sshload_worker.clients.ssh2.idle import is_available, serve_all
+from sshload_worker.clients.ssh2.idle import serve_all
 from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
-
-_CALLBACK_RECV = 6  # LIBSSH2_CALLBACK_RECV in libssh2.h
-_Receive = ctypes.CFUNCTYPE(
-    ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p
-)
-
-_NOTHING_THERE = _Receive(lambda *_: -errno.EAGAIN)
-_NO_RECEIVE = ctypes.cast(_NOTHING_THERE, ctypes.c_void_p).value
 
 _READ = 1
 _WRITE = 2
@@ -62,62 +51,6 @@ _ENDS = (ssh2_errors.SocketDisconnectError, ssh2_errors.SocketSendError, ssh2_er
 _SESSION_ERRORS = (*_ENDS, ssh2_errors.ProtocolError, ssh2_errors.InvalidMACError)
 _NOT_ACCEPTED = "the server accepted no more bytes from the shared session"
 _INTERRUPTED = "the shared session was dropped, because an iteration was interrupted in the middle of a packet"
-
-
-for _name, _result, _arguments in (
-    ("session_callback_set", ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]),
-    ("channel_wait_closed", ctypes.c_int, [ctypes.c_void_p]),
-    ("channel_wait_eof", ctypes.c_int, [ctypes.c_void_p]),
-    ("sftp_get_channel", ctypes.c_void_p, [ctypes.c_void_p]),
-):
-    _function = getattr(LIBSSH2, f"libssh2_{_name}")
-    _function.restype, _function.argtypes = _result, _arguments
-
-
-class InputGate:
-    """Lets the session receive from the server only while the gate is open. It is shut at first.
-
-    While the gate is shut, a call finds the packets that are queued, and after them an empty socket.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._receive = self._exchange(_NO_RECEIVE)
-
-    def receive_all(self, opened: Iterable[Channel | SFTP]) -> bool:
-        """Queue everything that the server has sent; raises SSH2Error if the connection has ended.
-
-        It asks libssh2 for the end of each channel in `opened`, up to the first that has not ended, and returns whether
-        there is such a channel.
-        """
-        self.open()
-        try:
-            return any(_receive_all(one) == LIBSSH2_ERROR_EAGAIN for one in opened)
-        finally:
-            self.shut()
-
-    def open(self) -> None:
-        """Let every call receive."""
-        self._exchange(self._receive)
-
-    def shut(self) -> None:
-        """Let no call receive."""
-        self._exchange(_NO_RECEIVE)
-
-    def _exchange(self, receive: int | None) -> int | None:
-        before: int | None = LIBSSH2.libssh2_session_callback_set(pointer(self._session), _CALLBACK_RECV, receive)
-        return before
-
-
-def _receive_all(opened: Channel | SFTP) -> int:
-    """Return EAGAIN once nothing is left to receive, or 0 if the channel has ended before that."""
-    channel = pointer(opened).value
-    if channel and isinstance(opened, SFTP):
-        channel = LIBSSH2.libssh2_sftp_get_channel(channel)
-    if not channel:
-        return 0
-    result = LIBSSH2.libssh2_channel_wait_eof(channel) or LIBSSH2.libssh2_channel_wait_closed(channel)
-    return int(handle_error_codes(result))
 
 
 class _Operation:
@@ -247,7 +180,7 @@ class SharedDriver(Driver):
     def _serve(self) -> None:
         """Have the owner answer what the server has sent."""
         self._readable.stop()
-        if is_available and not self.lost:
+        if not self.lost:
             self._add(_Operation(Timing.KEEP_ALIVE, serve_all, (self.session,)))
 
     def _sleep(self) -> None:
