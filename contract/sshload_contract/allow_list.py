@@ -54,7 +54,7 @@ class AllowedTarget:
         Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR"),
         Check(_problem_of_entry),
     ]
-    ports: Annotated[tuple[Port, ...], Items(least=1, most=100)]
+    ports: Annotated[tuple[Port, ...], Items(least=1, most=100, distinct=True)]
 
 
 @dataclass(frozen=True, slots=True)

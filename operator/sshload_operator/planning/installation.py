@@ -1,6 +1,6 @@
 """What the installer settled, declared once: how the chart writes it for the operator, and the chart's schema of it.
 
-`scripts/values_schema.py` makes that schema.
+`scripts/installation_schema.py` makes that schema.
 """
 
 from collections.abc import Mapping
@@ -170,7 +170,7 @@ UNPRIVILEGED = RunPods(user_id=10_001)
 
 _Permitted = make_dataclass(
     "_Permitted",
-    [(one.name, Annotated[bool, Default(one.by_default)]) for one in PERMISSIONS],
+    [(one.name, Annotated[bool, Default(one.by_default)]) for one in sorted(PERMISSIONS, key=lambda one: one.name)],
     namespace={"value": lambda self: frozenset(name for name in EVERYTHING_PERMITTED if getattr(self, name))},
 )
 

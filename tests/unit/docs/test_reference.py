@@ -52,6 +52,14 @@ def test_the_pages_of_fields_are_the_crds(monkeypatch: pytest.MonkeyPatch) -> No
     assert {kind.crd.name for kind in reference.KINDS} == {path.name for path in (ROOT / "crds").iterdir()}
 
 
+def test_the_chart_takes_the_values_that_the_operator_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import installation_schema  # noqa: PLC0415 - likewise
+
+    written = installation_schema.SCHEMA.read_text(encoding="utf-8")
+    assert written == installation_schema.schema(), "run make generate"
+
+
 def test_the_chart_takes_the_configuration_that_the_gateway_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     import gateway_schema  # noqa: PLC0415 - likewise
