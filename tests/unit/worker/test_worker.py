@@ -21,6 +21,7 @@ from sshload_worker.coordination.worker import Worker
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.pacing.share import Share, TrialOrder
+from sshload_worker.scenario import gateway_sessions
 from sshload_worker.scenario.first_login import UnreachableError
 from virtual_greenlets import VirtualClock
 
@@ -59,6 +60,7 @@ class World:
     parts: list["Part"] = field(default_factory=list)
     listeners: dict[str, Callable[..., None]] = field(default_factory=dict)
     heartbeats: list[Callable[..., None]] = field(default_factory=list)
+    first_beat_s: float = 0.0
     beats_until_s: float = 1e9
     opens: int = 7
     ports_after_s: float = 0.0
@@ -110,6 +112,7 @@ class World:
         return self
 
     def _beat(self) -> None:
+        self.clock.sleep(self.first_beat_s)
         while self.at_s < self.beats_until_s:
             for heard in self.heartbeats:
                 heard()
@@ -149,6 +152,14 @@ class World:
 
     def log_in_once(self, index: int, _login: Login, _addresses: Any, tell: Callable[[str], None]) -> Any:
         self.asked.append((self.at_s, f"log in {index}"))
+        return self.logs_in(tell)
+
+    def check_until_served(self, _access: Any, tell: Callable[[str], None]) -> None:
+        self.asked.append((self.at_s, "served"))
+        tell("not yet")
+
+    def check_once(self, index: int, _access: Any, tell: Callable[[str], None]) -> Any:
+        self.asked.append((self.at_s, f"check {index}"))
         return self.logs_in(tell)
 
     def close(self, _line: Any, _linger_ms: int) -> None:
@@ -226,6 +237,9 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
             "gc": SimpleNamespace(collect=int, freeze=int),
         }.items():
             monkeypatch.setattr(module, name, replaced)
+        monkeypatch.setattr(module.runners, "WORKER_LOG_REPORT_INTERVAL", 10)
+        monkeypatch.setattr(gateway_sessions, "check_until_served", world.check_until_served)
+        monkeypatch.setattr(gateway_sessions, "check_once", world.check_once)
 
         def happen(at_s: float, what: Callable[[World], object]) -> None:
             clock.sleep(at_s)
@@ -237,11 +251,19 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
         def work() -> int:
             for at_s, what in happens:
                 gevent.spawn(happen, at_s, what)
-            return worker.run("master", 5557)
+            code = worker.run("master", 5557)
+            over_s.append(world.at_s)
+            left = (len(world.asked), len(world.told))
+            if messages.LOG_IN in world.listeners:
+                log_in(world)
+            clock.sleep(200.0)
+            assert (len(world.asked), len(world.told)) == left, "it goes on after its end"
+            return code
 
         world.worker = worker
+        over_s: list[float] = []
         code = clock.run(work)
-        return Over(world, code, world.at_s)
+        return Over(world, code, over_s[0])
 
     return played
 
@@ -262,8 +284,11 @@ def leave(world: World) -> None:
     world.worker.leave("told to terminate")
 
 
-def test_a_worker_joins_is_ready_makes_its_share_and_ends_when_it_is_told(play: Play) -> None:
+def test_a_worker_joins_is_ready_makes_its_share_and_ends_when_it_is_told(
+    play: Play, caplog: pytest.LogCaptureFixture
+) -> None:
     over = play(EXTERNAL, (3.0, start), (8.0, stop_load), (9.0, end))
+    assert caplog.messages == []
     assert (over.code, over.took_s, over.world.closed, over.world.killed) == (0, 9.0, 1, 1)
     assert over.world.words() == [messages.HELLO, messages.READY, messages.FINISHED, messages.REPORT]
     assert over.world.only(messages.HELLO) == {"run_id": "test-run", "worker": 1}
@@ -311,8 +336,11 @@ def test_a_worker_that_is_told_to_go_before_it_has_a_master_goes_at_once(play: P
     assert (over.code, over.took_s, over.world.told) == (1, 2.0, [])
 
 
-def test_a_worker_that_is_told_to_go_says_so_before_its_last_report(play: Play) -> None:
+def test_a_worker_that_is_told_to_go_says_so_before_its_last_report(
+    play: Play, caplog: pytest.LogCaptureFixture
+) -> None:
     over = play(EXTERNAL, (3.0, start), (8.0, leave))
+    assert caplog.messages == ["told to terminate"]
     assert (over.code, over.took_s, over.world.closed) == (1, 8.0, 1)
     assert over.world.words()[2:] == [messages.LEAVE, messages.REPORT]
     assert over.world.only(messages.LEAVE) == {"worker": 1, "message": "told to terminate"}
@@ -332,6 +360,16 @@ def test_a_time_in_which_the_worker_itself_stood_still_is_no_silence_of_the_mast
 
     over = play(EXTERNAL, (3.0, start), (6.25, stand_still), (60.0, end), beats_until_s=1e9)
     assert over.code == 0
+
+
+def test_a_worker_that_looks_late_forgives_its_master_what_is_beyond_two_looks(play: Play) -> None:
+    """It looks twice a second, once 0.9 s late: of that 0.4 s are no silence. The last word came at 19.3 s."""
+
+    def stand_still(world: World) -> None:
+        world.clock.now_s += 1.3
+
+    over = play(EXTERNAL, (3.0, start), (25.1, stand_still), first_beat_s=0.3, beats_until_s=20.0)
+    assert over.took_s == pytest.approx(29.9)
 
 
 TWO_TRIALS: tuple[Happening, ...] = (
@@ -483,13 +521,41 @@ def test_an_end_before_the_order_to_log_in_is_an_end(play: Play) -> None:
     assert (over.code, over.took_s) == (0, 5.0)
 
 
+def a_gateway() -> Any:
+    return "how to call a gateway"
+
+
+def test_a_managed_gateway_is_asked_before_each_trial_until_it_serves_its_credential(play: Play) -> None:
+    over = play(MANAGED, *TWO_TRIALS, (30.0, end), prepares=a_gateway)
+    assert [(at_s, what) for at_s, what in over.world.asked if what == "served"] == [(0.0, "served"), (9.0, "served")]
+    assert over.world.times_of(messages.TARGET_PROBLEM) == [0.0, 9.0]
+    assert over.world.times_of(messages.READY) == [0.0, 9.0]
+
+
+def test_a_gateway_of_others_is_to_take_connections_again_after_a_trial(play: Play) -> None:
+    over = play(EXTERNAL, *TWO_TRIALS, (30.0, end), prepares=a_gateway)
+    looked = [(at_s, what) for at_s, what in over.world.asked if what.split()[0] in ("accepted", "banner", "served")]
+    assert looked == [(9.0, "accepted 192.0.2.7:22")]
+
+
+def test_a_gateway_is_asked_once_before_the_load_in_place_of_a_login(play: Play) -> None:
+    over = play(FIRST, (5.0, log_in), (20.0, end), prepares=a_gateway, logs_in=lambda _: FAILURE)
+    assert (5.1, "check 1") in over.world.asked
+    assert over.world.only(messages.LOGIN_FAILED)["message"] == "permission denied"
+
+
+def test_the_logs_of_a_worker_are_its_pods_and_not_sent_to_its_master(play: Play) -> None:
+    play(EXTERNAL, (3.0, end))
+    assert module.runners.WORKER_LOG_REPORT_INTERVAL == -1
+
+
 def test_problems_of_the_target_are_told_at_most_once_a_second(play: Play) -> None:
     def often(tell: Callable[[str], None]) -> None:
-        for number in range(30):
+        for number in range(12):
             tell(f"problem {number}")
-            clock_of[0].sleep(0.1)
+            clock_of[0].sleep(0.25)
 
     clock_of: list[VirtualClock] = []
     over = play(EXTERNAL, (20.0, end), index=0, dials=often, joins=lambda world: clock_of.append(world.clock))
     told = [(at_s, fields["message"]) for at_s, kind, fields in over.world.told if kind == messages.TARGET_PROBLEM]
-    assert told == [(0.0, "problem 0"), (1.0, "problem 10"), (2.0, "problem 20")]
+    assert told == [(0.0, "problem 0"), (1.0, "problem 4"), (2.0, "problem 8")]

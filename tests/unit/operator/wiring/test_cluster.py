@@ -12,6 +12,7 @@ from sshload_operator.control.api_server import cluster as cluster_module
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.watch_session import Listed, watch_session
+from until import until
 
 PATH = "/api/v1/namespaces/a/secrets/b"
 TESTS = "/apis/sshload.dev/v1alpha1/sshloadtests"
@@ -217,6 +218,44 @@ def test_logs_that_were_not_given_keep_no_other_log_waiting() -> None:
             return other in first
 
     assert asyncio.run(play())
+
+
+@pytest.mark.parametrize(("were_given", "at_once"), [(True, 6), (False, 2)])
+def test_six_logs_are_read_at_once_and_two_of_those_that_were_not_given(were_given: bool, at_once: int) -> None:  # noqa: FBT001
+    async def play() -> int:
+        asked, hanging, over = 0, 0, asyncio.Event()
+        cut_off = not were_given
+
+        async def answer(request: web.Request) -> web.Response:
+            nonlocal asked, hanging
+            asked += 1
+            if cut_off and request.transport is not None:
+                request.transport.close()
+                return web.Response()
+            hanging += 1
+            await over.wait()
+            return web.Response(text="said")
+
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+
+            def read() -> list[asyncio.Task[str | None]]:
+                return [asyncio.create_task(cluster.read_log("a", f"pod-{number}", "master", 1)) for number in range(9)]
+
+            if cut_off:
+                await asyncio.gather(*read(), return_exceptions=True)
+                cut_off = False
+            reading = read()
+            await until(lambda: hanging >= at_once)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            most = hanging
+            over.set()
+            assert await asyncio.gather(*reading) == ["said"] * 9
+            await cluster.close()
+            return most
+
+    assert asyncio.run(play()) == at_once
 
 
 def test_logs_that_no_kubelet_answers_keep_nothing_else_waiting() -> None:

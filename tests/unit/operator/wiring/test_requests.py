@@ -367,6 +367,10 @@ def test_an_error_says_what_was_asked_and_the_beginning_of_what_was_answered(
     assert (refused.value.status, refused.value.reason) == (403, reason)
 
 
+def test_a_lease_that_was_written_is_returned_with_its_version() -> None:
+    assert Server([(200, BODY)]).play(lambda cluster: cluster.write_lease(LEASE)) == BODY
+
+
 def test_paths_have_no_word_of_a_name_that_is_none() -> None:
     assert collection_path("v1", "a/b", "pods") == "/api/v1/namespaces/a%2Fb/pods"
     assert collection_path("batch/v1", "", "jobs") == "/apis/batch/v1/jobs"
