@@ -187,10 +187,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
             "observations",
             "pod_facts",
             "judging",
-            "keys",
             "reconcile",
             "cluster_world",
-            "execute",
             "parsed_spec",
             "refusals_in_a_row",
             "baseline_look",
@@ -198,6 +196,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
             "tests_that_wait",
         )
     ),
+    f"{_OPERATOR}/world": tuple(f"{_WIRING}/test_{name}.py" for name in ("execute", "keys", "program", "steady_clock")),
     f"{_CONTROL}/channels": ("tests/unit/operator/channels",),
     f"{_CONTROL}/otlp": ("tests/unit/operator/otlp",),
     f"{_CONTROL}/pages/streams.py": (

@@ -21,10 +21,10 @@ from sshload_operator.cli.run import Given, given, keep, local_options, local_ru
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
-from sshload_operator.control.run.keys import KeysError
 from sshload_operator.local.compare import compare_locally
 from sshload_operator.local.run import LocalResult, Stop, run_locally, stop_signals
 from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.world.keys import KeysError
 
 _OF_CLUSTER: Final = ("namespace", "kubeconfig", "context")
 

@@ -20,7 +20,6 @@ from sshload_operator.cli.options import FILE, NEW_FILE, Parsed, allowed_target,
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.cli.view.result import result_page, result_rows
-from sshload_operator.control.run.keys import KeysError
 from sshload_operator.local.config_map_files import option
 from sshload_operator.local.credentials import Credentials
 from sshload_operator.local.files import OwnFiles
@@ -29,6 +28,7 @@ from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.planning.preflight import destinations
 from sshload_operator.report.saved_run import saved_run_text
 from sshload_operator.state import Reason
+from sshload_operator.world.keys import KeysError
 
 VIA_OPTIONS: Final = ("identity", "certificate", "passphrase-file", "password-file", "known-hosts")
 """The files of a jump host, as the options `--via-...` name them."""

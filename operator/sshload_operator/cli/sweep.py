@@ -20,10 +20,10 @@ from sshload_operator.cli.run import Given, finished_test, given, keep, local_op
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
-from sshload_operator.control.run.keys import KeysError
 from sshload_operator.local.run import LocalResult, Stop, stop_signals
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.report.sweep import saved_sweep_text
+from sshload_operator.world.keys import KeysError
 
 
 def swept_field(text: str) -> Sweep:

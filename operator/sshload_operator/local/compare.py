@@ -13,13 +13,13 @@ from sshload_operator.api.kinds import TEST
 from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.status.comparison import ComparisonPhase, ComparisonStatus
 from sshload_operator.api.status.head import remembered, written
-from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.comparison.decide import ComparisonSubject
 from sshload_operator.decision.comparison.facts import observed_test
 from sshload_operator.decision.comparison.plan import ComparisonPlan, make_comparison_plan
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.local.run import LocalResult, local_installation
 from sshload_operator.planning.plan import TestIdentity
+from sshload_operator.world.steady_clock import SteadyClock
 
 _NAMESPACE = "default"
 

@@ -8,8 +8,6 @@ from typing import Final
 from sshload_contract.wire.codec import to_json
 
 from sshload_operator.api.managed_gateway import ManagedGateway
-from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
-from sshload_operator.control.run.keys import Keys
 from sshload_operator.local.process import LOOPBACK, LocalProgram, in_path, require_libraries, write_secret
 from sshload_operator.local.sshd import current_user
 from sshload_operator.manifests import GatewayPlaces, gateway_program
@@ -21,6 +19,8 @@ from sshload_operator.manifests.gateway import (
     SEALING_FOLDER,
 )
 from sshload_operator.state import Role
+from sshload_operator.world.gateway_secrets import make_gateway_secrets
+from sshload_operator.world.keys import Keys
 
 _LIBRARIES = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", "sqlalchemy", "uvicorn", "uvloop")
 _PRIVATE_MODE: Final = 0o700

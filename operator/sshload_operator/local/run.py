@@ -27,8 +27,6 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import Baseline
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.control.run.execute import Status, execute
-from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.load_test.decide import TestSubject
@@ -41,6 +39,8 @@ from sshload_operator.local.target import home_in
 from sshload_operator.planning.installation import NOT_INSTALLED, Installation
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan
 from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase, Reason, Role
+from sshload_operator.world.execute import Status, execute
+from sshload_operator.world.steady_clock import SteadyClock
 
 _PASS_EVERY_S = 0.2
 _GRACE_S = 3.0

@@ -9,7 +9,6 @@ from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
 from sshload_operator.api.targets import ManagedTarget
-from sshload_operator.control.run.keys import Keys, KeysAsked, make_keys
 from sshload_operator.local.gateway import GatewayPorts, write_gateway
 from sshload_operator.local.process import (
     LOOPBACK,
@@ -29,6 +28,7 @@ from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.proxy_programs import ProxyPlaces
 from sshload_operator.state import Role
+from sshload_operator.world.keys import Keys, KeysAsked, make_keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.decision.life_cycle import current_run, decide
 from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
 from sshload_operator.manifests import results_ref
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan, spec_hash
 from sshload_operator.state import Announcement, Manifest, Observed, PodFacts, Role
+from sshload_operator.world.execute import Status, execute
 
 WORKERS = 2
 DEADLINE_S = 180.0

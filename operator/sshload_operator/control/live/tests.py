@@ -36,12 +36,12 @@ from sshload_operator.control.run.reconcile import (
     reconcile,
     subject_of,
 )
-from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
 from sshload_operator.planning.installation import Installation
 from sshload_operator.planning.plan import Plan
+from sshload_operator.world.steady_clock import SteadyClock
 
 # After a run's end the watch reports that its pods go; a pass looks at those that are still there after this time.
 _PODS_GO_WITHIN_S: Final = 10.0

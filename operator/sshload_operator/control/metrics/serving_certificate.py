@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
-from sshload_operator.control.program import program
+from sshload_operator.world.program import program
 
 _LOG = logging.getLogger(__name__)
 _LOOK_EVERY_S: Final = 30.0

@@ -22,9 +22,6 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.control.api_server import announcement
 from sshload_operator.control.api_server.cluster import REFUSED, Cluster, Object, object_path
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.control.run.execute import Status
-from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
-from sshload_operator.control.run.keys import KeysAsked, make_keys
 from sshload_operator.control.run.observe import Observations, Rejection
 from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.manifests import (
@@ -41,6 +38,9 @@ from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, run_child
 from sshload_operator.manifests.run_config import login_to_managed
 from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Announcement, Manifest
+from sshload_operator.world.execute import Status
+from sshload_operator.world.gateway_secrets import make_gateway_secrets
+from sshload_operator.world.keys import KeysAsked, make_keys
 
 _PODS_COME_FROM: Final = ("Deployment", "Job")
 # An admission webhook that is briefly away fails in the same way. With the back-off between passes, eight failures take

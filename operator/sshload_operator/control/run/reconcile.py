@@ -25,7 +25,6 @@ from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live.objects import is_deleting, key_of
 from sshload_operator.control.live.room import Room
 from sshload_operator.control.run.cluster_world import ClusterWorld
-from sshload_operator.control.run.execute import execute
 from sshload_operator.control.run.judging import Judging
 from sshload_operator.control.run.observe import Observations, RunUnderWay, observe
 from sshload_operator.decision.life_cycle import current_run, decide
@@ -34,6 +33,7 @@ from sshload_operator.manifests.labels import COMPARISON_LABEL
 from sshload_operator.planning.installation import Installation
 from sshload_operator.planning.plan import Plan, TestIdentity, applier, as_begun, make_plan, spec_hash
 from sshload_operator.state import Observed, Phase
+from sshload_operator.world.execute import execute
 
 _LOG = logging.getLogger(__name__)
 # The API server repeats these answers, however often it is asked.

@@ -63,7 +63,7 @@ _NOT_WARNED_OF = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestDecision(Decision):
-    """What must be done for a test. control/run/execute.py has the order.
+    """What must be done for a test. world/execute.py has the order.
 
     `start`: apply the children of a new run (`manifests.children(plan)`). `replaced` are the run ids whose results must
     be deleted because a new run begins, `store` is the results ConfigMap to apply, `sweep` are the run ids whose other

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from plans import plan, quickstart
 from sshload_operator.api.shapes.errors import SpecError
-from sshload_operator.control.run.execute import execute
 from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Announcement, Reason
+from sshload_operator.world.execute import execute
 
 PLAN = plan(quickstart())
 ALL = TestDecision(

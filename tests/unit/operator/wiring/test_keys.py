@@ -15,8 +15,6 @@ from sshload_gateway.api.credentials import read_keys
 from sshload_gateway.api.shapes import CredentialRequest
 from sshload_gateway.identity.key_set import JwksKeys, from_file
 from sshload_gateway.identity.tokens import Terms, TokenCheck
-from sshload_operator.control.run.gateway_secrets import make_gateway_secrets
-from sshload_operator.control.run.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
 from sshload_operator.manifests import KEY_FILES, key_files
 from sshload_operator.manifests.gateway import (
     AUDIENCE,
@@ -28,6 +26,8 @@ from sshload_operator.manifests.gateway import (
     ISSUER,
     SIGNATURE,
 )
+from sshload_operator.world.gateway_secrets import make_gateway_secrets
+from sshload_operator.world.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
 
 THROUGH_A_GATEWAY = plans.quickstart(target={"managed": {"gateway": {"policy": "pool"}}})
 ASKED = KeysAsked("target", 2222, "load", 1800.0)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sshload_operator.control.program import program
+from sshload_operator.world.program import program
 from until import until
 
 _NEVER_ENDS = "import time; time.sleep(600)"

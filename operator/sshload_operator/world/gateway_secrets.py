@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Final
 
-from sshload_operator.control.program import program
-from sshload_operator.control.run.keys import CLOCKS_DIFFER_S, Keys, KeysError
 from sshload_operator.manifests.gateway import (
     AUDIENCE,
     CALLER,
@@ -22,6 +20,8 @@ from sshload_operator.manifests.gateway import (
     SIGNATURE,
     credential_request,
 )
+from sshload_operator.world.keys import CLOCKS_DIFFER_S, Keys, KeysError
+from sshload_operator.world.program import program
 
 _SEALING_KEY_BYTES: Final = 32
 

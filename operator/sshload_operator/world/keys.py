@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
-from sshload_operator.control.program import program
+from sshload_operator.world.program import program
 
 _LOGIN_KEY: Final = "id_ed25519"
 _USER_CA: Final = "user_ca"

@@ -1,0 +1,1 @@
+"""What a run needs in any world: on a cluster, and by local processes."""
