@@ -125,6 +125,7 @@ def test_tests_that_wait_for_their_turn_are_counted_and_those_held_back_by_reque
     for number, reason in enumerate(("Queued", "Queued", "Suspended", "InstallationPaused")):
         status = {"phase": "Pending", "reason": reason}
         metrics.tests.object_changed(None, {**finished(f"t{number}"), "status": status})
+    metrics.tests.object_changed(None, {**finished("begins"), "status": {"phase": "Running", "reason": "Queued"}})
     assert samples(metrics, "sshload_tests_queued") == {(): 2}
 
 
@@ -265,6 +266,22 @@ def test_each_figure_of_a_run_is_published_in_base_units() -> None:
     metrics.tests.object_changed(None, finished(results=WHOLE_RUN))
     for name, value in IN_BASE_UNITS.items():
         assert samples(metrics, f"sshload_test_{name}") == {("t",): value}, name
+
+
+def test_each_figure_of_an_object_names_its_namespace() -> None:
+    metrics = OperatorMetrics()
+    search = {"end": "found", "unit": "users", "value": 118, "lowerBound": 118, "upperBound": 121.5, "trials": []}
+    step = {**STEP, "bytesPerSecond": 1.0}
+    metrics.tests.object_changed(None, finished(results={**WHOLE_RUN, "steps": [step]}, capacity=search))
+    metrics.tests.object_changed(None, {**finished("waits"), "status": {"phase": "Pending", "reason": "Queued"}})
+    metrics.schedules.object_changed(None, {**schedule("s"), "status": {"lastVerdict": "Passed"}})
+    families = text_string_to_metric_families(b"".join(metrics.render()).decode())
+    of_objects = [one for family in families for one in family.samples if not one.name.startswith(OF_ITSELF)]
+    assert len({one.name for one in of_objects}) > 30
+    assert {one.labels.get("namespace") for one in of_objects} == {"ns"}
+
+
+OF_ITSELF = ("sshload_operator_", "process_")
 
 
 def test_all_quantiles_that_are_stated_are_published_and_no_others() -> None:

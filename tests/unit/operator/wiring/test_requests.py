@@ -218,6 +218,12 @@ def test_a_list_is_read_page_by_page_with_its_selector_in_each(ask: Ask, path: s
     assert [one[1] for one in server.asked] == [query, f"{query}&continue=c1", f"{query}&continue=c2"]
 
 
+def test_of_the_name_of_an_events_object_as_much_is_kept_as_a_name_may_have() -> None:
+    items = [{"involvedObject": {"name": "n" * 5_000}, "message": "m"}]
+    server = Server([(200, {"metadata": {}, "items": items})])
+    assert server.play(lambda cluster: cluster.list_events("ns", "")) == [("n" * 253, "m")]
+
+
 def test_events_are_found_by_their_fields() -> None:
     server = Server([(200, {"metadata": {}, "items": []})])
     assert server.play(lambda cluster: cluster.list_events("ns", "reason=FailedCreate")) == []
@@ -355,8 +361,9 @@ def test_a_user_without_uid_groups_and_more_is_asked_about_all_the_same() -> Non
         (b'{"message": "why", "reason": "Forbidden"}', "why", "Forbidden"),
         (b"<html>" + b"x" * 500, "<html>" + "x" * 194, ""),
         (b'["a list"]', "", ""),
+        (b"\xffgarbled", "\ufffdgarbled", ""),
     ],
-    ids=["status", "of a proxy", "no object"],
+    ids=["status", "of a proxy", "no object", "no text"],
 )
 def test_an_error_says_what_was_asked_and_the_beginning_of_what_was_answered(
     content: bytes, words: str, reason: str
