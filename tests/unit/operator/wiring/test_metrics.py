@@ -357,16 +357,19 @@ def test_the_operator_counts_what_it_does() -> None:
     metrics.count_failed_pass()
     metrics.count_started_run()
     metrics.count_started_run()
-    metrics.count_notification("delivered", 0)
-    metrics.count_notification("refused")
+    metrics.count_notification("one", "delivered", 0)
+    metrics.count_notification("two", "refused")
     metrics.count_push("partial", 3)
-    metrics.set_pending_notifications(7)
+    metrics.set_pending_notifications("one", 7)
     metrics.set_certificate_end("metrics", 1.5e9)
     assert samples(metrics, "sshload_operator_failed_passes_total") == {(): 1}
     assert samples(metrics, "sshload_operator_started_runs_total") == {(): 2}
-    assert samples(metrics, "sshload_operator_notifications_total") == {("delivered",): 0, ("refused",): 1}
+    assert samples(metrics, "sshload_operator_notifications_total") == {
+        ("one", "delivered"): 0,
+        ("two", "refused"): 1,
+    }
     assert samples(metrics, "sshload_operator_otlp_pushes_total") == {("partial",): 3}
-    assert samples(metrics, "sshload_operator_notifications_pending") == {(): 7}
+    assert samples(metrics, "sshload_operator_notifications_pending") == {("one",): 7}
     assert samples(metrics, "sshload_operator_certificate_expiry_timestamp_seconds") == {("metrics",): 1.5e9}
     assert set(samples(metrics, "process_cpu_seconds_total")) == {()}
 
