@@ -19,7 +19,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import aiohttp
 from kubernetes.aio.client import ApiClient
@@ -65,7 +65,11 @@ def watch_session(client: ApiClient, hear: Callable[[Listed], None]) -> aiohttp.
         async def json(self, **how: Any) -> Any:
             if self.status != HTTPStatus.OK or not _is_collection(self.url):
                 return await super().json(**how)
-            page = await read_page(await self.read())
+            text = await self.read()
+            try:
+                page = await read_page(text)
+            except ValueError:
+                await _start_again(f"it is no list: {shortened(text.decode(errors='replace'), _SHOWN_CHARACTERS)}")
             pages.take_in(self.url, page)
             return page
 
@@ -176,7 +180,8 @@ class _Lines:
     """The body of an answer, which yields whole lines as chunks.
 
     An error event other than 410, such as from an API server whose etcd has no leader, would make kopf end the
-    operator. So it ends the body as a broken connection does. `instead` replaces a body that was already read.
+    operator, and so would what is no event, such as a proxy's page. So it ends the body as a broken connection does.
+    `instead` replaces a body that was already read.
     """
 
     def __init__(self, body: aiohttp.StreamReader, instead: bytes = b"") -> None:
@@ -195,16 +200,22 @@ class _Lines:
         async for chunk in self._body.iter_chunked(size):
             *lines, begun = (begun + chunk).split(b"\n")
             for line in filter(None, lines):
-                kind, event = lean_event(line)
+                try:
+                    kind, event = lean_event(line)
+                except (ValueError, KeyError):
+                    await _start_again(f"it is no event: {shortened(line.decode(errors='replace'), _SHOWN_CHARACTERS)}")
                 if kind == "ERROR":
                     await _raise_error(json.loads(event)["object"])
                 yield event + b"\n"
 
 
 async def _raise_error(error: Mapping[str, Any]) -> None:
-    if error.get("code") == HTTPStatus.GONE:
-        return
-    said = shortened(str(error), _SHOWN_CHARACTERS)
-    _LOG.warning("a watch ended with an error, and is started again: %s", said)
+    if error.get("code") != HTTPStatus.GONE:
+        await _start_again(shortened(str(error), _SHOWN_CHARACTERS))
+
+
+async def _start_again(said: str) -> NoReturn:
+    """Wait, and raise what kopf takes for a broken connection: after any other error it would end the operator."""
+    _LOG.warning("a list or a watch ended with an error, and is started again: %s", said)
     await asyncio.sleep(BACK_OFFS_S[0])
     raise aiohttp.ClientPayloadError(said)

@@ -202,3 +202,87 @@ def test_kopf_asks_about_the_groups_of_the_api_over_few_connections() -> None:
 
     asyncio.run(play())
     assert len(connections) <= 4
+
+
+def json_of(path: str, said: Any) -> Any:
+    """Return the JSON of an answer as kopf asks for it."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response(said)
+
+    async def play() -> Any:
+        async with (
+            played_api(answer) as client,
+            watch_session(client, lambda _: None) as session,
+            session.get(f"{client.configuration.host}{path}") as response,
+        ):
+            return await response.json()
+
+    return asyncio.run(play())
+
+
+def test_kopf_gets_the_pages_of_a_list_lean_and_what_is_no_collection_as_it_is() -> None:
+    item = {"metadata": {"namespace": "a", "name": "one", "managedFields": [{"manager": "x"}]}}
+    listed = json_of(f"{TESTS}?limit=5", {"metadata": {}, "items": [item]})
+    assert [one["metadata"]["name"] for one in listed["items"]] == ["one"]
+    assert "managedFields" not in listed["items"][0]["metadata"]
+    group = {"resources": [item], "items": [item]}
+    assert json_of("/apis/sshload.dev/v1alpha1", group) == group
+
+
+def answered(text: str, query: str) -> Any:
+    """Return what kopf gets of a list or a watch that is answered with 200 and this text."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text=text, content_type="application/json")
+
+    async def play() -> Any:
+        async with (
+            played_api(answer) as client,
+            watch_session(client, lambda _: None) as session,
+            session.get(f"{client.configuration.host}{TESTS}?{query}") as response,
+        ):
+            if "watch" in query:
+                return [line async for line in response.content.iter_chunked(1024)]
+            return await response.json()
+
+    return asyncio.run(play())
+
+
+@pytest.mark.parametrize("query", ["limit=5", "watch=true"])
+@pytest.mark.parametrize("text", ["<html>closed for maintenance</html>\n", '"closed"\n', "7\n", '["items"]\n'])
+def test_what_is_no_list_and_no_event_such_as_a_proxys_page_is_a_broken_connection_to_kopf(
+    query: str, text: str
+) -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match=r"it is no (list|event): "):
+        answered(text, query)
+
+
+@pytest.mark.parametrize("text", ['{"message": "closed"}\n', '{"type": "ADDED"}\n', '{"object": {}}\n'])
+def test_what_lacks_a_part_of_an_event_is_a_broken_connection_to_kopf(text: str) -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match="it is no event"):
+        answered(text, "watch=true")
+
+
+def test_an_object_that_is_no_list_is_kopfs_affair() -> None:
+    assert answered('{"kind": "Status"}', "limit=5") == {"kind": "Status"}
+
+
+def test_any_number_of_collections_is_watched_at_once() -> None:
+    async def play() -> int:
+        asked, all_asked = 0, asyncio.Event()
+
+        async def answer(_: web.Request) -> web.Response:
+            nonlocal asked
+            asked += 1
+            if asked == 20:
+                all_asked.set()
+            await all_asked.wait()
+            return web.Response()
+
+        async with played_api(answer) as client, watch_session(client, lambda _: None) as session:
+            url = f"{client.configuration.host}/api/v1/namespaces"
+            await asyncio.gather(*(session.get(f"{url}/{number}/pods?watch=true") for number in range(20)))
+        return asked
+
+    assert asyncio.run(play()) == 20
