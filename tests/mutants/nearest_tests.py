@@ -305,6 +305,14 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_worker_line.py",
     ),
     f"{_WORKER}/coordination/processes.py": ("tests/unit/worker/test_process_signals.py",),
+    **{
+        f"{_WORKER}/clients/{library}": (  # each is imported by its name
+            "tests/unit/worker/test_library_errors.py",
+            "tests/unit/worker/test_library_limits.py",
+            "tests/unit/worker/test_answers_before_the_end.py",
+        )
+        for library in ("asyncssh", "mina", "openssh", "paramiko", "ssh2")
+    },
     f"{_WORKER}/clients/inflation.py": ("tests/unit/worker/test_inflation.py",),
     f"{_TARGET}/sshd/listen_queue.py": ("tests/unit/target/test_listen_queue.py",),
     f"{_TARGET}/sshd/log.py": ("tests/unit/target/test_sshd_log.py", "tests/unit/target/test_log_counts.py"),

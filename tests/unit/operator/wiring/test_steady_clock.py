@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
-from sshload_operator.control import steady_clock
 from sshload_operator.control.live.tests import TestState
+from sshload_operator.world import steady_clock
 from sshload_operator.world.steady_clock import SteadyClock
 
 STEP = timedelta(hours=1)
