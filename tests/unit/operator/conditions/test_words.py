@@ -25,6 +25,7 @@ SPEC = quickstart(workers={"replicas": 2})
 TARGET, MASTER, PROXY = pod(Role.TARGET), pod(Role.MASTER), pod(Role.PROXY)
 WORKERS = (pod(Role.WORKER, name="w-0"), pod(Role.WORKER, name="w-1"))
 ALL = (TARGET, MASTER, *WORKERS)
+PROXIED = {**SPEC, "target": {"managed": {"proxy": {"kind": "haproxy"}}}}
 WAITING = snapshot(Stage.WAITING_FOR_WORKERS, workers_connected=1)
 
 
@@ -43,10 +44,9 @@ def after(*pods: PodFacts, spec: Any = SPEC, **seen: Any) -> Passes:
 
 def test_a_target_that_is_ready_is_named_with_what_is_before_it() -> None:
     assert condition(after(*ALL), "TargetReady") == ("True", "TargetReady", "pod quickstart-target accepts logins")
-    proxied = {**SPEC, "target": {"managed": {"proxy": {"kind": "haproxy"}}}}
-    both = after(*ALL, PROXY, spec=proxied)
+    both = after(*ALL, PROXY, spec=PROXIED)
     assert condition(both, "TargetReady")[2] == ("pod quickstart-target accepts logins through pod quickstart-proxy")
-    assert condition(after(*ALL, spec=proxied), "TargetReady") == (
+    assert condition(after(*ALL, spec=PROXIED), "TargetReady") == (
         "Unknown",
         "TargetStarting",
         "the target is starting",
@@ -61,8 +61,7 @@ def test_of_two_targets_the_first_by_name_is_named_and_one_that_goes_is_none() -
 
 
 def test_a_target_whose_probe_is_not_answered_under_load_is_told_pod_by_pod() -> None:
-    proxied = {**SPEC, "target": {"managed": {"proxy": {"kind": "haproxy"}}}}
-    passes = after(*ALL, PROXY, spec=proxied, snapshot=snapshot())
+    passes = after(*ALL, PROXY, spec=PROXIED, snapshot=snapshot())
     passes.run(replace(TARGET, ready=False), MASTER, *WORKERS, PROXY, after_s=1, snapshot=snapshot())
     assert condition(passes, "TargetReady") == (
         "False",
@@ -73,6 +72,32 @@ def test_a_target_whose_probe_is_not_answered_under_load_is_told_pod_by_pod() ->
         ),
     )
     assert passes.status["message"] == passes.condition("TargetReady")["message"]
+
+
+def test_a_pod_that_is_not_seen_under_load_is_not_said_to_answer_no_probe() -> None:
+    passes = after(*ALL, PROXY, spec=PROXIED, snapshot=snapshot())
+    passes.unread = "no answer within 10 s"
+    passes.run(*ALL, after_s=1, snapshot=snapshot())
+    assert condition(passes, "TargetReady") == ("Unknown", "TargetStarting", "the target is starting")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (SPEC, ("False", "RunFinished", "no run is under way, so there is no target")),
+        (
+            quickstart(target={"external": EXTERNAL}),
+            ("Unknown", "TargetExternal", "the target is external, and no run is checking it"),
+        ),
+    ],
+    ids=["managed", "external"],
+)
+def test_of_a_test_that_is_held_back_there_is_no_target_or_nobody_checks_it(
+    spec: Any, said: tuple[str, str, str]
+) -> None:
+    passes = after(spec={**spec, "suspend": True})
+    assert condition(passes, "TargetReady") == said
+    assert condition(passes, "WorkersReady") == ("False", "RunFinished", "no run is under way, so there are no workers")
 
 
 @pytest.mark.parametrize(
@@ -121,6 +146,14 @@ TO_EXTERNAL = {**SPEC, "target": {"external": EXTERNAL}}
             ),
         ),
         (
+            {"snapshot": snapshot(Stage.WAITING_FOR_WORKERS, iterations=0, failures=0)},
+            (
+                "Unknown",
+                "TargetExternal",
+                "bastion.example.com:22 is external: the workers find out whether it accepts logins",
+            ),
+        ),
+        (
             {"snapshot": snapshot(iterations=3, failures=2)},
             ("True", "TargetExternal", "the workers log in to bastion.example.com:22"),
         ),
@@ -133,7 +166,7 @@ TO_EXTERNAL = {**SPEC, "target": {"external": EXTERNAL}}
             ),
         ),
     ],
-    ids=["nothing seen", "tried again", "one login", "under load"],
+    ids=["nothing seen", "tried again", "not tried", "one login", "under load"],
 )
 def test_what_is_known_of_an_external_target_is_what_the_workers_have_seen(
     seen: dict[str, Any], said: tuple[str, str, str]

@@ -1,10 +1,12 @@
 """The service that explains how long logins took is found again from what it does."""
 
+from dataclasses import replace
 from math import inf
 
 import pytest
 from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless, Steady, Users
-from sshload_operator.decision.max_startups.fit import fitted
+from sshload_operator.decision.max_startups.fit import fitted, service_of
+from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import occupancy
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 
@@ -37,3 +39,35 @@ def test_the_fitted_service_takes_the_measured_time(setting: MaxStartups | None)
         found = occupancy(Memoryless(40), service, setting)
         assert found is not None
         assert found.time_s == pytest.approx(time_s, rel=0.01)
+
+
+SLOWED = Logins(Memoryless(40), 1_000, 0, 0, 30.0, alone_s=0.03, time_s=0.05, overflowed=False)
+
+
+def test_logins_that_the_cpu_did_not_slow_down_waited_for_something_else() -> None:
+    shared = fitted(Memoryless(40), DEFAULT, 0.03, 0.05)
+    waiting = LoginService(0.05, inf)
+    for allowed_per_s, found in (
+        (None, shared),
+        (shared.most_per_s, shared),
+        (shared.most_per_s / 0.8, shared),
+        (shared.most_per_s / 0.79, waiting),
+        (10 * shared.most_per_s, waiting),
+    ):
+        assert service_of(replace(SLOWED, cpu_allows_per_s=allowed_per_s), Memoryless(40), DEFAULT) == found
+
+
+@pytest.mark.parametrize(("alone_s", "is_shared"), [(0.0997, True), (0.0998, False), (0.0999, False), (0.2, False)])
+def test_a_login_that_takes_nearly_as_long_alone_is_not_slowed_down(alone_s: float, *, is_shared: bool) -> None:
+    service = fitted(Memoryless(40), DEFAULT, alone_s, 0.1)
+    assert (service.most_per_s < inf) is is_shared
+    assert service.alone_s == (alone_s if is_shared else 0.1)
+
+
+def test_the_fitted_time_is_within_two_in_a_thousand_of_the_measured_one() -> None:
+    for time_s in (0.031, 0.033, 0.04, 0.07, 0.2):
+        service = fitted(Memoryless(40), None, 0.03, time_s)
+        found = occupancy(Memoryless(40), service, None)
+        assert found is not None
+        assert abs(found.time_s - time_s) <= 0.0021 * time_s
+        assert service.alone_s == 0.03
