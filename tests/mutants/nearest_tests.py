@@ -94,7 +94,10 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/status/test_status.py",
     ),
     f"{_DECISION}/load_test/noise.py": ("tests/unit/operator/results/test_noise.py",),
-    f"{_DECISION}/load_test/busy_machine.py": ("tests/unit/operator/results/test_scope.py",),
+    f"{_DECISION}/load_test/busy_machine.py": (
+        "tests/unit/operator/results/test_busy_machine.py",
+        "tests/unit/operator/results/test_scope.py",
+    ),
     f"{_DECISION}/load_test/scope.py": ("tests/unit/operator/results/test_scope.py",),
     f"{_DECISION}/load_test/hold.py": ("tests/unit/operator/results/test_hold.py",),
     f"{_DECISION}/load_test/steps.py": ("tests/unit/operator/results",),

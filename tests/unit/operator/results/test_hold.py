@@ -13,6 +13,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_contract.wire.target import TargetStats
+from sshload_operator.decision.load_test.hold import per_session
 from statuses import results_json
 
 HOLD = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))
@@ -125,6 +126,17 @@ def test_what_a_session_takes_is_absent_where_it_cannot_be_told(then: TargetStat
         .keys()
         .isdisjoint({"memoryPerSessionBytes", "memoryPerSessionUpperBound", "processesPerSession"})
     )
+
+
+def test_a_single_session_of_one_process_and_one_byte_is_told() -> None:
+    one = replace(IDLE, memory_bytes=IDLE.memory_bytes + 1, processes=IDLE.processes + 1, sessions=1)
+    target = results_of(held_summary(one))["target"]
+    assert (target["memoryPerSessionBytes"], target["processesPerSession"]) == (1, 1.0)
+
+
+def test_a_target_that_was_not_read_before_tells_no_use_per_session() -> None:
+    assert per_session(held_summary()) is not None
+    assert per_session(replace(held_summary(), target_before=None)) is None
 
 
 @pytest.mark.parametrize(
