@@ -91,6 +91,10 @@ def test_banners_of_sshd_auth_are_told_as_no_measure_beside_earlier_ones(version
     assert (BANNER in scope(OWN, version=version)) is told
 
 
+def test_a_key_exchange_that_is_not_known_needs_no_word() -> None:
+    assert scope(OWN, kex="") == []
+
+
 def test_without_a_handshake_nothing_is_said_of_it() -> None:
     assert list(results_status(plan(OWN), replace(summary(600), negotiated=()), Verdict.PASSED).scope) == []
 

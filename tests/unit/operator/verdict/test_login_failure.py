@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import load, summary
+from specs.gateway import GATEWAY
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict
 from sshload_contract.wire.report import LoginFailure
 from sshload_operator.decision.judgement import Judgement
@@ -67,3 +68,33 @@ def test_of_a_managed_target_whose_key_exchange_fails_its_algorithms_are_to_chan
     assert "Give spec.target.managed.sshd an algorithm that the client has" in message
     assert "its user" not in message
     assert "algorithm" not in judged(replace(AT_TARGET, outcome=Outcome.AUTH_REJECTED), managed=True).message
+
+
+def test_a_jump_host_before_a_managed_target_is_not_what_the_run_made() -> None:
+    found = summary(0, steps=(), load=load(0, duration_s=0.0), end=RunEnd.LOGIN_FAILED)
+    failure = replace(AT_SECOND_JUMP_HOST, jump_host=1, outcome=Outcome.AUTH_REJECTED)
+    judgement = judge(plan(quickstart(via=[EXTERNAL])), replace(found, login_failure=failure))
+    assert "jump host 1 (inner.example.com port 22) refused the credentials" in judgement.message
+    assert judgement.message.endswith(
+        "Check spec.via[0].user, spec.client.auth and the Secret of spec.via[0].credentialsSecretRef"
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "words"),
+    [
+        (None, Reason.TARGET_NAME_UNKNOWN, "the name of the target (ssh.example.com port 2222) has no address"),
+        (Outcome.AUTH_REJECTED, Reason.CREDENTIALS_REJECTED, "refused the token (Connection refused)"),
+        (Outcome.TLS_FAILED, Reason.LOGIN_FAILED, "Compare spec.target.gateway.tls and spec.target.gateway.host"),
+        (Outcome.CONNECT_TIMEOUT, Reason.TARGET_UNREACHABLE, "did not accept the connection in time"),
+    ],
+)
+def test_what_a_gateway_answers_means_what_it_does_there_and_else_what_it_does_anywhere(
+    outcome: Outcome | None, reason: Reason, words: str
+) -> None:
+    found = summary(0, steps=(), load=load(0, duration_s=0.0), end=RunEnd.LOGIN_FAILED)
+    judgement = judge(
+        plan({**GATEWAY, "thresholds": []}), replace(found, login_failure=replace(AT_TARGET, outcome=outcome))
+    )
+    assert (judgement.verdict, judgement.reason) == (Verdict.ERROR, reason)
+    assert words in judgement.message
