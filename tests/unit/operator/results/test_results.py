@@ -18,7 +18,7 @@ from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.head import written
-from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.results import MOST_STEPS, Results
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.planning.plan import Plan
@@ -109,6 +109,23 @@ def test_a_percentile_that_a_threshold_names_has_its_interval() -> None:
     step = step_of(results_json(with_latency(95, "total"), summary()), "total")
     assert [one["percentile"] for one in step["intervals"]] == [50, 90, 95, 99]
     assert step["intervals"][2] == interval(95, 70.0, lowMs=66.5, highMs=74.2)
+
+
+def test_a_percentile_that_is_held_against_a_baseline_has_its_interval_too() -> None:
+    relative = {"latency": {"step": "total", "percentile": 95, "within": "10%"}}
+    asked = plan(quickstart(thresholds=[relative], baseline={"lastPassed": True}))
+    step = step_of(results_json(asked, summary()), "total")
+    assert interval(95, 70.0, lowMs=66.5, highMs=74.2) in step["intervals"]
+
+
+def test_no_more_steps_are_stated_than_a_status_takes_and_they_are_the_first() -> None:
+    sample = summary().steps[-1]
+    many = tuple(replace(sample, step=f"s{number:03}.command") for number in range(MOST_STEPS + 5))
+    results = results_json(PLAN, summary(steps=(*summary().steps, *many)))
+    stated = [step["step"] for step in (*results["steps"], *results["parts"])]
+    assert len(stated) == MOST_STEPS
+    assert "s000.command" in stated
+    assert f"s{MOST_STEPS + 4:03}.command" not in stated
 
 
 def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_names_it() -> None:
