@@ -27,6 +27,7 @@ from sshload_operator.api.shapes.values import (
     BareShape,
     ListShape,
     MapShape,
+    Problems,
     RuledShape,
     Shape,
     ValuedShape,
@@ -45,26 +46,21 @@ class UnionShape:
 
     members: Mapping[str, Shape]
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         entries = entries_of(value, path, problems)
         if entries is None:
             return UNREAD
-        before = len(problems)
-        add_problems(problems, _unknown(entries, self.members, path))
+        has_unknown = add_problems(problems, _unknown(entries, self.members, path))
         found = self.read_from(entries, path, problems)
-        return UNREAD if len(problems) > before else found
+        return UNREAD if has_unknown else found
 
-    def read_from(self, entries: Mapping[str, Any], path: str, problems: list[Problem]) -> Any:
+    def read_from(self, entries: Mapping[str, Any], path: str, problems: Problems) -> Any:
         """Return the value of the one kind among these entries."""
         given = [name for name in self.members if entries.get(name) is not None]
         if len(given) != 1:
             add_problems(problems, [Problem(path, self.rule().message)])
             return UNREAD
         return self.members[given[0]].read(entries[given[0]], field_path(path, given[0]), problems)
-
-    def fitting(self, value: Any) -> Any:
-        given = [name for name in self.members if isinstance(value, Mapping) and value.get(name) is not None]
-        return self.members[given[0]].fitting(value[given[0]]) if len(given) == 1 else UNREAD
 
     def rule(self) -> Rule:
         """Return the rule that exactly one of the kinds is set."""
@@ -124,10 +120,7 @@ class Constant:
 
     value: Any
 
-    def read(self, _value: Any, _path: str, _problems: list[Problem]) -> Any:
-        return self.value
-
-    def fitting(self, _value: Any) -> Any:
+    def read(self, _value: Any, _path: str, _problems: Problems) -> Any:
         return self.value
 
     def schema(self) -> Schema:
@@ -161,45 +154,33 @@ class ObjectShape:
         """Return what a field that may be absent holds if it is."""
         return self._defaults[member.attribute]
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         entries = entries_of(value, path, problems)
         if entries is None:
             return UNREAD
-        before = len(problems)
-        add_problems(problems, _unknown(entries, self.shapes, path))
+        fits = not add_problems(problems, _unknown(entries, self.shapes, path))
         found = {**self._constants, **self._defaults}
         for name, member in self._fields.items():
             item = entries.get(name)
-            if item is not None and item is not self.defaults.get(name):  # a default is in `found` already
-                found[member.attribute] = member.shape.read(item, field_path(path, name), problems)
-            elif item is None and member.absent is None:
-                add_problems(problems, [Problem(field_path(path, name), "is required, and missing")])
+            if item is None:
+                if member.absent is None:
+                    add_problems(problems, [Problem(field_path(path, name), "is required, and missing")])
+                    fits = False
+            elif item is not self.defaults.get(name):  # a default is in `found` already
+                read = member.shape.read(item, "" if problems is None else field_path(path, name), problems)
+                if read is not UNREAD:
+                    found[member.attribute] = read
+                elif problems is not None or member.absent is None:
+                    fits = False
         for member, union in self._inline:
             found[member.attribute] = union.read_from(entries, path, problems)
-        if len(problems) > before:
+            fits = fits and found[member.attribute] is not UNREAD
+        if not fits:
             return UNREAD
         made = self._make(**found)
         said = list(broken(self._rules, entries, made, path))
         add_problems(problems, said)
         return UNREAD if said else made
-
-    def fitting(self, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return UNREAD
-        found = {**self._constants, **self._defaults}
-        for name, member in self._fields.items():
-            item = value.get(name)
-            read = UNREAD if item is None else member.shape.fitting(item)
-            if read is not UNREAD:
-                found[member.attribute] = read
-            elif member.absent is None:
-                return UNREAD
-        for member, union in self._inline:
-            found[member.attribute] = union.fitting(value)
-            if found[member.attribute] is UNREAD:
-                return UNREAD
-        made = self._make(**found)
-        return UNREAD if any(broken(self._rules, value, made, "")) else made
 
     def schema(self) -> Schema:
         properties = {name: member.schema() for name, member in self._fields.items()}

@@ -90,7 +90,7 @@ def read_fitting(shape: type[T], value: Any) -> T:
     For a status, which an older release or a person may have written. The class has no required field. Of a list or a
     map with too many entries the first are read.
     """
-    found: T = _object_of(shape).fitting(value if isinstance(value, Mapping) else {})
+    found: T = _object_of(shape).read(value if isinstance(value, Mapping) else {}, "", None)
     return found
 
 

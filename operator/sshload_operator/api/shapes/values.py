@@ -3,13 +3,14 @@
 A shape reads a value, with every problem in it, and has a schema.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from itertools import islice
 from typing import (
     Any,
     Final,
     Protocol,
+    TypeAlias,
     get_origin,
     is_typeddict,
 )
@@ -40,22 +41,27 @@ class TooManyProblemsError(Exception):
     """So much is wrong that no more is looked for: a tenant could fill a spec with unknown fields."""
 
 
-def add_problems(problems: list[Problem], found: Iterable[Problem]) -> None:
-    """Add problems; raises TooManyProblemsError once there are MOST_PROBLEMS."""
+Problems: TypeAlias = list[Problem] | None
+"""What is found wrong with a value. None: nobody asks, and what does not fit is read as if it were absent."""
+
+
+def add_problems(problems: Problems, found: Iterable[Problem]) -> bool:
+    """Add problems, and return whether there are any; raises TooManyProblemsError once there are MOST_PROBLEMS."""
+    if problems is None:
+        return False
+    before = len(problems)
     for problem in found:
         problems.append(problem)
         if len(problems) == MOST_PROBLEMS:
             raise TooManyProblemsError
+    return len(problems) > before
 
 
 class Shape(Protocol):
     """How a value is read: what is wrong is added to `problems`, and the result is then UNREAD."""
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         """Return the value."""
-
-    def fitting(self, value: Any) -> Any:
-        """Return the value, without what does not fit; UNREAD where it does not fit as a whole."""
 
     def schema(self) -> Schema:
         """Its schema, without rules, default and description."""
@@ -126,17 +132,13 @@ class RuledShape:
     of: Shape
     rules: tuple[Rule | Check, ...]
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         found = self.of.read(value, path, problems)
         if found is UNREAD:
             return found
         said = list(broken(self.rules, value, found, path))
         add_problems(problems, said)
         return UNREAD if said else found
-
-    def fitting(self, value: Any) -> Any:
-        found = self.of.fitting(value)
-        return UNREAD if found is UNREAD or any(broken(self.rules, value, found, "")) else found
 
     def schema(self) -> Schema:
         return with_rules(self.of.schema(), self.rules)
@@ -148,12 +150,8 @@ class ValuedShape:
 
     of: Shape
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         found = self.of.read(value, path, problems)
-        return found if found is UNREAD else found.value()
-
-    def fitting(self, value: Any) -> Any:
-        found = self.of.fitting(value)
         return found if found is UNREAD else found.value()
 
     def schema(self) -> Schema:
@@ -167,17 +165,11 @@ class ScalarShape:
     of_value: Callable[[Any], Any]
     of_schema: Callable[[], Schema]
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         try:
             return self.of_value(value)
         except Misfit as misfit:
             add_problems(problems, [Problem(path, str(misfit))])
-            return UNREAD
-
-    def fitting(self, value: Any) -> Any:
-        try:
-            return self.of_value(value)
-        except Misfit:
             return UNREAD
 
     def schema(self) -> Schema:
@@ -191,12 +183,8 @@ class BareShape:
     of: Shape
     make: type
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         found = self.of.read(value, path, problems)
-        return found if found is UNREAD else self.make(found)
-
-    def fitting(self, value: Any) -> Any:
-        found = self.of.fitting(value)
         return found if found is UNREAD else self.make(found)
 
     def schema(self) -> Schema:
@@ -212,10 +200,13 @@ class ListShape:
     description: str
     make: Callable[[list[Any]], Any]
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
-        if not isinstance(value, list):
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
+        if not isinstance(value, list | tuple):
             add_problems(problems, [Problem(path, f"must be a list, not {kind(value)}")])
             return UNREAD
+        if problems is None:
+            read = (self.item.read(one, "", None) for one in value[: self.bounds.most])
+            return self.make([one for one in read if one is not UNREAD])
         if not self.bounds.least <= len(value) <= self.bounds.most:
             problem = f"must have from {self.bounds.least} to {self.bounds.most} items, not {len(value)}"
             add_problems(problems, [Problem(path, problem)])
@@ -226,13 +217,7 @@ class ListShape:
             add_problems(problems, self._repeated(value, path))
         return UNREAD if len(problems) > before else self.make(found)
 
-    def fitting(self, value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            return UNREAD
-        items = (self.item.fitting(one) for one in value[: self.bounds.most])
-        return self.make([item for item in items if item is not UNREAD])
-
-    def _repeated(self, value: list[Any], path: str) -> Iterator[Problem]:
+    def _repeated(self, value: Sequence[Any], path: str) -> Iterator[Problem]:
         if not self.bounds.key and not self.bounds.distinct:
             return
         seen: list[Any] = []
@@ -263,11 +248,14 @@ class MapShape:
     item: Shape
     description: str
 
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+    def read(self, value: Any, path: str, problems: Problems) -> Any:
         entries = entries_of(value, path, problems)
         if entries is None:
             return UNREAD
         present = {key: item for key, item in entries.items() if item is not None}
+        if problems is None:
+            read = ((key, self.item.read(item, "", None)) for key, item in islice(present.items(), self.bounds.most))
+            return {key: item for key, item in read if item is not UNREAD}
         if len(present) > self.bounds.most:
             add_problems(problems, [Problem(path, f"must have at most {self.bounds.most} entries, not {len(present)}")])
             return UNREAD
@@ -275,19 +263,15 @@ class MapShape:
         found = {key: self.item.read(item, field_path(path, key), problems) for key, item in present.items()}
         return UNREAD if len(problems) > before else found
 
-    def fitting(self, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return UNREAD
-        entries = ((key, self.item.fitting(item)) for key, item in islice(value.items(), self.bounds.most))
-        return {key: item for key, item in entries if isinstance(key, str) and item is not UNREAD}
-
     def schema(self) -> Schema:
         values = {"description": self.description, **self.item.schema()}
         return {"type": "object", "maxProperties": self.bounds.most, "additionalProperties": values}
 
 
-def entries_of(value: Any, path: str, problems: list[Problem]) -> Mapping[str, Any] | None:
+def entries_of(value: Any, path: str, problems: Problems) -> Mapping[str, Any] | None:
     """Return the entries of an object; adds a problem and returns None for another value."""
+    if problems is None:
+        return value if isinstance(value, Mapping) else None
     try:
         return read_object(value)
     except Misfit as misfit:

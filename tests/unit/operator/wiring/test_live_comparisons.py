@@ -32,9 +32,9 @@ class Watched(dict[str, Any]):
 
     readers: set[threading.Thread]
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def items(self) -> Any:
         self.readers.add(threading.current_thread())
-        return super().get(key, default)
+        return super().items()
 
 
 def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_tests() -> None:
