@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from time import monotonic_ns
+from types import SimpleNamespace
 from typing import Any, cast
 
 import gevent
 import pytest
 from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import Health
+from sshload_contract.wire.run_config import SessionReuse
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.sessions import SessionPerIteration, SessionPerUser, SessionPool
+from sshload_worker.scenario.sessions import SessionPerIteration, SessionPerUser, SessionPool, make_sessions
 from sshload_worker.scenario.step_clock import Due, StepClock
 
 
@@ -86,6 +89,7 @@ def settle() -> None:
         gevent.sleep(0)
 
 
+HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 REFUSED = StepFailure(Outcome.REFUSED, "refused")
 
 
@@ -207,3 +211,68 @@ def test_a_session_per_iteration_is_ended_with_it_usable_or_not() -> None:
     for usable in (True, False):
         sessions.release(sessions.acquire(a_clock(), 3), 3, usable=usable)
     assert (names(connector.opened), connector.open_ones()) == ("ab", [])
+
+
+def test_while_a_pool_is_prepared_iterations_begin_no_login_that_it_will_begin_itself() -> None:
+    connector = PlayedConnector()
+    pool = SessionPool(cast("Any", connector), 3)
+    preparing = gevent.spawn(pool.prepare, a_clock(), 0.3)
+    while not connector.opened:
+        gevent.sleep(0)
+    assert names([pool.acquire(a_clock(), None) for _ in range(4)]) == "aaaa"
+    settle()
+    assert connector.begun == 1
+    preparing.get()
+    assert connector.begun == 3
+    pool.close()
+
+
+def test_while_a_pool_is_prepared_an_iteration_waits_for_a_login_that_was_begun_rather_than_beginning_one() -> None:
+    connector = PlayedConnector(REFUSED, REFUSED)
+    pool = SessionPool(cast("Any", connector), 3)
+    preparing = gevent.spawn(pool.prepare, a_clock(), 1e6)
+    while not connector.begun:
+        gevent.sleep(0)
+    with pytest.raises(StepFailure):
+        pool.acquire(a_clock(), None)
+    connector.may_log_in.clear()
+    waiting = [gevent.spawn(pool.acquire, a_clock(), None) for _ in range(3)]
+    settle()
+    assert connector.begun == 3
+    connector.may_log_in.set()
+    assert names([one.get() for one in waiting]) == "aaa"
+    preparing.kill()
+    pool.close()
+    assert connector.open_ones() == []
+
+
+def test_a_login_of_a_pool_that_fails_is_a_failure_of_its_own() -> None:
+    connector, clock = PlayedConnector(REFUSED), a_clock()
+    pool = SessionPool(cast("Any", connector), 1)
+    pool.prepare(clock, 0.0)
+    assert connector.begun == 1
+    failures = clock._recorder.take_report(HEALTHY, final=True).errors
+    assert [(one.outcome, one.count, one.first_message) for one in failures] == [(Outcome.REFUSED, 1, "refused")]
+    pool.close()
+
+
+@pytest.mark.parametrize("error", [REFUSED, OSError("no route"), KeyError("a bug")])
+def test_only_a_bug_ends_a_login_of_a_pool_with_an_error(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    pool = SessionPool(cast("Any", PlayedConnector(error)), 1)
+    pool.prepare(a_clock(), 0.0)
+    assert ("Traceback" in capsys.readouterr().err) is isinstance(error, KeyError)
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_a_scenario_says_who_logs_in_and_whether_its_steps_share_a_connection(shares: bool) -> None:  # noqa: FBT001
+    steps = (SimpleNamespace(shares_connection=False), SimpleNamespace(shares_connection=shares))
+    recorder, login = Recorder("run", 0), cast("Any", "a login")
+
+    def made(reuse: SessionReuse) -> Any:
+        return make_sessions(cast("Any", SimpleNamespace(steps=steps, session_reuse=reuse)), login, recorder, 4)
+
+    own, of_user, pool = (made(reuse) for reuse in (SessionReuse.NONE, SessionReuse.USER, SessionReuse.POOL))
+    assert (type(own), type(of_user), type(pool)) == (SessionPerIteration, SessionPerUser, SessionPool)
+    assert (own.connector._shared, of_user._connector._shared, pool._connector._shared) == (shares, shares, True)
+    assert {connector._login for connector in (own.connector, of_user._connector, pool._connector)} == {"a login"}
+    assert len(pool._places) == 4

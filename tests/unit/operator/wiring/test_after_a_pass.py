@@ -12,6 +12,7 @@ from specs.small import SMALL
 from sshload_operator.control.live import tests as live_tests
 from sshload_operator.control.live.objects import Live, Next, Park, Rest, Stamp, Wait
 from sshload_operator.control.live.tests import LiveTests, TestState, _following
+from sshload_operator.control.logs import _about
 from sshload_operator.control.run.judging import Judging
 from sshload_operator.control.run.reconcile import Reconciled
 from sshload_operator.manifests.labels import RUN_ID_LABEL, RUN_LABEL, TEST_LABEL, Part, run_child_name
@@ -294,6 +295,20 @@ def test_a_run_that_was_started_is_counted_and_what_the_pass_left_is_the_newest_
     monkeypatch.setattr(live_tests, "reconcile", reconcile)
     assert play(work, count_start=lambda: counted.append(None)) == (Wait(4.0), 8)
     assert len(counted) == started
+
+
+def test_what_a_pass_over_a_test_logs_names_it_and_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reconcile(*_: object) -> Reconciled:
+        return Reconciled(body({"phase": "Running"}, version=8), requeue_after_s=4.0)
+
+    async def work(tests: LiveTests) -> dict[str, str]:
+        await one_pass(tests, live_of(RUNNING))
+        return dict(_about.get())
+
+    monkeypatch.setattr(live_tests, "reconcile", reconcile)
+    about = play(work)
+    assert (about["namespace"], about["test"]) == KEY
+    assert len(about["run"]) == 10
 
 
 def test_a_test_that_went_in_a_pass_gives_its_room_back(monkeypatch: pytest.MonkeyPatch) -> None:

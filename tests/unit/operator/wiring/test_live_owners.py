@@ -17,6 +17,7 @@ from sshload_operator.control.live.objects import Wait
 from sshload_operator.control.live.owned_tests import OwnedTests
 from sshload_operator.control.live.owner_pass import OwnerReconciled
 from sshload_operator.control.live.owners import LiveOwners, _OwnerReconciler
+from sshload_operator.control.logs import _about
 from until import until
 
 _WITHIN_S = 300.0
@@ -49,6 +50,7 @@ class Writes:
     seen: list[dict[str, str]] = field(default_factory=list)
     due_s: float | None = None
     parks: bool = False
+    about: dict[str, str] = field(default_factory=dict)
     passed: asyncio.Event = field(default_factory=asyncio.Event)
     kind: Kind = SCHEDULE
     label: str = "sshload.dev/schedule"
@@ -62,6 +64,7 @@ class Writes:
     async def reconcile(
         self, _cluster: Cluster, _kind: object, body: Object, tests: OwnedTests[Object]
     ) -> OwnerReconciled:
+        self.about = dict(_about.get())
         self.seen.append({name: test["metadata"]["resourceVersion"] for name, test in tests.facts.items()})
         self.passes.append(body["metadata"]["generation"])
         self.passed.set()
@@ -222,6 +225,14 @@ def test_a_parked_owner_is_read_once_there_is_news_of_a_test_of_its_and_what_was
         assert kind.seen == [{}, {"first": "11"}, {"first": "11", "second": "13"}]
 
     asyncio.run(play())
+
+
+def test_what_a_pass_over_an_owner_logs_names_it() -> None:
+    async def play() -> dict[str, str]:
+        async with parked_owner(Reads()) as (_, kind):
+            return kind.about
+
+    assert asyncio.run(play()) == {"namespace": "ns", "schedule": "nightly"}
 
 
 def test_a_parked_owner_is_read_when_it_is_due() -> None:
