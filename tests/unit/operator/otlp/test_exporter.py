@@ -102,6 +102,25 @@ def test_a_collector_that_is_away_is_said_to_be(collector: Receiver) -> None:
     assert pushed(exporter(to(collector))).outcome is Outcome.DELIVERED
 
 
+def test_a_collector_that_closes_the_connection_in_place_of_an_answer_is_away() -> None:
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async def play() -> Push:
+        server = await asyncio.start_server(close, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            return await exporter(OtlpOptions(f"http://127.0.0.1:{port}/v1/metrics", 3_600, None)).push()
+
+    push = asyncio.run(play())
+    assert (push.outcome, push.message) == (Outcome.UNREACHABLE, "no answer: ServerDisconnectedError")
+
+
+def test_an_answer_of_another_kind_rejects_nothing_whatever_its_bytes_are(collector: Receiver) -> None:
+    collector.content, collector.content_type = REJECTED, "application/json"
+    assert pushed(exporter(to(collector))) == Push(Outcome.DELIVERED)
+
+
 def test_a_collector_that_hangs_is_given_up(collector: Receiver) -> None:
     collector.answer = 0
     push = pushed(exporter(to(collector), answer_limit_s=0.5))

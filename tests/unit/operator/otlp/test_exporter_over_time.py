@@ -6,6 +6,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from contextvars import ContextVar
 
 import pytest
 from prometheus_client import Metric
@@ -16,6 +17,9 @@ from virtual_time import run_at_once
 
 def nothing() -> Iterator[Metric]:
     return iter(())
+
+
+STARTER: ContextVar[str] = ContextVar("starter")
 
 
 class Slow(Exporter):
@@ -32,9 +36,11 @@ class Slow(Exporter):
         self.takes_s = list(takes_s)
         self.began_s: list[float] = []
         self.is_cancelled = False
+        self.knows_of: set[str] = set()
 
     async def push(self) -> Push:
         self.began_s.append(asyncio.get_running_loop().time() - 1_000)
+        self.knows_of.add(STARTER.get("nobody"))
         try:
             await asyncio.sleep(self.takes_s.pop(0) if self.takes_s else 0)
         except asyncio.CancelledError:
@@ -85,3 +91,26 @@ def test_an_exporter_that_was_never_started_is_stopped_all_the_same() -> None:
 
 def test_each_outcome_is_known_before_there_was_any() -> None:
     assert Slow().counts == dict.fromkeys(Outcome, 0)
+
+
+def test_pushes_hold_nothing_of_what_started_them() -> None:
+    """What starts them has the body of an event, which would stay in memory as long as they go on."""
+
+    async def play() -> Slow:
+        STARTER.set("an event")
+        found = Slow()
+        found.start()
+        await asyncio.sleep(1)
+        await found.stop()
+        return found
+
+    assert run_at_once(play()).knows_of == {"nobody"}
+
+
+@pytest.mark.parametrize(("limit_s", "total_s", "connect_s"), [(None, 10, 5), (3.0, 3.0, 3.0)])
+def test_an_answer_has_10_s_and_the_connection_5_s_of_these(
+    limit_s: float | None, total_s: float, connect_s: float
+) -> None:
+    limits = () if limit_s is None else (limit_s,)
+    made = Exporter(OtlpOptions("http://collector/", 60, None), nothing, {}, lambda *_: None, *limits)
+    assert (made._timeout.total, made._timeout.connect) == (total_s, connect_s)
