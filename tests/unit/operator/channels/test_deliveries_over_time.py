@@ -61,6 +61,10 @@ class World:
     outcomes: Counter[str] = field(default_factory=Counter)
     pending: list[int] = field(default_factory=list)
     uids: dict[str, set[str]] = field(default_factory=dict)
+    list_s: float = 0.0
+    listed_s: list[float] = field(default_factory=list)
+    lists: int = 0
+    most_lists: int = 0
 
     async def post(self, ended: Notification, _now: datetime) -> Attempt:
         self.posted.append((asyncio.get_running_loop().time(), ended.name))
@@ -83,6 +87,11 @@ class World:
 
     async def list_ours(self, kind: Kind, namespace: str, _selector: str, facts: Callable[[Any], None]) -> list[None]:
         self.listed.append((kind.plural, namespace))
+        self.listed_s.append(asyncio.get_running_loop().time() - 1_000)
+        self.lists += 1
+        self.most_lists = max(self.most_lists, self.lists)
+        await asyncio.sleep(self.list_s)
+        self.lists -= 1
         if self.list_errors:
             raise self.list_errors.pop(0)
         here = [body for body in self.there if namespace in ("", body["metadata"]["namespace"])]
@@ -278,6 +287,46 @@ def test_what_found_no_room_is_looked_for_in_each_namespace_and_kind_once_half_o
     play(claim)
 
 
+def test_what_finds_no_room_while_it_is_looked_for_is_looked_for_after_that(play: Play) -> None:
+    """One list at a time, which takes long. What is left out meanwhile is in none of it."""
+
+    async def claim(world: World) -> None:
+        deliveries = world.deliveries(most_pending=1)
+        world.takes_s, world.list_s = 1, 100
+        first, second = end("first"), end("second")
+        world.there = [second]
+        for body in (first, second):
+            deliveries.object_changed(TEST, body)
+        await asyncio.sleep(10)
+        assert world.listed_s == [1.0]
+        third, fourth = end("third"), end("fourth")
+        for body in (third, fourth):
+            deliveries.object_changed(TEST, body)
+        await asyncio.sleep(140)
+        world.there = [fourth]
+        await asyncio.sleep(300)
+        assert world.marked == ["first", "third", "second", "fourth"]
+        assert world.most_lists == 1
+        await deliveries.stop()
+
+    play(claim)
+
+
+def test_a_list_that_is_refused_is_tried_again_after_pauses_that_grow(play: Play) -> None:
+    async def claim(world: World) -> None:
+        deliveries = world.deliveries(most_pending=1)
+        world.there = [end("one"), end("two")]
+        world.list_errors = [ApiError(500, "no")] * 4
+        for body in world.there:
+            deliveries.object_changed(TEST, body)
+        await asyncio.sleep(60)
+        assert [later - earlier for earlier, later in pairwise(world.listed_s)][:4] == [1, 2, 4, 8]
+        assert set(world.marked) == {"one", "two"}
+        await deliveries.stop()
+
+    play(claim)
+
+
 def test_one_namespace_of_all_is_asked_for_where_all_are_watched(play: Play) -> None:
     async def claim(world: World) -> None:
         deliveries = world.deliveries(most_pending=1)
@@ -313,9 +362,10 @@ def test_a_problem_is_logged_once_and_so_is_its_end(play: Play, caplog: pytest.L
     async def claim(world: World) -> None:
         deliveries = world.deliveries()
         world.answers = [NO, NO, Attempt(Outcome.UNREACHABLE, "no answer"), Attempt(Outcome.DELIVERED), NO]
-        for name in ("one", "two"):
+        for name in ("one", "two", "three"):
             deliveries.object_changed(TEST, end(name))
             await asyncio.sleep(60)
+        assert world.listed == []
         await deliveries.stop()
 
     caplog.set_level(logging.INFO)
