@@ -32,9 +32,9 @@ class Watched(dict[str, Any]):
 
     readers: set[threading.Thread]
 
-    def items(self) -> Any:
+    def keys(self) -> Any:
         self.readers.add(threading.current_thread())
-        return super().items()
+        return super().keys()
 
 
 def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_tests() -> None:
