@@ -21,12 +21,13 @@ from sshload_operator.control.live import room as room_module
 from sshload_operator.control.live.room import Room
 from sshload_operator.control.run import reconcile as reconcile_module
 from sshload_operator.control.run.judging import Judging, LogReading
-from sshload_operator.control.run.observe import Observations
+from sshload_operator.control.run.observe import Observations, Rejection
 from sshload_operator.control.run.reconcile import (
     ParsedSpec,
     Reconciled,
     Shared,
     _decide,
+    _occasion,
     _run_under_way,
     is_finished,
     is_held_back,
@@ -36,7 +37,7 @@ from sshload_operator.control.run.reconcile import (
 )
 from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.manifests import Part, child_name
-from sshload_operator.manifests.labels import role_labels
+from sshload_operator.manifests.labels import COMPARISON_LABEL, role_labels
 from sshload_operator.planning.installation import Limits
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Announcement, Observed, Reason, Role
@@ -109,7 +110,7 @@ class Api:
     async def answer(self, request: web.Request) -> web.Response:
         """Answer a request."""
         parts = request.path.removesuffix("/status").split("/")
-        collection = parts[-1] if request.method == "POST" else parts[-2]
+        collection = parts[-1] if parts[-2] == "ns" else parts[-2]
         self.asked.append((request.method, collection))
         statuses = self.answers.get((request.method, collection), [])
         if statuses:
@@ -308,3 +309,78 @@ def test_a_status_that_would_be_too_long_is_not_written(monkeypatch: pytest.Monk
         assert observations.reading.log.problem == (
             f"they would take {size_bytes} bytes of the status, and the limit is {size_bytes - 1}"
         )
+
+
+def test_a_test_is_known_with_who_applied_it_and_the_comparison_that_made_it() -> None:
+    body = a_test(1)
+    plain = subject_of(body, INSTALLATION, ParsedSpec(), NOON).test
+    assert (plain.namespace, plain.name, plain.uid, plain.generation) == ("ns", "t", "u", 1)
+    assert (plain.applier, plain.comparison) == ("", "")
+    labels = {COMPARISON_LABEL: "cmp", "kustomize.toolkit.fluxcd.io/name": "load-tests"}
+    body["metadata"] |= {"labels": labels}
+    known = subject_of(body, INSTALLATION, ParsedSpec(), NOON).test
+    assert (known.applier, known.comparison) == ("Flux", "cmp")
+
+
+def test_an_event_is_about_the_run_and_of_a_spec_that_cannot_be_read_about_its_generation() -> None:
+    running = under_way()
+    running["metadata"] = {**running["metadata"], "generation": 3}
+    running["status"]["observedGeneration"] = 3
+    assert _occasion(subject_of(running, INSTALLATION, ParsedSpec(), NOON)) == "1"
+    assert _occasion(subject_of(a_test(3), INSTALLATION, ParsedSpec(), NOON)) == "3"
+    assert _occasion(subject_of(a_test(4, load={}), INSTALLATION, ParsedSpec(), NOON)) == "4"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_looked_for"),
+    [
+        (under_way(), True),
+        (under_way(phase="Finished", verdict="Passed"), True),
+        (a_test(1, suspend=True), False),
+        ({**a_test(1, suspend=True), "status": {"run": 1, "phase": "Pending"}}, False),
+    ],
+    ids=["under way", "over", "never begun", "held back"],
+)
+def test_pods_are_looked_for_where_a_run_was_begun(body: dict[str, Any], *, is_looked_for: bool) -> None:
+    api = Api()
+    a_pass(api, body)
+    assert (("GET", "pods") in api.asked) is is_looked_for
+
+
+def test_what_was_refused_of_a_start_lets_no_later_pass_come_at_once() -> None:
+    sight = Observations(refused=Rejection("Job", "exceeded quota"))
+    done = a_pass(Api(), under_way(phase="PreparingTarget", startTime="2026-11-22T11:59:59Z"), sight)
+    assert isinstance(done, Reconciled)
+    assert not done.started
+    assert done.requeue_after_s is not None
+    assert done.requeue_after_s > 0
+
+
+def with_results() -> tuple[dict[str, Any], Observations]:
+    """Return a test whose run is under way, and what is known of it: its results have been read."""
+    plan = first_run()
+    log = MasterLog(None, replace(summary(), run_id=plan.run_id), 2, "")
+    return under_way(), Observations(reading=LogReading("the tail", log), log_of_run_id=plan.run_id)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_results_whose_status_is_never_accepted_are_unreadable_and_told_in_the_next_status(status: int) -> None:
+    body, sight = with_results()
+    api = Api({("PATCH", "sshloadtests"): [status]})
+    assert a_pass(api, body, sight) == status
+    assert sight.reading is not None
+    assert sight.reading.log.summary is None
+    assert "not today" in sight.reading.log.problem
+    assert ("POST", "events") not in api.asked, "what the results said is told to nobody"
+    done = a_pass(api, body, sight)
+    assert isinstance(done, Reconciled)
+    assert done.test is not None
+    assert "cannot be used: " in done.test["status"]["message"]
+
+
+@pytest.mark.parametrize("status", [403, 409, 500, 503])
+def test_results_stay_where_the_api_server_may_accept_their_status_later(status: int) -> None:
+    body, sight = with_results()
+    assert a_pass(Api({("PATCH", "sshloadtests"): [status]}), body, sight) == status
+    assert sight.reading is not None
+    assert sight.reading.log.summary is not None
