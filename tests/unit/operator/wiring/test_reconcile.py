@@ -384,3 +384,12 @@ def test_results_stay_where_the_api_server_may_accept_their_status_later(status:
     assert a_pass(Api({("PATCH", "sshloadtests"): [status]}), body, sight) == status
     assert sight.reading is not None
     assert sight.reading.log.summary is not None
+
+
+def test_a_log_without_results_leaves_nothing_to_discard_and_the_refusal_is_told() -> None:
+    body, sight = with_results()
+    sight.reading = LogReading("the tail", MasterLog(None, None, 0, ""))
+    api = Api({("PATCH", "sshloadtests"): [422]})
+    assert a_pass(api, body, sight) == 422
+    assert sight.reading.log.problem == ""
+    assert ("POST", "events") in api.asked
