@@ -3,13 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from plans import TOKEN
 from runs import snapshot, summary
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_contract.wire.master_log import snapshot_line, summary_lines
+from sshload_contract.wire.master_log import SUMMARY_LINES_LIMIT, snapshot_line, summary_lines
 from sshload_contract.wire.report import EncodedHistogram
 from sshload_operator.control.run.judging import Judging, LogReading
 
@@ -44,6 +45,71 @@ def read(*answers: str | None, times: int = 1) -> tuple[LogReading | None, int]:
         return found
 
     return asyncio.run(reading()), len(logs.answers)
+
+
+class Asked(Logs):
+    """The same, which notes how many lines are asked for, and whose log."""
+
+    def __init__(self, answers: Sequence[str | None]) -> None:
+        super().__init__(answers)
+        self.asked: list[tuple[str, str, str, int]] = []
+
+    async def read_log(self, namespace: str, pod: str, container: str, lines: int) -> str | None:
+        """Note it, and answer."""
+        self.asked.append((namespace, pod, container, lines))
+        return await super().read_log(namespace, pod, container, lines)
+
+
+def test_as_many_lines_are_asked_for_as_the_summary_has_and_ten_around_it() -> None:
+    logs: Any = Asked([tail(LONG), LONG])
+
+    async def reading() -> LogReading:
+        judging = Judging()
+        end = await judging.read(logs, "ns", "pod", None)
+        assert end is not None
+        assert end.unread_lines == end.log.summary_lines == len(LONG.splitlines())
+        whole = await judging.read_whole(logs, "ns", "pod", end)
+        judging.stop()
+        return whole
+
+    whole = asyncio.run(reading())
+    assert logs.asked == [("ns", "pod", "master", 10), ("ns", "pod", "master", len(LONG.splitlines()) + 10)]
+    assert (whole.unread_lines, whole.tail) == (0, tail(LONG))
+
+
+def test_a_read_of_the_whole_that_failed_is_repeated_with_as_many_lines_as_there_can_be() -> None:
+    logs: Any = Asked([tail(LONG)])
+
+    async def reading() -> tuple[LogReading, LogReading]:
+        judging = Judging()
+        end = await judging.read(logs, "ns", "pod", None)
+        assert end is not None
+        again = await judging.read(logs, "ns", "pod", end)
+        judging.stop()
+        assert again is not None
+        return end, again
+
+    end, again = asyncio.run(reading())
+    assert len(logs.asked) == 1, "the tail is not asked for again"
+    assert again == replace(end, unread_lines=SUMMARY_LINES_LIMIT)
+
+
+def test_a_log_that_is_gone_leaves_what_was_read_of_it() -> None:
+    found, left = read(SHORT, None, times=2)
+    assert left == 0
+    assert found is not None
+    assert found.log.summary is not None
+    assert read(None)[0] is None
+
+
+def test_only_a_summary_that_was_spoilt_stays_so() -> None:
+    early, later = snapshot_line(snapshot()), snapshot_line(snapshot(iterations=400))
+    found, _ = read(early, later, times=2)
+    assert found is not None
+    assert found.log.snapshot == snapshot(iterations=400)
+    found, _ = read(f"{early}\n{SPOILT}", f"{early}\n{SPOILT}", "nothing of ours", times=2)
+    assert found is not None
+    assert found.log.snapshot == snapshot()
 
 
 def tail(text: str) -> str:
