@@ -1,6 +1,6 @@
 """ArrivalsLoad: an open model. Iterations begin when they are due, however long the earlier ones take."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum, unique
 from fractions import Fraction
@@ -16,6 +16,7 @@ from sshload_contract.load.model import (
     MOST,
     STAGES,
     LoadDuration,
+    LoadModel,
     SearchModel,
     StagedLoad,
 )
@@ -144,8 +145,50 @@ class _WrittenArrivals:
         return ArrivalsLoad(stages, self.process, self.max_in_flight, self.seed)
 
 
+class SpacedArrivals(LoadModel):
+    """What all loads answer whose iterations begin at given rates, evenly or at random."""
+
+    __slots__ = ()
+    unit: ClassVar[str] = "arrivals/s"
+    is_whole: ClassVar[bool] = False
+    drops_arrivals: ClassVar[bool] = True
+    process: ArrivalProcess
+    max_in_flight: int
+    seed: int
+
+    @property
+    def most_connections(self) -> int:
+        """One for each iteration that may be in flight."""
+        return self.max_in_flight
+
+    @property
+    def iterations(self) -> float:
+        """How many iterations the measured part begins on average."""
+        raise NotImplementedError
+
+    @property
+    def most_due(self) -> float:
+        """As many as the rates give, one more for a fraction, and a margin for random variation."""
+        expected = self.iterations + 1
+        return expected + (_CERTAIN_DEVIATIONS * (sqrt(expected) + 1) if self.is_memoryless else 0.0)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the process is constant."""
+        return self.process is ArrivalProcess.CONSTANT
+
+    @property
+    def is_memoryless(self) -> bool:
+        """Whether the process is poisson."""
+        return self.process is ArrivalProcess.POISSON
+
+    def completed_amount(self, stats: "LoadStats") -> float | None:
+        """Return the completed iterations per second."""
+        return stats.completed_rate
+
+
 @dataclass(frozen=True, slots=True)
-class ArrivalsLoad(StagedLoad):
+class ArrivalsLoad(StagedLoad, SpacedArrivals):
     """Open model: iterations begin when they are due, however long the earlier ones take.
 
     Latency is measured from when an iteration was due. An arrival that finds `max_in_flight` iterations under way is
@@ -157,9 +200,6 @@ class ArrivalsLoad(StagedLoad):
     fits_in_cel: ClassVar[str] = (
         f"has(load.stages) ? {StagedLoad.fits_in_cel} : time >= duration(load.?duration.orValue('0s'))"
     )
-    unit: ClassVar[str] = "arrivals/s"
-    is_whole: ClassVar[bool] = False
-    drops_arrivals: ClassVar[bool] = True
     stages: Annotated[tuple[ArrivalsStage, ...], STAGES, "How many iterations per second for how long, in order."]
     process: Process
     max_in_flight: MaxInFlight
@@ -183,20 +223,9 @@ class ArrivalsLoad(StagedLoad):
         return f"{first.rate:g} arrivals/s, {self.process}"
 
     @property
-    def most_connections(self) -> int:
-        """One for each iteration that may be in flight."""
-        return self.max_in_flight
-
-    @property
     def iterations(self) -> float:
         """The iterations of all stages, on average."""
         return sum(stage.begun(stage.duration_s) for stage in self.stages)
-
-    @property
-    def most_due(self) -> float:
-        """As many as the rates give, one more for a fraction, and a margin for random variation."""
-        expected = self.iterations + 1
-        return expected + (_CERTAIN_DEVIATIONS * (sqrt(expected) + 1) if self.is_memoryless else 0.0)
 
     def warm_up_iterations(self, warm_up_s: float) -> float:
         """Return the iterations of a warm-up at the initial rate of the first stage."""
@@ -216,20 +245,6 @@ class ArrivalsLoad(StagedLoad):
     def is_steady(self) -> bool:
         """Whether all rates are the same."""
         return len({rate for stage in self.stages for rate in (stage.rate, stage.to_rate) if rate is not None}) == 1
-
-    @property
-    def is_even(self) -> bool:
-        """Whether the process is constant."""
-        return self.process is ArrivalProcess.CONSTANT
-
-    @property
-    def is_memoryless(self) -> bool:
-        """Whether the process is poisson."""
-        return self.process is ArrivalProcess.POISSON
-
-    def completed_amount(self, stats: "LoadStats") -> float:
-        """Return the completed iterations per second."""
-        return stats.completed_rate
 
     def due(self, warm_up_s: float) -> Iterator[float]:
         """Yield the offset of each iteration. The seed decides those of a poisson process."""
@@ -286,7 +301,7 @@ class ArrivalsSearch(SearchModel):
         return ArrivalsLoad((stage,), self.process, self.max_in_flight, self.seed)
 
 
-def staged_arrivals(stages: tuple[ArrivalsStage, ...], process: ArrivalProcess, seed: int) -> Iterator[float]:
+def staged_arrivals(stages: Iterable[ArrivalsStage], process: ArrivalProcess, seed: int) -> Iterator[float]:
     """Yield the offset of each arrival of consecutive stages.
 
     An arrival is due when the average number of begun iterations, over all stages, equals its number: 0, 1, 2 and so

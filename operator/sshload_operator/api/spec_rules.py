@@ -33,7 +33,6 @@ _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.t
 _SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
 _HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
 _HAS_COMMAND: Final = " || ".join(f"has(s.{kind.kind})" for kind in _STEP_KINDS if not kind.by_channel)
-_TIME_OF_LOAD: Final = "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp))"
 _LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
 _HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
@@ -135,18 +134,6 @@ def _needed_s(spec: LoadTestSpec) -> float:
     return spec.start_timeout_s + spec.warm_up_s + spec.load.least.lasts_s
 
 
-def _deadline_of(model: type[Load]) -> Rule:
-    fits = model.fits_in_cel.replace("time", _TIME_OF_LOAD).replace("load.", f"self.load.{model.kind}.")
-    return Rule(
-        f"!has(self.load.{model.kind}) || ({fits})",
-        "deadline must not be shorter than startTimeout, warmUp and the load together",
-        at=".deadline",
-        explain=lambda spec: (
-            f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {_needed_s(spec):g} s together"
-        ),
-    )
-
-
 def _too_short_for_search(spec: LoadTestSpec) -> str:
     confirm = spec.load.confirm if spec.load.is_search else 0
     trials, trial_s = least_trials(confirm), spec.warm_up_s + spec.load.least.lasts_s
@@ -157,13 +144,26 @@ def _too_short_for_search(spec: LoadTestSpec) -> str:
     )
 
 
-_TRIAL_MS_IN_CEL: Final = "".join(
-    f"has({load}) ? {model.lasts_ms_in_cel.replace('load.', f'{load}.')} : "
-    for model in get_args(LoadSearch)
-    for load in (f"self.load.capacity.{model.kind}",)
-)
+def _by_kind(kinds: Iterable[type[Load | LoadSearch]], path: str, condition: str) -> str:
+    """Return what a class variable of each kind says in CEL, where a spec has it at a path, without the last else."""
+    return "".join(
+        f"has({path}.{kind.kind}) ? ({getattr(kind, condition).replace('load.', f'{path}.{kind.kind}.')}) : "
+        for kind in kinds
+    )
+
+
+_FITS_IN_CEL: Final = _by_kind(get_args(Load), "self.load", "fits_in_cel")
+_TRIAL_MS_IN_CEL: Final = _by_kind(get_args(LoadSearch), "self.load.capacity", "lasts_ms_in_cel")
 _DEADLINE: Final = (
-    *map(_deadline_of, get_args(Load)),
+    Rule(
+        "[duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp)]"
+        f".all(time, {_FITS_IN_CEL}true)",
+        "deadline must not be shorter than startTimeout, warmUp and the load together",
+        at=".deadline",
+        explain=lambda spec: (
+            f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {_needed_s(spec):g} s together"
+        ),
+    ),
     Rule(
         "!has(self.load.capacity) || (duration(self.deadline) - duration(self.startTimeout)"
         " - duration('90s')).getMilliseconds()"
