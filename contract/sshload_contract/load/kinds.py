@@ -7,6 +7,7 @@ from sshload_contract.load.burst import BurstLoad, BurstSearch
 from sshload_contract.load.hold import HoldLoad, HoldSearch
 from sshload_contract.load.replay import ReplayLoad, ReplaySearch
 from sshload_contract.load.users import UsersLoad, UsersSearch
+from sshload_contract.load.waves import WaveLoad
 
-Load: TypeAlias = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad
+Load: TypeAlias = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad | WaveLoad
 LoadSearch: TypeAlias = UsersSearch | ArrivalsSearch | BurstSearch | HoldSearch | ReplaySearch

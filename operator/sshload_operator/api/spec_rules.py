@@ -1,7 +1,7 @@
 """Rules between the parts of a spec: each part may be valid by itself, but not together with another."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, get_args
 
 from sshload_contract.client import BY_KEY_IN_CEL, RUN_PROGRAMS, RUN_PROGRAMS_IN_CEL, Library, in_cel, listed

@@ -12,6 +12,7 @@ from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalProcess, BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
+from sshload_contract.load.waves import WaveLoad
 from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.codec import from_json
@@ -21,6 +22,7 @@ from whole_run import whole_run
 
 BURST = BurstLoad(connections=20, repeat=2, interval_s=1.0)
 POISSON = replace(arrivals(20, 3.0), process=ArrivalProcess.POISSON)
+WAVE = WaveLoad(2.0, 28.0, 4.0, 1, ArrivalProcess.CONSTANT, max_in_flight=100, seed=1)
 USERS = UsersLoad(
     stages=(UsersStage(users=4, duration_s=2.0), UsersStage(users=2, duration_s=1.0)),
     spawn_rate=8.0,
@@ -37,6 +39,7 @@ of_one_run = pytest.mark.xdist_group("one run whose counts are read")
         pytest.param(POISSON, None, id="Poisson arrivals", marks=pytest.mark.full),
         pytest.param(USERS, None, id="users"),
         pytest.param(BURST, 40, id="burst", marks=pytest.mark.full),
+        pytest.param(WAVE, 60, id="wave"),
     ],
 )
 def test_the_clients_count_is_the_servers(

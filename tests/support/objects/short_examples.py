@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, ReplayLoad, TraceRef, UsersLoad
 from sshload_contract.load.replay import Trace, read_trace
+from sshload_contract.load.waves import WaveLoad
 from sshload_contract.quantities import duration_s
 from sshload_operator.api.comparison.spec import merged
 from sshload_operator.api.spec import LoadTestSpec
@@ -51,6 +52,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "23-replay": {"replay": {"duration": "8s"}},
     "24-rsync": {"arrivals": {"stages": [{"rate": 2, "duration": "5s"}]}},
     "25-rates": {"arrivals": {"duration": "4s"}},
+    "26-wave": {"wave": {"rate": 2, "toRate": 6, "period": "10s", "repeat": 1}},
 }
 """A merge patch for the load of each example, by the name of its file. The others run as they are written."""
 
@@ -113,6 +115,8 @@ def least_iterations(spec: LoadTestSpec, slowest_s: float) -> float:
             return connections * repeat
         case HoldLoad(probe_rate=rate, duration_s=duration_s):
             return rate * duration_s
+        case WaveLoad(iterations=iterations):
+            return iterations
         case UsersLoad(stages=stages):
             return sum(stage.users * stage.duration_s for stage in stages) / slowest_s
         case ReplayLoad() as load:

@@ -34,6 +34,21 @@ REPLAY: Spec = {
     },
 }
 
+WAVE: Spec = {
+    **SMALL,
+    "load": {
+        "wave": {
+            "rate": 2,
+            "toRate": 20.5,
+            "period": "2m",
+            "repeat": 5,
+            "process": "poisson",
+            "maxInFlight": 500,
+            "seed": 7,
+        }
+    },
+}
+
 LINKS_AND_LIMITS: Spec = {
     **SMALL,
     "scenario": {

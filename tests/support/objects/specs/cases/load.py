@@ -3,7 +3,7 @@
 from specs.bad import Bad, bad
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
 from specs.search import SEARCH_ARRIVALS
-from specs.small import REPLAY, SMALL
+from specs.small import REPLAY, SMALL, WAVE
 from specs.spec import Spec, changed, without
 
 BAD: dict[str, Bad] = {
@@ -13,7 +13,9 @@ BAD: dict[str, Bad] = {
     "arrivals-in-short-beyond-the-deadline": bad("load.arrivals", {"rate": 20, "duration": "1h"}, "spec.deadline"),
     "burst-repeated-with-a-point": bad("load.burst.repeat", 2.0, "spec", base=EXTERNAL_BURST),
     "no-load": Bad(without(SMALL, "load"), "spec.load"),
-    "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst, hold, replay and capacity must"),
+    "no-load-model": bad(
+        "load", {}, says="exactly one of users, arrivals, burst, hold, replay, wave and capacity must"
+    ),
     "two-load-models": bad(
         "load",
         {**SMALL["load"], "burst": {"connections": 1}},
@@ -54,6 +56,13 @@ BAD: dict[str, Bad] = {
     "deadline-before-the-end-of-arrivals": bad("deadline", "154s", says="startTimeout, warmUp and the load"),
     "deadline-before-the-end-of-users": bad("deadline", "160s", base=EXTERNAL_USERS, says="startTimeout, warmUp"),
     "deadline-before-the-end-of-bursts": bad("deadline", "419s", base=EXTERNAL_BURST, says="startTimeout, warmUp"),
+    "wave-that-does-not-rise": bad("load.wave.toRate", 2, "spec.load.wave.toRate", "must be above rate", base=WAVE),
+    "wave-of-no-rate": bad("load.wave.toRate", 0, "spec.load.wave.toRate", base=WAVE),
+    "wave-of-a-second": bad("load.wave.period", "1s", "spec.load.wave.period", base=WAVE),
+    "search-with-waves": bad(
+        "load.capacity", {"wave": {**WAVE["load"]["wave"]}}, "spec.load.capacity", base=SEARCH_ARRIVALS
+    ),
+    "waves-beyond-the-deadline": bad("load.wave.repeat", 30, "spec.deadline", "startTimeout, warmUp", base=WAVE),
     "deadline-before-the-end-of-a-hold": bad("deadline", "304s", base=EXTERNAL_HOLD, says="startTimeout, warmUp"),
 }
 
@@ -71,5 +80,6 @@ GOOD: dict[str, Spec] = {
     "ramp-of-users": changed(EXTERNAL_USERS, "load.users.stages", [{"users": 0, "toUsers": 50, "duration": "30s"}]),
     "deadline-to-the-second": changed(SMALL, "deadline", "155s"),
     "deadline-to-the-second-with-bursts": changed(EXTERNAL_BURST, "deadline", "420s"),
+    "deadline-to-the-second-with-waves": changed(WAVE, "deadline", "725s"),
     "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),
 }
