@@ -159,9 +159,9 @@ class Clients:
         with self.worker_run(self.config(load, (step,) * work.files, reuse)) as run:
             summary = run.summary()
             assert run.exit_codes() == [0]
-        (stats,) = (step for step in summary.steps if step.step == counted and step.window is Window.MEASURED)
+        (stats,) = (step for step in summary.trial.steps if step.step == counted and step.window is Window.MEASURED)
         assert stats.count
-        assert not summary.load.failed
+        assert not summary.trial.load.failed
         return Cost(stats.count, run.figures()["cpu_s"], run.figures()["wall_s"])
 
     def config(self, load: Load, steps: tuple[ScenarioStep, ...], reuse: SessionReuse) -> RunConfig:

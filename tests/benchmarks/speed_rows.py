@@ -73,7 +73,7 @@ def held_memory(clients: Clients, sessions: int) -> list[Row]:
     with clients.worker_run(config) as run:
         summary = run.summary()
         figures = run.figures()
-    held = summary.load.held_least
+    held = summary.trial.load.held_least
     per_session = (figures["rss_end_bytes"] - figures["rss_begin_bytes"]) / sessions / _KB
     return [Row("idle session, memory in the worker", "80 kB", f"{per_session:.1f} kB, {held:,} of {sessions:,} held")]
 

@@ -76,10 +76,10 @@ def test_the_results_are_those_of_the_trial_that_is_named(status: dict[str, Any]
 def test_no_trial_began_before_the_target_was_idle(status: dict[str, Any], module_cluster: LiveCluster) -> None:
     stored = module_cluster.get("configmap", status["resultsConfigMap"])
     packed = base64.b64decode(stored["binaryData"]["summary.json.gz"])
-    capacity = from_json(RunSummary, gzip.decompress(packed).decode()).capacity
-    assert capacity is not None
-    assert capacity.end is SearchEnd.FOUND
-    before = [trial.target_before for trial in capacity.trials]
+    summary = from_json(RunSummary, gzip.decompress(packed).decode())
+    assert summary.search is not None
+    assert summary.search.end is SearchEnd.FOUND
+    before = [trial.target_before for trial in summary.trials]
     assert [stats.sessions for stats in before if stats is not None] == [0] * len(before)
 
 

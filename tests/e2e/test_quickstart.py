@@ -80,7 +80,7 @@ def test_the_whole_summary_is_in_the_results_config_map(
 ) -> None:
     stored = quickstarts_cluster.get("configmap", quickstart["resultsConfigMap"])
     summary = from_json(RunSummary, gzip.decompress(base64.b64decode(stored["binaryData"]["summary.json.gz"])).decode())
-    assert summary.load.succeeded + summary.load.failed == quickstart["results"]["iterations"]
+    assert summary.trial.load.succeeded + summary.trial.load.failed == quickstart["results"]["iterations"]
     timed = {histogram.step for histogram in summary.histograms}
     assert timed >= steps_of(quickstart).keys()
     assert json.loads(stored["data"]["results.json"])["omitted"] == []

@@ -17,7 +17,7 @@ from _pytest.mark import ParameterSet
 from circles import in_pairs
 from plans import plan
 from run_configs import NOWHERE, arrivals, run_config
-from runs import summary
+from runs import retold, summary
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Verdict, Window
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.thresholds import RelativeLatency
@@ -96,7 +96,7 @@ def run(server: Latencies, random: Random, count: int, slower: float) -> TestSta
         whole.merge(part)
     totals = Totals(histograms={(Timing.TOTAL, Window.MEASURED, Outcome.OK): whole}, slices=slices)
     made = run_summary(CONFIG, totals, COURSE)
-    return TestStatus(results=results_status(PLAN, replace(summary(count), steps=made.steps), Verdict.PASSED))
+    return TestStatus(results=results_status(PLAN, retold(summary(count), steps=made.trial.steps), Verdict.PASSED))
 
 
 @cache

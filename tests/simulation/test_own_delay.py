@@ -57,7 +57,7 @@ def latencies(arrivals: str, within: int = 0, without: int = 0, exact_us: int = 
     They lie `within` so many of the largest delays below it and `without` so many above, and `exact_us` besides.
     """
     for seed, draw, truth, _, found in loads(arrivals):
-        delay = own_delay(found)
+        delay = own_delay(found.trial)
         for span in SPANS:
             for percentile in PERCENTILES:
                 true_us = round(truth.percentile_s(span, percentile) * _US_PER_S)
@@ -67,7 +67,7 @@ def latencies(arrivals: str, within: int = 0, without: int = 0, exact_us: int = 
                     if limit_us <= 0:
                         continue
                     threshold = LatencyThreshold(span, percentile, limit_us / _US_PER_S)
-                    passed = judge_threshold(threshold, draw.load, found).result.met
+                    passed = judge_threshold(threshold, draw.load, found.trial).result.met
                     small = delay.is_small(percentile, limit_us)
                     yield Case(seed, threshold, true_us < limit_us, passed, small)
 
@@ -95,13 +95,13 @@ def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_tha
     """A delay can set connections apart that would have come together by chance, and hide a refusal or two."""
     cases = []
     for seed, draw, truth, _, found in loads(arrivals, limited=True):
-        if own_delay(found).is_small_beside_any_limit:
+        if own_delay(found.trial).is_small_beside_any_limit:
             continue
         for limit in (truth.error_rate - _HIDDEN_SHARE, truth.error_rate + 1e-9):
             if limit <= 0:
                 continue
             threshold = ErrorRateThreshold(limit)
-            passed = judge_threshold(threshold, draw.load, found).result.met
+            passed = judge_threshold(threshold, draw.load, found.trial).result.met
             cases.append(Case(seed, threshold, truth.error_rate < limit, passed, small_delay=False))
     assert [case for case in cases if case.is_wrong] == []
     assert len(cases) > DRAWS / 2
@@ -111,12 +111,12 @@ def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_tha
 def test_a_generator_that_lags_calls_no_throughput_met_or_broken_that_is_not(arrivals: str) -> None:
     cases = []
     for seed, draw, truth, _, found in loads(arrivals):
-        if own_delay(found).is_small_beside_any_limit:
+        if own_delay(found.trial).is_small_beside_any_limit:
             continue
         true_rate = truth.inside / draw.until_s
         for above in (true_rate, true_rate * (1 - 1e-9)):
             threshold = ThroughputThreshold(above)
-            passed = judge_threshold(threshold, draw.load, found).result.met
+            passed = judge_threshold(threshold, draw.load, found.trial).result.met
             cases.append(Case(seed, threshold, true_rate > above, passed, small_delay=False))
     assert [case for case in cases if case.is_wrong] == []
     assert len(cases) > DRAWS / 2
@@ -126,11 +126,11 @@ def test_a_generator_that_lags_calls_no_throughput_met_or_broken_that_is_not(arr
 def test_a_promise_that_is_kept_with_a_wide_margin_is_met_in_spite_of_the_lag(arrivals: str) -> None:
     judged = 0
     for _, draw, _, seen, found in loads(arrivals):
-        delay = own_delay(found)
+        delay = own_delay(found.trial)
         if delay.largest_us > _LAG_US or seen.percentile_s("total", 99) > _PROMPT_S:
             continue
         for span in SPANS:
             for percentile in PERCENTILES:
                 judged += 1
-                assert judge_threshold(LatencyThreshold(span, percentile, _WIDE_S), draw.load, found).result.met
+                assert judge_threshold(LatencyThreshold(span, percentile, _WIDE_S), draw.load, found.trial).result.met
     assert judged > DRAWS

@@ -22,6 +22,7 @@ from circles import in_pairs
 from plans import plan, quickstart
 from run_configs import NOWHERE, run_config
 from runs import load as run_load
+from runs import retold
 from runs import summary as run_summary
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
@@ -182,8 +183,8 @@ def counted(load: Load, warm_up_s: float, timed: Iterable[Timed], users: int = 0
     )
     found = run_summary(len(latencies_s), lost, load=counts, series_interval_s=1.0, series=points)
     mean_us, least_us = (round(1e6 * (of(latencies_s) if latencies_s else 0)) for of in (mean, min))
-    steps = tuple(replace(step, mean_us=float(mean_us), min_us=least_us) for step in found.steps)
-    return replace(found, steps=steps)
+    steps = tuple(replace(step, mean_us=float(mean_us), min_us=least_us) for step in found.trial.steps)
+    return retold(found, steps=steps)
 
 
 RUNS = 200
@@ -282,9 +283,9 @@ def test_a_rate_is_what_ends_in_the_window_per_second(
     load: Load, warm_up_s: float, latency_s: float, rate: float
 ) -> None:
     summary = played(load, warm_up_s, _timed(load, warm_up_s, repeat(latency_s), chance(1)))
-    assert summary.load.completed_rate == pytest.approx(rate)
-    rates = {step.step: step.rate for step in summary.steps if step.window is Window.MEASURED}
-    assert rates["total"] == rates[STEP] == summary.load.completed_rate
+    assert summary.trial.load.completed_rate == pytest.approx(rate)
+    rates = {step.step: step.rate for step in summary.trial.steps if step.window is Window.MEASURED}
+    assert rates["total"] == rates[STEP] == summary.trial.load.completed_rate
 
 
 def test_each_stage_has_the_rate_of_what_ends_in_it_and_they_add_up_to_the_whole() -> None:
@@ -294,14 +295,14 @@ def test_each_stage_has_the_rate_of_what_ends_in_it_and_they_add_up_to_the_whole
     assert [stage.total.rate for stage in summary.stages if stage.total] == [10.0, 25.0, 16.0]
     assert [stage.load.offered_rate for stage in summary.stages] == [10.0, 30.0, 2.0]
     whole = sum(stage.load.completed_rate * stage.load.duration_s for stage in summary.stages)
-    assert summary.load.completed_rate == pytest.approx(whole / 40)
+    assert summary.trial.load.completed_rate == pytest.approx(whole / 40)
 
 
 def test_failures_are_in_no_rate_of_completion_wherever_they_end() -> None:
     load = stages((4, 20))
     timed = [replace(one, is_ok=bool(number % 4)) for number, one in enumerate(arrivals(load, 10, repeat(7.0)))]
     summary = played(load, 10, timed)
-    assert (summary.load.completed_rate, summary.load.succeeded, summary.load.failed) == (3.0, 60, 20)
+    assert (summary.trial.load.completed_rate, summary.trial.load.succeeded, summary.trial.load.failed) == (3.0, 60, 20)
 
 
 @pytest.mark.parametrize("latency_s", [0.5, 3.0, 25.0])
@@ -309,7 +310,7 @@ def test_bytes_per_second_are_those_that_move_in_the_window(latency_s: float) ->
     load = stages((2, 10))
     timed = (replace(one, size_bytes=3_000_000) for one in arrivals(load, 30, repeat(latency_s)))
     summary = played(load, 30, timed)
-    (read,) = (step for step in summary.steps if (step.step, step.window) == (STEP, Window.MEASURED))
+    (read,) = (step for step in summary.trial.steps if (step.step, step.window) == (STEP, Window.MEASURED))
     assert read.bytes_per_second == pytest.approx(6_000_000, rel=1e-6)
 
 
@@ -317,17 +318,17 @@ def test_counts_and_latencies_are_of_what_was_due_in_the_window_to_its_slowest_e
     load = stages((2, 10))
     slow_last = (100.0 if due_s >= 38 else 1.0 for due_s in load.due(30))
     summary = played(load, 30, arrivals(load, 30, slow_last))
-    (total,) = (step for step in summary.steps if (step.step, step.window) == ("total", Window.MEASURED))
-    assert (total.count, summary.load.succeeded, summary.load.started) == (20, 20, 20)
+    (total,) = (step for step in summary.trial.steps if (step.step, step.window) == ("total", Window.MEASURED))
+    assert (total.count, summary.trial.load.succeeded, summary.trial.load.started) == (20, 20, 20)
     assert total.max_us == pytest.approx(100e6, rel=0.001)
-    assert summary.load.completed_rate == 1.8, "two of the slow ones would have ended in the window"
+    assert summary.trial.load.completed_rate == 1.8, "two of the slow ones would have ended in the window"
 
 
 def test_the_runs_for_intervals_have_the_rate_that_the_product_counts() -> None:
     for seed, load in enumerate((STEADY, RISE, users(10, 30))):
         timed = list(_timed(load, 10.0, exponential(5.0)(chance(seed)), chance(-seed)))
-        by_product = played(load, 10.0, sorted(timed, key=lambda one: one.due_s)).load
-        assert counted(load, 10.0, timed).load.completed_rate == by_product.completed_rate > 0
+        by_product = played(load, 10.0, sorted(timed, key=lambda one: one.due_s)).trial.load
+        assert counted(load, 10.0, timed).trial.load.completed_rate == by_product.completed_rate > 0
 
 
 # Intervals hold the truth
@@ -361,7 +362,7 @@ def _spec(load: Load) -> Mapping[str, Any]:
 def held(load: Load, warm_up_s: float, runs: Iterable[RunSummary], truth: float) -> float:
     """Return the share of the runs whose status states an interval that holds the truth, of those that state one."""
     asked = plan(quickstart(load=_spec(load), warmUp=f"{warm_up_s:g}s"))
-    bounds = [completed_rate_interval(asked, run) for run in runs if run.load.completed_rate]
+    bounds = [completed_rate_interval(asked, run) for run in runs if run.trial.load.completed_rate]
     return mean(one is not None and one.low - _ROUNDED_BY <= truth <= one.high + _ROUNDED_BY for one in bounds)
 
 
@@ -567,6 +568,6 @@ def test_of_a_thousand_arrivals_that_all_complete_it_is_within_about_one_percent
     load = stages((20, 50))
     asked = plan(quickstart(load=_spec(load), warmUp="5s"))
     runs = [counted(load, 5.0, arrivals(load, 5.0, latencies(chance(seed)))) for seed in range(RUNS)]
-    bounds = [(completed_rate_interval(asked, run), run.load.completed_rate) for run in runs]
+    bounds = [(completed_rate_interval(asked, run), run.trial.load.completed_rate) for run in runs]
     tight = [one is not None and one.low >= 0.9875 * rate and one.high <= 1.0125 * rate for one, rate in bounds]
     assert sum(tight) >= 0.95 * RUNS

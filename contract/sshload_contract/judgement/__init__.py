@@ -1,1 +1,1 @@
-"""Judgement of one run or trial by its summary: what was attempted, whether it is valid, which thresholds were met."""
+"""Judgement of one trial: what was attempted, whether it is valid, which thresholds were met."""

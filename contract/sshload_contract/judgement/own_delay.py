@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Invalidity, Timing, Window
-from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepStats
+from sshload_contract.wire.run_summary import GeneratorStats, StepStats, Trial
 
 CPU_SHARE_LIMIT = 0.9
 SOUND_BELOW_US = 20_000
@@ -85,9 +85,9 @@ class OwnDelay:
         return f"{self.figures}. {steal_in_words(self.stolen_share or 0.0)}. {OTHER_MACHINE}"
 
 
-def own_delay(summary: RunSummary) -> OwnDelay:
+def own_delay(trial: Trial) -> OwnDelay:
     """Return the generator's own delay in a run or trial."""
-    generator, starts = summary.generator, find_step(summary, Timing.START_DELAY, Window.MEASURED)
+    generator, starts = trial.generator, find_step(trial, Timing.START_DELAY, Window.MEASURED)
     start_p50_us, start_p99_us, start_p999_us = (_start_delay(starts, percentile) for percentile in (50, 99, 99.9))
     start_max_us = _start_delay(starts, None)
     largest_us = max(generator.loop_lag_max_us, start_max_us)
@@ -98,7 +98,7 @@ def own_delay(summary: RunSummary) -> OwnDelay:
         largest_us=largest_us,
         cpu_share=generator.cpu_share,
         invalidity=_cause(generator, start_max_us),
-        figures=_figures(summary, start_max_us),
+        figures=_figures(trial, start_max_us),
         stolen_share=generator.stolen_share,
     )
 
@@ -133,8 +133,8 @@ def _start_delay(starts: StepStats | None, percentile: float | None) -> int:
     return (starts.max_us or 0) if stated_us is None else stated_us
 
 
-def _figures(summary: RunSummary, start_max_us: int) -> str:
-    generator = summary.generator
+def _figures(trial: Trial, start_max_us: int) -> str:
+    generator = trial.generator
     waited = "this kernel does not report how long it waited for a CPU"
     if generator.run_delay_share is not None:
         waited = f"for {generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"

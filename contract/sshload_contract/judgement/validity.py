@@ -1,4 +1,4 @@
-"""Whether a summary can be trusted: the documented limits in one table. docs/reference/validity.md explains each.
+"""Whether a trial can be trusted: the documented limits in one table. docs/reference/validity.md explains each.
 
 The generator's own delay is judged with each threshold, by `threshold.judge_threshold`.
 """
@@ -11,7 +11,7 @@ from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT, SOUND_BELOW_US
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Invalidity, Outcome, Window
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT
-from sshload_contract.wire.run_summary import RunSummary, StepStats
+from sshload_contract.wire.run_summary import StepStats, Trial
 
 _TAIL_PERCENTILES = (99.0, 95.0, 90.0, 50.0)
 _US_PER_S = 1_000_000
@@ -19,23 +19,23 @@ _US_PER_S = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Why a summary cannot be trusted: the value, its limit, and what to change."""
+    """Why a trial cannot be trusted: the value, its limit, and what to change."""
 
     invalidity: Invalidity
     message: str
 
 
-def defects(summary: RunSummary, *, managed: bool) -> tuple[Defect, ...]:
-    """Return everything that makes the summary invalid, the most serious first; empty if it is valid.
+def defects(trial: Trial, *, managed: bool) -> tuple[Defect, ...]:
+    """Return everything that makes the trial invalid, the most serious first; empty if it is valid.
 
     `managed` means that the target is the run's own, so its counts must be present.
     """
-    found = (limit(summary) for limit in _LIMITS if managed or limit is not _target_disagrees)
+    found = (limit(trial) for limit in _LIMITS if managed or limit is not _target_disagrees)
     return tuple(defect for defect in found if defect is not None)
 
 
-def _workers_lost(summary: RunSummary) -> Defect | None:
-    generator = summary.generator
+def _workers_lost(trial: Trial) -> Defect | None:
+    generator = trial.generator
     missing = generator.workers_expected - generator.workers_connected
     if generator.workers_lost <= 0 and missing <= 0:
         return None
@@ -46,17 +46,17 @@ def _workers_lost(summary: RunSummary) -> Defect | None:
     return Defect(Invalidity.WORKER_LOST, message)
 
 
-def _reports_missing(summary: RunSummary) -> Defect | None:
-    missing = summary.generator.reports_missing
+def _reports_missing(trial: Trial) -> Defect | None:
+    missing = trial.generator.reports_missing
     if missing <= 0:
         return None
     message = f"{missing} reports of workers never reached the master (limit 0), so samples are missing. Run again"
     return Defect(Invalidity.REPORTS_MISSING, message)
 
 
-def _generator_faults(summary: RunSummary) -> Defect | None:
+def _generator_faults(trial: Trial) -> Defect | None:
     """Return the defect if any failure was the generator's own error, which must not count against the server."""
-    faults = [error for error in summary.errors if error.outcome is Outcome.GENERATOR_FAULT and error.count > 0]
+    faults = [error for error in trial.errors if error.outcome is Outcome.GENERATOR_FAULT and error.count > 0]
     if not faults:
         return None
     count = sum(error.count for error in faults)
@@ -65,13 +65,13 @@ def _generator_faults(summary: RunSummary) -> Defect | None:
     return Defect(Invalidity.GENERATOR_FAULT, message)
 
 
-def _counts_disagree(summary: RunSummary) -> Defect | None:
-    disagreement = next(_disagreements(summary), None)
+def _counts_disagree(trial: Trial) -> Defect | None:
+    disagreement = next(_disagreements(trial), None)
     return None if disagreement is None else Defect(Invalidity.COUNTS_DISAGREE, disagreement)
 
 
-def _disagreements(summary: RunSummary) -> Iterator[str]:
-    load, total = summary.load, total_step(summary, Window.MEASURED)
+def _disagreements(trial: Trial) -> Iterator[str]:
+    load, total = trial.load, total_step(trial, Window.MEASURED)
     if load.scheduled != load.started + load.dropped:
         yield (
             f"{load.scheduled} iterations were due, but {load.started} were begun and {load.dropped} dropped."
@@ -87,26 +87,26 @@ def _disagreements(summary: RunSummary) -> Iterator[str]:
             f"{total.count} iterations were timed and {total.failures} failed by the histograms, but "
             f"{load.succeeded} and {load.failed} by the workers' counters. Samples were lost: run again"
         )
-    if summary.generator.overflows:
+    if trial.generator.overflows:
         yield (
-            f"{summary.generator.overflows} latencies were longer than the 100 hours that a histogram holds. "
+            f"{trial.generator.overflows} latencies were longer than the 100 hours that a histogram holds. "
             f"Shorten spec.client.timeouts"
         )
 
 
-def _target_disagrees(summary: RunSummary) -> Defect | None:
-    disagreement = next(_server_disagreements(summary), None)
+def _target_disagrees(trial: Trial) -> Defect | None:
+    disagreement = next(_server_disagreements(trial), None)
     return None if disagreement is None else Defect(Invalidity.COUNTS_DISAGREE, disagreement)
 
 
-def _server_disagreements(summary: RunSummary) -> Iterator[str]:
+def _server_disagreements(trial: Trial) -> Iterator[str]:
     """Yield a message if the server counts fewer logins than the workers.
 
     It may count more, because it can accept a login that the client has given up.
     """
-    accepted, logins = accepted_logins(summary), client_logins(summary)
+    accepted, logins = accepted_logins(trial), client_logins(trial)
     if accepted is None:
-        when = "at the start" if summary.target_before is None else "at the end"
+        when = "at the start" if trial.target_before is None else "at the end"
         yield f"the target's own count of logins could not be read {when}, so nothing confirms the workers' {logins}"
     elif accepted < logins:
         yield (
@@ -115,8 +115,8 @@ def _server_disagreements(summary: RunSummary) -> Iterator[str]:
         )
 
 
-def _ports_used_up(summary: RunSummary) -> Defect | None:
-    used, available = summary.generator.ports_used, summary.generator.ports_available
+def _ports_used_up(trial: Trial) -> Defect | None:
+    used, available = trial.generator.ports_used, trial.generator.ports_available
     if available <= 0 or used <= PORTS_SHARE_LIMIT * available:
         return None
     message = (
@@ -126,14 +126,14 @@ def _ports_used_up(summary: RunSummary) -> Defect | None:
     return Defect(Invalidity.SOURCE_PORTS_USED_UP, message)
 
 
-def figures_spoiled(summary: RunSummary, slept_s: float = 0.0) -> Defect | None:
+def figures_spoiled(trial: Trial, slept_s: float = 0.0) -> Defect | None:
     """Return why the figures cannot be compared with another run's, None if they can.
 
     A comparison looks for differences in both directions, so the generator's own delay must be small compared with the
     figures themselves: at most a tenth of the tail of `total` without the scenario's sleeps (`slept_s`), or 20 ms if
     that is more.
     """
-    delay, total = own_delay(summary), total_step(summary, Window.MEASURED)
+    delay, total = own_delay(trial), total_step(trial, Window.MEASURED)
     waited_us = tail_us(total) - slept_s * _US_PER_S if total is not None else 0
     limit_us = max(SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT * waited_us)
     if not delay.is_cpu_used_up and delay.p99_us <= limit_us:
@@ -151,9 +151,9 @@ def tail_us(step: StepStats) -> int:
     return next((value for value in stated if value is not None), step.max_us or 0)
 
 
-def arrivals_dropped(summary: RunSummary) -> Defect | None:
+def arrivals_dropped(trial: Trial) -> Defect | None:
     """Return the defect if the load was smaller than asked for. A threshold that was met then proves nothing."""
-    load = summary.load
+    load = trial.load
     if load.dropped <= 0:
         return None
     message = (
@@ -164,7 +164,7 @@ def arrivals_dropped(summary: RunSummary) -> Defect | None:
     return Defect(Invalidity.ARRIVALS_DROPPED, message)
 
 
-_LIMITS: tuple[Callable[[RunSummary], Defect | None], ...] = (
+_LIMITS: tuple[Callable[[Trial], Defect | None], ...] = (
     _workers_lost,
     _reports_missing,
     _generator_faults,

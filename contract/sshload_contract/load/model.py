@@ -211,6 +211,11 @@ class LoadModel:
         """Return the same load with another amount."""
         raise NotImplementedError
 
+    def trial_at(self, amount: float) -> Self:
+        """Return the load of a trial. Only a search has trials of other amounts."""
+        del amount
+        return self
+
     def running_words(self, warm_up_s: float) -> str:
         """Return what a run does, in words."""
         return f"the load runs for {warm_up_s + self.lasts_s:g} s"

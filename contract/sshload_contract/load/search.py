@@ -51,7 +51,7 @@ class Search:
     @property
     def largest(self) -> Load:
         """The load of its largest trial."""
-        return self.at(self.most)
+        return self.trial_at(self.most)
 
     @property
     def recorded(self) -> "TraceRef | None":
@@ -61,7 +61,7 @@ class Search:
     @property
     def identity(self) -> str:
         """What two searches have in common whose capacities can be compared."""
-        return f"a search by trials such as {self.at(1).words}"
+        return f"a search by trials such as {self.trial_at(1).words}"
 
     @property
     def likely_trials(self) -> int:
@@ -83,9 +83,9 @@ class Search:
     @property
     def likely_trial_s(self) -> float:
         """How long a trial halfway up lasts after its warm-up: of held sessions the ramp grows with them."""
-        return self.at(sqrt(self.least.amount * self.most)).lasts_s
+        return self.trial_at(sqrt(self.least.amount * self.most)).lasts_s
 
-    def at(self, amount: float) -> Load:
+    def trial_at(self, amount: float) -> Load:
         """Return the load of a trial."""
         return self.least.at(amount)
 

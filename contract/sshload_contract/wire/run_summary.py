@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from sshload_contract.shortened import shortened
 from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import InPath, Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
+from sshload_contract.vocabulary import InPath, Invalidity, Outcome, RunEnd, SearchEnd, Timing, TrialState, Window
 from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count, PercentileKey, StageNumber
 from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, LoginFailure, NegotiatedCount
@@ -14,6 +14,7 @@ from sshload_contract.wire.target import TargetStats
 SERVER_POINTS_LIMIT = 120
 _FEW_ERRORS = 100
 _SHORT_MESSAGE_CHARACTERS = 1_000
+_MAIN_STEPS = frozenset({Timing.TOTAL, Timing.CONNECT, Timing.LOGIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,45 +154,56 @@ class ServerPoint:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial: `amount` of load for a while. `number` counts from 1, `started_s` from the start of the first.
+    """One trial: a load for a while, and what was counted. `started_s` is from the start of the first trial.
 
-    `message` says what was broken (FAILED) or why it cannot be judged (INVALID), and is empty if it passed. `total`,
-    `connect` and `login` are the steps of these names in the measured window, None if they were never begun there.
-    `target_before` and `target_after` are the managed target's counts around it, `target_held` as in `RunSummary`.
-    `failed_by` has the failures in the measured window by outcome, without those of jump hosts.
+    Of a search, `state` is what the master counted it as by its `thresholds`, and `message` says what was broken
+    (FAILED) or why it cannot be judged (INVALID). The one trial of a fixed load has none of these.
+
+    `end` is COMPLETED unless the run's end cut the trial off. `target_before` and `target_after` are the managed
+    target's own counts around it, `target_held` those when the most sessions were held, just before they were closed
+    (None for any load but hold). `server_series` is the managed target's usage over time, in at most
+    SERVER_POINTS_LIMIT points; empty for an external target. `failed_by` has the failures in the measured window of a
+    search's trial by outcome, without those of jump hosts.
     """
 
     number: Count
     amount: Amount
-    state: TrialState
+    end: RunEnd
+    state: TrialState | None
     message: str
     invalidity: Invalidity | None
     thresholds: tuple[ThresholdResult, ...]
     started_s: Amount
     load: LoadStats
-    total: StepStats | None
-    connect: StepStats | None
-    login: StepStats | None
+    steps: tuple[StepStats, ...]
+    errors: tuple[ErrorCount, ...]
+    negotiated: tuple[NegotiatedCount, ...]
     generator: GeneratorStats
     target_before: TargetStats | None
     target_held: TargetStats | None
     target_after: TargetStats | None
+    server_series: tuple[ServerPoint, ...] = ()
     failed_by: Mapping[Outcome, Count] = field(default_factory=dict)
+
+    @property
+    def in_short(self) -> "Trial":
+        """The same with its main steps in the measured window only: what is kept of trials that are not reported."""
+        steps = tuple(one for one in self.steps if one.window is Window.MEASURED and one.step in _MAIN_STEPS)
+        return replace(self, steps=steps, errors=(), negotiated=(), server_series=())
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityResult:
-    """The result of a search: `lower` is the capacity, the highest amount that met every threshold, None if none did.
+class SearchOutcome:
+    """The outcome of a search: `lower` is the capacity, the highest amount that met every threshold, None if none did.
 
-    `upper` is the lowest amount above it that did not, None if none was found. `reported` is the number of the trial
-    that the rest of the summary describes: the last one that passed at `lower`, or else the last of all.
+    `upper` is the lowest amount above it that did not, None if none was found. `others` are all trials but the one that
+    is reported, in short.
     """
 
     end: SearchEnd
     lower: Amount | None
     upper: Amount | None
-    reported: Count
-    trials: tuple[Trial, ...]
+    others: tuple[Trial, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +216,13 @@ class EarlyEnd:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """The whole result of a run. For a search, everything but `capacity` is of its reported trial.
+    """The whole result of a run: its end, and its trials. All but `end`, `message` and `search` is of one `trial`.
 
-    `target_before` and `target_after` are the managed target's own counts, `target_held` those when the most sessions
-    were held, just before they were closed (None for any load but hold). `capacity` is None if none was searched.
-    `login_failure` is that of a run that ended as LOGIN_FAILED, else None. `early_end` is None unless the load was
-    ended because a threshold was broken: such a run has COMPLETED, and its measured window ends there. `stages` are
-    those of a load with several, as far as they were reached.
-
-    `server_series` is the managed target's usage over time, in at most SERVER_POINTS_LIMIT points. It is empty for an
-    external target. `in_path` is what the programs in the
-    path used, without those that did not report it.
+    That is the only one of a fixed load, and of a search the last one that passed at its lower bound, or else the last
+    of all. `login_failure` is that of a run that ended as LOGIN_FAILED, else None. `early_end` is None unless the load
+    was ended because a threshold was broken: such a run has COMPLETED, and its measured window ends there. `search` is
+    None if none was asked for. `stages` are those of a load with several, as far as they were reached. `in_path` is
+    what the programs in the path used, without those that did not report it.
 
     `omitted` names what was left out because the summary was too large. `run_json` is the RunConfig as the master read
     it.
@@ -228,23 +236,21 @@ class RunSummary:
     early_end: EarlyEnd | None
     started_unix_s: Amount
     finished_unix_s: Amount
-    load: LoadStats
-    steps: tuple[StepStats, ...]
-    errors: tuple[ErrorCount, ...]
-    negotiated: tuple[NegotiatedCount, ...]
-    generator: GeneratorStats
-    target_before: TargetStats | None
-    target_held: TargetStats | None
-    target_after: TargetStats | None
-    capacity: CapacityResult | None
+    trial: Trial
+    search: SearchOutcome | None
     series_interval_s: Amount
     series: tuple[SeriesPoint, ...]
     histograms: tuple[EncodedHistogram, ...]
     omitted: tuple[str, ...]
     run_json: str = ""
     stages: tuple[StageStats, ...] = ()
-    server_series: tuple[ServerPoint, ...] = ()
     in_path: Mapping[InPath, ProgramUse] = field(default_factory=dict)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, in their order."""
+        others = () if self.search is None else self.search.others
+        return tuple(sorted((self.trial, *others), key=lambda trial: trial.number))
 
 
 def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
@@ -253,17 +259,16 @@ def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
     The time series is left out first, then the histograms, then all but the first errors, then all but the totals.
     """
     yield summary
-    summary = replace(summary, series=(), server_series=(), omitted=(*summary.omitted, "series"))
+    trial = replace(summary.trial, server_series=())
+    summary = replace(summary, trial=trial, series=(), omitted=(*summary.omitted, "series"))
     yield summary
     summary = replace(summary, histograms=(), omitted=(*summary.omitted, "histograms"))
     yield summary
     few_errors = (*summary.omitted, f"errors after the first {_FEW_ERRORS}")
-    yield replace(summary, errors=summary.errors[:_FEW_ERRORS], omitted=few_errors)
+    yield replace(summary, trial=replace(trial, errors=trial.errors[:_FEW_ERRORS]), omitted=few_errors)
     yield replace(
         summary,
-        steps=(),
-        errors=(),
-        negotiated=(),
+        trial=replace(trial, steps=(), errors=(), negotiated=()),
         stages=(),
         message=shortened(summary.message, _SHORT_MESSAGE_CHARACTERS),
         omitted=("all but the totals",),

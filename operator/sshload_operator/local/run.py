@@ -268,9 +268,9 @@ def _held_against(baseline: Manifest | None, plan: Plan | SpecError) -> Plan | S
 
 def _as_far_as_it_came(status: TestStatus, plan: Plan | SpecError, summary: RunSummary | None) -> TestStatus:
     """Return the status of an aborted run with what was measured until then. No threshold is judged by it."""
-    if isinstance(plan, SpecError) or summary is None or not (summary.load.duration_s or summary.capacity):
+    if isinstance(plan, SpecError) or summary is None or not (summary.trial.load.duration_s or summary.search):
         return replace(status, message="it was ended before anything was measured")
-    measured_s = f"{summary.load.duration_s:.1f} s of it were measured"
+    measured_s = f"{summary.trial.load.duration_s:.1f} s of it were measured"
     return replace(
         status,
         message=f"it was ended early. {measured_s}, and no threshold is judged by that",

@@ -75,7 +75,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "waterfall": [] if results is None else waterfall(results),
         "server": None
         if summary is None
-        else _server(summary.target_before, summary.target_held, summary.target_after),
+        else _server(summary.trial.target_before, summary.trial.target_held, summary.trial.target_after),
         "spec": spec_text(run.spec),
         "lacks": list(_lacks(summary)),
     }
@@ -144,7 +144,7 @@ def _lacks(summary: RunSummary | None) -> Iterator[str]:
     if len(summary.series) > MOST_POINTS:
         yield f"the course over time ends after its first {MOST_POINTS} intervals"
     yield _NOT_OVER_TIME
-    if summary.series and not summary.server_series:
+    if summary.series and not summary.trial.server_series:
         yield _NO_SERVER_OVER_TIME
     if summary.series and all(point.stolen_share is None for point in summary.series):
         yield _NO_STEAL_OVER_TIME
@@ -178,7 +178,7 @@ def _distorted(status: TestStatus, summary: RunSummary | None) -> Iterator[dict[
 
 def _trials(summary: RunSummary) -> Iterator[dict[str, Any]]:
     """Yield what the status lacks about the trials of a search."""
-    for trial in summary.capacity.trials if summary.capacity else ():
+    for trial in summary.trials if summary.search else ():
         yield {
             "number": trial.number,
             "stolenPercent": percent(trial.generator.stolen_share),

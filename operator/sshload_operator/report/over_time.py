@@ -33,7 +33,7 @@ def over_time(summary: RunSummary) -> dict[str, Any]:
     return {
         "intervalSeconds": summary.series_interval_s,
         "intervals": [_interval(before_s, point, named) for before_s, point in _with_begin(points)],
-        "server": [_server_point(point) for point in summary.server_series[:SERVER_POINTS_LIMIT]],
+        "server": [_server_point(point) for point in summary.trial.server_series[:SERVER_POINTS_LIMIT]],
         "stalled": list(_stalled(points, summary.series_interval_s)),
         "stolen": list(_stolen(points)),
     }

@@ -34,8 +34,8 @@ def test_the_summary_and_the_snapshots_of_its_master_are_read(release: Path) -> 
     results = finished_test(release)["status"]["results"]
     assert (log.problem, log.summary is None, log.snapshot is None) == ("", False, False)
     assert log.summary is not None
-    assert log.summary.load.succeeded == results["iterations"] - results["failures"]
-    assert len({step.step for step in log.summary.steps}) >= len(results["steps"])
+    assert log.summary.trial.load.succeeded == results["iterations"] - results["failures"]
+    assert len({step.step for step in log.summary.trial.steps}) >= len(results["steps"])
 
 
 @pytest.mark.parametrize("release", RELEASES)

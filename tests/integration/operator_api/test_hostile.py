@@ -12,7 +12,7 @@ from circles import in_pairs
 from live_cluster import LiveCluster, Manifest, load_test
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
-from runs import packed_words, run_token, says_running, says_summary, summary
+from runs import packed_words, retold, run_token, says_running, says_summary, summary
 from sim_comparison import comparison_spec
 from specs.scheduling import SPREAD
 from sshload_contract.vocabulary import Window
@@ -89,7 +89,7 @@ def test_results_that_cannot_be_end_the_test(
     operator.start()
     played = running(cluster, proxy, pods, "false")
     found = summary()
-    says_summary(proxy, played, replace(found, load=replace(found.load, **changes)))
+    says_summary(proxy, played, retold(found, load=replace(found.trial.load, **changes)))
     played.fare("master", ended(0))
     status = cluster.finished("false")
     assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable"), status["message"]
@@ -102,10 +102,10 @@ def test_names_of_steps_that_are_too_long_and_alike_keep_no_verdict_back(
     played = running(cluster, proxy, pods, "large")
     (master,) = played.names("master")
     run_id = cluster.get("pod", master)["metadata"]["labels"]["sshload.dev/run-id"]
-    step = next(step for step in summary().steps if step.window is Window.MEASURED)
+    step = next(step for step in summary().trial.steps if step.window is Window.MEASURED)
     steps = tuple(replace(step, step=f"{number:20000}") for number in range(100))
     proxy.logs[master] = packed_words(
-        to_json(replace(summary(), run_id=run_id, steps=steps)).encode(), run_token(played)
+        to_json(retold(summary(), run_id=run_id, steps=steps)).encode(), run_token(played)
     )
     played.fare("master", ended(0))
     status = cluster.finished("large")
@@ -153,7 +153,7 @@ def test_the_log_of_a_pod_that_the_operator_did_not_make_is_not_read(
     cluster.create(forged)
     cluster.change("pod", "a-master", {"status": {"phase": "Running"}}, "status")
     proxy.logs["a-master"] = "\n".join([*summary_lines(replace(summary(), run_id=claimed), token), ""])
-    contradictory = replace(summary(), run_id=claimed, load=replace(summary().load, succeeded=0, failed=600))
+    contradictory = retold(summary(), run_id=claimed, load=replace(summary().trial.load, succeeded=0, failed=600))
     proxy.logs[master] += "\n".join([*summary_lines(contradictory, token), ""])
     cluster.change("pod", master, {"status": ended(0)}, "status")
     status = cluster.finished("believed")

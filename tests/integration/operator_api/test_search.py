@@ -74,9 +74,9 @@ def test_trials_that_the_api_server_cannot_merge_end_the_test(
     played.all_fare(READY)
     says_settling(proxy, played)
     found = found_118(strained(121, cpu_s=76))
-    assert found.capacity is not None
-    trials = tuple(replace(trial, number=max(trial.number, 2)) for trial in found.capacity.trials)
-    says_summary(proxy, played, replace(found, capacity=replace(found.capacity, trials=trials)))
+    assert found.search is not None
+    others = tuple(replace(trial, number=max(trial.number, 2)) for trial in found.search.others)
+    says_summary(proxy, played, replace(found, search=replace(found.search, others=others)))
     played.fare("master", ended(0))
     status = cluster.finished("twice")
     assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable")

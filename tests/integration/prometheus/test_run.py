@@ -94,7 +94,7 @@ def test_prometheus_sees_a_run_from_both_of_its_ends(tmp_path: Path) -> None:
             for index in range(WORKERS):
                 run.add_worker(index)
             _check_while_it_runs(run, server)
-            load = run.summary().load
+            load = run.summary().trial.load
             assert (load.started, load.failed) == (120, 0)
             server.wait_for("sshload_target_accepted_total", 120)
             (highest,) = server.query(_most(f"sshload_iterations_started_total{TEST}")).values()

@@ -241,7 +241,10 @@ def test_a_name_that_leads_elsewhere_later_is_connected_to_where_it_led_first(
         whole_run(tmp_path, config, launcher=names.launcher(tmp_path)) as run,
     ):
         summary = run.summary()
-        assert (summary.end, summary.load.succeeded) == (RunEnd.COMPLETED, 5), (summary.message, summary.errors)
+        assert (summary.end, summary.trial.load.succeeded) == (RunEnd.COMPLETED, 5), (
+            summary.message,
+            summary.trial.errors,
+        )
         assert names.asked == [NAME]
     assert farm.logins_by_address() == {ALLOWED: 5}
 
@@ -265,7 +268,7 @@ def test_a_name_that_leads_to_a_denied_address_ends_the_run_before_any_connectio
         summary = run.summary()
     assert summary.end is RunEnd.TARGET_NOT_ALLOWED
     assert f"{NAME} port {farm.port} resolves to {DENIED}, which is in 127.0.0.0/8 (loopback)" in summary.message
-    assert summary.load.started == 0
+    assert summary.trial.load.started == 0
     assert "Connection from" not in farm.log
 
 
@@ -294,6 +297,6 @@ def test_no_search_list_puts_a_name_below_a_domain_of_the_cluster(farm: SshServe
         whole_run(tmp_path, by_name(farm, tmp_path), launcher=names.launcher(tmp_path, *pod)) as run,
     ):
         summary = run.summary()
-        assert summary.load.succeeded == 5, (summary.message, summary.errors)
+        assert summary.trial.load.succeeded == 5, (summary.message, summary.trial.errors)
         assert names.asked == [NAME]
     assert farm.logins_by_address() == {ALLOWED: 5}

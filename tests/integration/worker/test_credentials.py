@@ -255,7 +255,7 @@ def test_a_worker_that_ends_leaves_no_agent(sshd: SshServer, tmp_path: Path, mon
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
         assert run.exit_codes() == [0]
-    assert summary.load.succeeded == 10, summary.errors
+    assert summary.trial.load.succeeded == 10, summary.trial.errors
     assert list(folder.iterdir()) == []
 
 

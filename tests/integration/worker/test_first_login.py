@@ -45,8 +45,8 @@ def test_each_worker_logs_in_once_with_the_client_of_the_run_and_counts_nothing_
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.COMPLETED, summary.message
-    counts = {step.step: step.count for step in summary.steps}
-    assert counts["total"] == counts["login"] == sum(agreed.count for agreed in summary.negotiated) == 10
+    counts = {step.step: step.count for step in summary.trial.steps}
+    assert counts["total"] == counts["login"] == sum(agreed.count for agreed in summary.trial.negotiated) == 10
     assert server.accepted() == 10 + config.workers
 
 
@@ -56,9 +56,8 @@ def test_a_search_logs_in_before_its_first_trial_only(start_sshd: Callable[[str]
     config = replace(logging_in_first(server), load=search)
     with whole_run(tmp_path, replace(config, thresholds=(ErrorRateThreshold(below=0.5),))) as run:
         summary = run.summary()
-    assert summary.capacity is not None
-    assert len(summary.capacity.trials) > 1
-    assert server.accepted() == 1 + sum(trial.load.started for trial in summary.capacity.trials)
+    assert len(summary.trials) > 1
+    assert server.accepted() == 1 + sum(trial.load.started for trial in summary.trials)
 
 
 def test_a_login_that_fails_is_told_and_leaves_the_load_undone(sshd: SshServer, tmp_path: Path) -> None:
@@ -71,7 +70,7 @@ def test_a_login_that_fails_is_told_and_leaves_the_load_undone(sshd: SshServer, 
     assert summary.login_failure is not None
     assert (summary.login_failure.outcome, summary.login_failure.jump_host) == (Outcome.AUTH_REJECTED, 0)
     assert (summary.login_failure.host, summary.login_failure.port) == ("127.0.0.1", sshd.port)
-    assert (summary.load.scheduled, summary.errors, summary.steps) == (0, (), ())
+    assert (summary.trial.load.scheduled, summary.trial.errors, summary.trial.steps) == (0, (), ())
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_a_server_that_only_says_too_many_is_loaded_all_the_same(sshd: SshServer
         with whole_run(tmp_path, replace(config, target=target)) as run:
             summary = run.summary()
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert summary.load.failed == summary.load.started == 10
+    assert summary.trial.load.failed == summary.trial.load.started == 10
 
 
 @pytest.mark.root
@@ -100,7 +99,7 @@ def test_of_a_name_with_several_addresses_one_that_lets_the_worker_in_suffices(
     with whole_run(tmp_path, replace(config, target=target), launcher=launcher) as run:
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert counts_of(summary, Outcome.REFUSED) == summary.load.failed == 5
+    assert counts_of(summary, Outcome.REFUSED) == summary.trial.load.failed == 5
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def percentile(values: list[float], percent: int) -> float:
 
 
 def measured(summary: RunSummary, step: str) -> dict[str, int | None]:
-    return next(dict(found.percentiles_us) for found in summary.steps if found.step == step)
+    return next(dict(found.percentiles_us) for found in summary.trial.steps if found.step == step)
 
 
 def test_the_measured_percentiles_lie_between_those_of_the_wire(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_the_measured_percentiles_lie_between_those_of_the_wire(tmp_path: Path) 
     taken = [answer_s - came_s for came_s, answer_s in spans]
     around = [next_s - answer_s for (_, answer_s), (next_s, _) in zip(spans, spans[2:], strict=False)]
     command = measured(summary, "command")
-    assert summary.load.failed == 0
-    assert summary.load.succeeded == len(spans)
+    assert summary.trial.load.failed == 0
+    assert summary.trial.load.succeeded == len(spans)
     for percent in (50, 90):
         seen_s = (command[str(percent)] or 0) / 1_000_000
         assert percentile(taken, percent) * (1 - _HISTOGRAM_PRECISION) <= seen_s

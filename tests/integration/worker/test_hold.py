@@ -287,9 +287,9 @@ def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Ru
 
 @of_one_run
 def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: RunSummary) -> None:
-    assert (held_by_two.end, held_by_two.message, held_by_two.errors) == (RunEnd.COMPLETED, "", ())
+    assert (held_by_two.end, held_by_two.message, held_by_two.trial.errors) == (RunEnd.COMPLETED, "", ())
     in_ramp = [point.held for point in held_by_two.series if point.at_s < 1.0 + HOLD.ramp_up_s]
-    most, least = held_by_two.load.held_most, held_by_two.load.held_least
+    most, least = held_by_two.trial.load.held_most, held_by_two.trial.load.held_least
     assert most == max(point.held for point in held_by_two.series) == 15
     assert least is not None
     assert max(in_ramp, default=0) <= least <= most
@@ -297,16 +297,16 @@ def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: 
 
 @of_one_run
 def test_the_workers_shares_of_held_sessions_and_probes_add_up(held_by_two: RunSummary) -> None:
-    assert held_by_two.errors == ()
-    steps = {(step.step, step.window): step for step in held_by_two.steps}
+    assert held_by_two.trial.errors == ()
+    steps = {(step.step, step.window): step for step in held_by_two.trial.steps}
     assert steps["held.login", Window.MEASURED].count == steps["held.hold", Window.MEASURED].count == 15
-    assert (held_by_two.load.started, held_by_two.load.offered_rate) == (30, 5.0)
+    assert (held_by_two.trial.load.started, held_by_two.trial.load.offered_rate) == (30, 5.0)
 
 
 def test_other_loads_tell_of_no_held_sessions(sshd: SshServer, tmp_path: Path) -> None:
     with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(5, 1.0))) as run:
         summary = run.summary()
-    assert (summary.load.held_most, summary.load.held_least) == (None, None)
+    assert (summary.trial.load.held_most, summary.trial.load.held_least) == (None, None)
 
 
 def test_a_server_that_freezes_is_waited_for_no_longer_than_the_drain(
@@ -321,8 +321,8 @@ def test_a_server_that_freezes_is_waited_for_no_longer_than_the_drain(
         server.freeze_sessions()
         summary = run.summary()
     server.hang_up()
-    held = find_step(summary, "held.hold", Window.MEASURED)
+    held = find_step(summary.trial, "held.hold", Window.MEASURED)
     assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
     assert held is not None
     assert held.failures > 0
-    assert summary.load.failed == summary.load.started
+    assert summary.trial.load.failed == summary.trial.load.started

@@ -31,7 +31,7 @@ def assert_ended_early(summary: RunSummary, threshold: str) -> None:
     assert summary.end is RunEnd.COMPLETED, summary.message
     assert summary.early_end is not None
     assert summary.early_end.threshold == threshold
-    assert summary.load.duration_s == summary.early_end.after_s - 1.0
+    assert summary.trial.load.duration_s == summary.early_end.after_s - 1.0
     assert counts_of(summary, Outcome.UNFINISHED) == 0
     assert_reconciled(summary)
 
@@ -49,8 +49,8 @@ def test_a_load_in_which_all_fails_ends_when_that_is_certain(sshd: SshServer, tm
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert_ended_early(summary, "error rate below 0.01 %")
-    assert summary.load.failed == summary.load.started > 1
-    assert summary.load.duration_s < LONG_S / 10
+    assert summary.trial.load.failed == summary.trial.load.started > 1
+    assert summary.trial.load.duration_s < LONG_S / 10
 
 
 def test_the_rates_of_a_load_that_ends_in_its_first_moments_are_no_higher_than_was_asked_for(
@@ -61,7 +61,7 @@ def test_the_rates_of_a_load_that_ends_in_its_first_moments_are_no_higher_than_w
     with whole_run(tmp_path, replace(config, warm_up_s=0.0)) as run:
         summary = run.summary()
     assert summary.early_end is not None
-    assert summary.load.scheduled <= 100 * summary.load.duration_s + config.workers
+    assert summary.trial.load.scheduled <= 100 * summary.trial.load.duration_s + config.workers
 
 
 def test_iterations_under_way_at_an_early_end_come_to_theirs_and_are_in_no_rate(
@@ -71,13 +71,13 @@ def test_iterations_under_way_at_an_early_end_come_to_theirs_and_are_in_no_rate(
     with whole_run(tmp_path, with_threshold(sshd, arrivals(5, 60.0), FAILS_LATER, FEW_ERRORS)) as run:
         summary = run.summary()
     assert_ended_early(summary, "error rate below 0.01 %")
-    in_time = round(summary.load.completed_rate * summary.load.duration_s)
-    assert summary.load.failed == counts_of(summary, Outcome.EXIT_CODE) > 0, summary.errors
-    assert 0 < in_time < summary.load.succeeded
+    in_time = round(summary.trial.load.completed_rate * summary.trial.load.duration_s)
+    assert summary.trial.load.failed == counts_of(summary, Outcome.EXIT_CODE) > 0, summary.trial.errors
+    assert 0 < in_time < summary.trial.load.succeeded
 
 
 def test_a_load_that_keeps_its_threshold_runs_to_its_end(sshd: SshServer, tmp_path: Path) -> None:
     kept = ErrorRateThreshold(below=0.5, abort_on_fail=True)
     with whole_run(tmp_path, with_threshold(sshd, arrivals(10, 3.0), EXEC_TRUE, kept)) as run:
         summary = run.summary()
-    assert (summary.early_end, summary.load.started, summary.load.duration_s) == (None, 30, 3.0)
+    assert (summary.early_end, summary.trial.load.started, summary.trial.load.duration_s) == (None, 30, 3.0)

@@ -212,9 +212,9 @@ def test_a_whole_run_through_a_jump_host_counts_what_both_servers_count(
     with whole_run(tmp_path, through(target, jump)) as run:
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert summary.load.succeeded == 20, summary.errors
+    assert summary.trial.load.succeeded == 20, summary.trial.errors
     assert jump.accepted() == target.accepted() == 20
-    counts = {step.step: step.count for step in summary.steps}
+    counts = {step.step: step.count for step in summary.trial.steps}
     assert counts["via1.login"] == counts["login"] == 20
 
 
@@ -243,6 +243,6 @@ def test_kept_sessions_keep_their_way_through_the_jump_host(
     with whole_run(tmp_path, kept) as run:
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert summary.load.failed == 0, summary.errors
-    assert summary.load.succeeded > 4
+    assert summary.trial.load.failed == 0, summary.trial.errors
+    assert summary.trial.load.succeeded > 4
     assert (jump.accepted(), target.accepted()) == (logins, logins)

@@ -60,7 +60,7 @@ def sftp_in(folder: Path) -> str:
 
 
 def counts_of(summary: RunSummary) -> dict[str, int]:
-    return {step.step: step.count for step in summary.steps}
+    return {step.step: step.count for step in summary.trial.steps}
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_the_example_is_run_and_measured_as_any_scenario(
     server = start_sshd(sftp_in(tmp_path))
     summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), load, workers=2))
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert summary.load.failed == 0, summary.errors
-    assert summary.load.started == summary.load.succeeded == server.accepted() > 10
+    assert summary.trial.load.failed == 0, summary.trial.errors
+    assert summary.trial.load.started == summary.trial.load.succeeded == server.accepted() > 10
     counts = counts_of(summary)
-    assert counts["total"] == counts["login"] == summary.load.started
+    assert counts["total"] == counts["login"] == summary.trial.load.started
     assert counts["disk.command"] == counts["list.command"] > 0
     assert counts["upload.sftpWrite"] == counts["download.sftpRead"] == counts["remove.sftpRemove"] > 0
     tasks = counts["uptime.command"] + counts["disk.command"] + counts["upload.sftpWrite"]
@@ -296,8 +296,8 @@ def test_a_run_of_which_every_task_fails_comes_to_its_end(sshd: SshServer, tmp_p
     path = locustfile(tmp_path, "class Failing(SSHUser):\n    @task\n    def work(self): raise KeyError('spoon')\n")
     summary = summary_of(tmp_path, config_of(sshd, path, ONE_BURST))
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert (summary.load.started, summary.load.failed) == (ONE_BURST.connections, ONE_BURST.connections)
-    (error,) = summary.errors
+    assert (summary.trial.load.started, summary.trial.load.failed) == (ONE_BURST.connections, ONE_BURST.connections)
+    (error,) = summary.trial.errors
     assert (error.outcome, error.count) == (Outcome.GENERATOR_FAULT, ONE_BURST.connections)
 
 
@@ -349,7 +349,7 @@ def test_a_locustfile_that_cannot_be_run_ends_the_run_before_its_start(sshd: Ssh
     summary = summary_of(tmp_path, config_of(sshd, path, arrivals(5, 1.0)))
     assert summary.end is RunEnd.GENERATOR_FAULT
     assert "locustfile locustfile.py line 2" in summary.message
-    assert summary.load.started == 0
+    assert summary.trial.load.started == 0
 
 
 def test_a_run_can_be_repeated_task_by_task(tmp_path: Path) -> None:

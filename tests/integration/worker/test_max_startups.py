@@ -83,7 +83,7 @@ def run_against(target: Endpoint, folder: Path, load: dict[str, Any]) -> Logins:
     planned = plan(quickstart(load=load))
     with whole_run(folder, run_config(target, planned.spec.load, workers=2)) as run:
         summary = run.summary()
-    (logins,) = measured_logins(planned, summary)
+    (logins,) = measured_logins(planned, summary.trial)
     return logins
 
 

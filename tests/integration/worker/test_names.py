@@ -40,9 +40,9 @@ def test_connections_take_the_ten_addresses_of_a_name_in_turn_and_one_where_nobo
     with whole_run(tmp_path, config_of(farm), launcher=launcher(tmp_path, *addresses, nobodys)) as run:
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert (summary.load.succeeded, summary.load.failed) == (18, 2), summary.errors
+    assert (summary.trial.load.succeeded, summary.trial.load.failed) == (18, 2), summary.trial.errors
     assert farm.logins_by_address() == dict.fromkeys(addresses, 2)
-    (error,) = summary.errors
+    (error,) = summary.trial.errors
     assert error.outcome is Outcome.REFUSED
 
 
@@ -51,7 +51,7 @@ def test_each_worker_begins_with_another_address(farm: SshServer, tmp_path: Path
     config = replace(config_of(farm, workers=2), load=arrivals(2, 1.0))
     with whole_run(tmp_path, config, launcher=launcher(tmp_path, "127.0.0.1", "127.0.0.2")) as run:
         summary = run.summary()
-    assert summary.load.succeeded == 2, summary.errors
+    assert summary.trial.load.succeeded == 2, summary.trial.errors
     assert farm.logins_by_address() == {"127.0.0.1": 1, "127.0.0.2": 1}
 
 
@@ -85,4 +85,4 @@ def test_an_ipv6_target_is_reached(start_sshd: Callable[[str], SshServer], tmp_p
     config = replace(config_of(server), target=replace(endpoint(server), host="::1", known_hosts_path=""))
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
-    assert summary.load.succeeded == 20, summary.errors
+    assert summary.trial.load.succeeded == 20, summary.trial.errors

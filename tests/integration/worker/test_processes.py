@@ -62,8 +62,8 @@ def test_each_pod_runs_its_processes_below_a_small_parent_and_all_of_them_share_
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert summary.generator.workers_connected == 4
-    assert summary.load.started == summary.load.succeeded == server.accepted() == 60
+    assert summary.trial.generator.workers_connected == 4
+    assert summary.trial.load.started == summary.trial.load.succeeded == server.accepted() == 60
     assert not any(is_running(pid) for pid in processes)
 
 
@@ -123,7 +123,7 @@ def test_source_ports_are_those_of_all_processes_of_the_pod(sshd: SshServer, tmp
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
-    assert summary.generator.ports_used >= 12
+    assert summary.trial.generator.ports_used >= 12
 
 
 def test_what_the_board_totals_is_what_each_process_put_down() -> None:

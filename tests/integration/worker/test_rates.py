@@ -51,11 +51,11 @@ def test_the_completed_rate_is_what_the_server_ended_in_the_window_of_iterations
     config = replace(run_config(endpoint(sshd), load, workers=2), scenario=scenario(slow), warm_up_s=WARM_UP_S)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
-    by_server, by_client = written_in_window(log, summary), round(summary.load.completed_rate * WINDOW_S)
-    rates = {step.step: step.rate for step in summary.steps if step.window is Window.MEASURED}
+    by_server, by_client = written_in_window(log, summary), round(summary.trial.load.completed_rate * WINDOW_S)
+    rates = {step.step: step.rate for step in summary.trial.steps if step.window is Window.MEASURED}
     assert by_server > 0
     assert abs(by_client - by_server) <= 3, "an end is heard of a little after it is written down"
-    assert rates["total"] == summary.load.completed_rate
+    assert rates["total"] == summary.trial.load.completed_rate
     assert abs(rates["command"] * WINDOW_S - by_server) <= 3
 
 
@@ -66,7 +66,7 @@ def test_bytes_per_second_are_what_the_server_wrote_in_the_window(sshd: SshServe
     config = replace(run_config(endpoint(sshd), arrivals(3, WINDOW_S)), scenario=scenario(slow), warm_up_s=WARM_UP_S)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
-    (command,) = (one for one in summary.steps if (one.step, one.window) == ("command", Window.MEASURED))
+    (command,) = (one for one in summary.trial.steps if (one.step, one.window) == ("command", Window.MEASURED))
     by_server = written_in_window(log, summary)
     assert by_server > 0
     assert abs((command.bytes_per_second or 0) * WINDOW_S / 50_000 - by_server) <= 0.1 * by_server

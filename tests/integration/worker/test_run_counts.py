@@ -51,11 +51,11 @@ def test_the_clients_count_is_the_servers(
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.COMPLETED, summary.message
     assert_reconciled(summary)
-    assert summary.load.failed == 0, summary.errors
-    assert summary.load.started == server.accepted() > 0
-    assert sum(agreed.count for agreed in summary.negotiated) == server.accepted()
+    assert summary.trial.load.failed == 0, summary.trial.errors
+    assert summary.trial.load.started == server.accepted() > 0
+    assert sum(agreed.count for agreed in summary.trial.negotiated) == server.accepted()
     if iterations is not None:
-        assert summary.load.started == iterations
+        assert summary.trial.load.started == iterations
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def ended(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Ended:
 @of_one_run
 def test_the_warm_up_is_told_apart(ended: Ended) -> None:
     summary = ended.summary
-    totals = {step.window: step.count for step in summary.steps if step.step == "total"}
+    totals = {step.window: step.count for step in summary.trial.steps if step.step == "total"}
     assert totals == {Window.WARM_UP: 20, Window.MEASURED: 40}
-    assert summary.load.started == 40
-    assert summary.load.duration_s == 2.0
-    assert summary.load.offered_rate == summary.load.achieved_rate == 20.0
+    assert summary.trial.load.started == 40
+    assert summary.trial.load.duration_s == 2.0
+    assert summary.trial.load.offered_rate == summary.trial.load.achieved_rate == 20.0
     assert ended.accepted == 60
     assert_reconciled(summary)
 
@@ -95,7 +95,7 @@ def test_the_summary_says_what_the_master_was_told(ended: Ended) -> None:
 
 @of_one_run
 def test_percentiles_are_shown_only_where_samples_suffice(ended: Ended) -> None:
-    total = find_step(ended.summary, "total", Window.MEASURED)
+    total = find_step(ended.summary.trial, "total", Window.MEASURED)
     assert total is not None
     assert set(total.percentiles_us) == {"50", "90", "99"}
     assert total.percentiles_us["99"] is None
@@ -109,10 +109,10 @@ def test_failures_are_counted_by_step_and_outcome(sshd: SshServer, tmp_path: Pat
     with whole_run(tmp_path, run_config(target, arrivals(20, 1.0), workers=2)) as run:
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
-    assert [(error.step, error.outcome, error.count) for error in summary.errors] == [
+    assert [(error.step, error.outcome, error.count) for error in summary.trial.errors] == [
         ("auth", Outcome.AUTH_REJECTED, 20)
     ]
-    assert (summary.load.succeeded, summary.load.failed, summary.load.completed_rate) == (0, 20, 0.0)
+    assert (summary.trial.load.succeeded, summary.trial.load.failed, summary.trial.load.completed_rate) == (0, 20, 0.0)
     assert_reconciled(summary)
 
 
@@ -120,8 +120,8 @@ def test_arrivals_without_room_are_dropped_and_counted(sshd: SshServer, tmp_path
     config = run_config(endpoint(sshd), arrivals(20, 2.0, max_in_flight=2), workers=2)
     with whole_run(tmp_path, replace(config, scenario=scenario(EXEC_TRUE, SleepStep(duration_s=1.0)))) as run:
         summary = run.summary()
-    assert summary.load.scheduled == 40
-    assert summary.load.dropped > 20
+    assert summary.trial.load.scheduled == 40
+    assert summary.trial.load.dropped > 20
     assert_reconciled(summary)
 
 
@@ -130,8 +130,8 @@ def test_what_ends_after_the_window_is_counted_and_has_no_part_in_its_rates(sshd
     config = replace(run_config(endpoint(sshd), arrivals(5, 1.0)), scenario=scenario(slow))
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
-    assert (summary.load.succeeded, summary.load.completed_rate) == (5, 0.0)
-    steps = {step.step: (step.count, step.rate, step.bytes_per_second) for step in summary.steps}
+    assert (summary.trial.load.succeeded, summary.trial.load.completed_rate) == (5, 0.0)
+    steps = {step.step: (step.count, step.rate, step.bytes_per_second) for step in summary.trial.steps}
     assert steps["total"] == (5, 0.0, None)
     assert steps["command"] == (5, 0.0, 0.0)
 
@@ -143,7 +143,7 @@ def test_what_outlasts_the_drain_is_unfinished(sshd: SshServer, tmp_path: Path) 
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.COMPLETED
-    assert counts_of(summary, Outcome.UNFINISHED) == summary.load.failed == 10
+    assert counts_of(summary, Outcome.UNFINISHED) == summary.trial.load.failed == 10
     assert_reconciled(summary)
 
 
@@ -156,6 +156,6 @@ def test_users_of_a_closed_port_are_told_of_it_and_the_run_ends(sshd: SshServer,
         with whole_run(tmp_path, config) as run:
             summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
-    assert counts_of(summary, Outcome.REFUSED) == summary.load.started > 0
-    assert summary.load.duration_s == 1.0
+    assert counts_of(summary, Outcome.REFUSED) == summary.trial.load.started > 0
+    assert summary.trial.load.duration_s == 1.0
     assert_reconciled(summary)

@@ -24,12 +24,12 @@ def test_a_killed_worker_ends_the_run_as_lost(sshd: SshServer, tmp_path: Path) -
         assert run.exit_codes() == [0, -signal.SIGKILL], run.stderr_path.read_text()
     assert summary.end is RunEnd.WORKER_LOST
     assert "worker 1" in summary.message
-    assert summary.generator.workers_lost == 1
-    assert summary.generator.reports_missing >= 1
-    without_end = summary.load.started - summary.load.succeeded - summary.load.failed
+    assert summary.trial.generator.workers_lost == 1
+    assert summary.trial.generator.reports_missing >= 1
+    without_end = summary.trial.load.started - summary.trial.load.succeeded - summary.trial.load.failed
     assert without_end >= summary.series[-1].in_flight  # what the lost worker had then, and what the other cut off
     assert counts_of(summary, Outcome.UNFINISHED) == 0
-    assert 0 < summary.load.duration_s < 60
+    assert 0 < summary.trial.load.duration_s < 60
 
 
 def test_a_terminated_worker_ends_the_run_at_once(sshd: SshServer, tmp_path: Path) -> None:
@@ -49,9 +49,9 @@ def test_a_terminated_master_stops_the_workers_and_prints_its_summary(sshd: SshS
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.STOPPED
-    assert summary.load.started > 5
-    assert summary.load.started >= summary.load.succeeded + summary.load.failed == counts_of(summary)
-    assert counts_of(summary, Outcome.UNFINISHED) == summary.load.failed == 0
+    assert summary.trial.load.started > 5
+    assert summary.trial.load.started >= summary.trial.load.succeeded + summary.trial.load.failed == counts_of(summary)
+    assert counts_of(summary, Outcome.UNFINISHED) == summary.trial.load.failed == 0
 
 
 def test_a_killed_master_is_missed_by_its_workers(sshd: SshServer, tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_a_worker_that_was_replaced_before_the_start_adds_nothing_to_the_load(
         run.add_worker(1)
         summary = run.summary()
         assert run.exit_codes() == [0]
-    assert (summary.end, summary.generator.reports_missing) == (RunEnd.COMPLETED, 0)
-    assert (summary.load.started, summary.load.succeeded, server.accepted()) == (40, 40, 40)
+    assert (summary.end, summary.trial.generator.reports_missing) == (RunEnd.COMPLETED, 0)
+    assert (summary.trial.load.started, summary.trial.load.succeeded, server.accepted()) == (40, 40, 40)
 
 
 def test_workers_that_do_not_come_are_named(
@@ -90,7 +90,7 @@ def test_workers_that_do_not_come_are_named(
         assert run.exit_codes() == [0]
     assert summary.end is RunEnd.WORKERS_MISSING
     assert "workers 1, 2" in summary.message
-    assert summary.load.started == 0
+    assert summary.trial.load.started == 0
 
 
 def test_a_worker_that_comes_late_is_waited_for(sshd: SshServer, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_worker_that_comes_late_is_waited_for(sshd: SshServer, tmp_path: Path)
         run.add_worker(1)
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
-    assert summary.load.succeeded == 10
+    assert summary.trial.load.succeeded == 10
 
 
 def test_a_client_that_the_library_cannot_be_is_the_generators_fault(sshd: SshServer, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_snapshot_is_printed_when_the_load_is_ordered_however_far_off_the_next
 ) -> None:
     config = run_config(endpoint(sshd), arrivals(20, 1.0))
     with whole_run(tmp_path, config, launcher=(sys.executable, "-c", _SELDOM)) as run:
-        assert run.summary().load.succeeded > 0
+        assert run.summary().trial.load.succeeded > 0
         waiting, *others = run.snapshots()
     assert waiting.stage is Stage.WAITING_FOR_WORKERS
     assert [snapshot.stage is Stage.WAITING_FOR_WORKERS for snapshot in others] == [False]

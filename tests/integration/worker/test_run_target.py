@@ -54,9 +54,9 @@ def test_a_managed_target_is_waited_for_and_its_counts_are_taken(sshd: SshServer
         with whole_run(tmp_path, config) as run:
             summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
-    assert summary.target_before is not None
-    assert summary.target_after is not None
-    assert summary.target_after.accepted == summary.target_before.accepted + 1
+    assert summary.trial.target_before is not None
+    assert summary.trial.target_after is not None
+    assert summary.trial.target_after.accepted == summary.trial.target_before.accepted + 1
 
 
 def test_a_managed_target_is_asked_what_it_uses_from_the_start_of_the_load_to_its_end(
@@ -67,14 +67,14 @@ def test_a_managed_target_is_asked_what_it_uses_from_the_start_of_the_load_to_it
         with whole_run(tmp_path, config) as run:
             summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
-    assert summary.target_before is not None
-    assert summary.target_after is not None
-    asked = summary.target_after.accepted - summary.target_before.accepted
-    assert asked - len(summary.server_series) in {2, 3}  # the end of the load may cut off an answer
-    seconds = [point.at_s for point in summary.server_series]
+    assert summary.trial.target_before is not None
+    assert summary.trial.target_after is not None
+    asked = summary.trial.target_after.accepted - summary.trial.target_before.accepted
+    assert asked - len(summary.trial.server_series) in {2, 3}  # the end of the load may cut off an answer
+    seconds = [point.at_s for point in summary.trial.server_series]
     assert seconds
     assert seconds == sorted(seconds)
-    assert {round(point.cores, 6) for point in summary.server_series} == {0.03}
+    assert {round(point.cores, 6) for point in summary.trial.server_series} == {0.03}
 
 
 def test_a_managed_target_that_never_gets_ready_is_unreachable(
@@ -90,4 +90,4 @@ def test_a_managed_target_that_never_gets_ready_is_unreachable(
         assert run.exit_codes() == [0]
     assert summary.end is RunEnd.TARGET_UNREACHABLE
     assert "Connection refused" in summary.message
-    assert summary.load.started == 0
+    assert summary.trial.load.started == 0

@@ -20,7 +20,7 @@ from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
 from sshload_contract.wire.master_log import Stage, read_master_log
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import CapacityResult, RunSummary
+from sshload_contract.wire.run_summary import RunSummary, SearchOutcome
 from sshload_contract.wire.target import TargetStats
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_worker.coordination.master import Master
@@ -47,13 +47,13 @@ def searching(server: SshServer, port: int, load: Load, most: float, **changes: 
     )
 
 
-def found(summary: RunSummary) -> CapacityResult:
-    assert summary.capacity is not None
-    assert [trial.number for trial in summary.capacity.trials] == list(range(1, len(summary.capacity.trials) + 1))
-    starts = [trial.started_s for trial in summary.capacity.trials]
+def found(summary: RunSummary) -> SearchOutcome:
+    assert summary.search is not None
+    assert [trial.number for trial in summary.trials] == list(range(1, len(summary.trials) + 1))
+    starts = [trial.started_s for trial in summary.trials]
     assert starts == sorted(set(starts))
     assert starts[0] == 0.0
-    return summary.capacity
+    return summary.search
 
 
 @pytest.mark.alone
@@ -76,15 +76,15 @@ def test_two_searches_at_a_time_each_find_the_limit_of_their_server(sshd: SshSer
 def assert_limit_found(summary: RunSummary) -> None:
     assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
     result = found(summary)
-    said = [(trial.amount, trial.message) for trial in result.trials]
+    said = [(trial.amount, trial.message) for trial in summary.trials]
     assert (result.end, result.lower, result.upper) == (SearchEnd.FOUND, LIMIT, LIMIT + 1), said
-    for trial in result.trials:
+    for trial in summary.trials:
         assert trial.state in {TrialState.INVALID, passes(trial.amount <= LIMIT)}, said
         assert trial.load.started == trial.amount
-    reported = result.trials[result.reported - 1]
+    reported = summary.trial
     assert (reported.amount, reported.state) == (LIMIT, TrialState.PASSED)
-    assert (summary.load, summary.generator) == (reported.load, reported.generator)
-    assert sum(agreed.count for agreed in summary.negotiated) == LIMIT
+    assert (summary.trial.load, summary.trial.generator) == (reported.load, reported.generator)
+    assert sum(agreed.count for agreed in summary.trial.negotiated) == LIMIT
 
 
 def long_bursts(server: SshServer, port: int) -> RunConfig:
@@ -110,9 +110,8 @@ def in_trial(run: WholeRun, number: int) -> Callable[[], bool]:
 def assert_ended_in_mid_search(summary: RunSummary, end: RunEnd, trials: int) -> None:
     result = found(summary)
     assert (summary.end, result.end) == (end, SearchEnd.RUN_ENDED)
-    assert len(result.trials) >= trials
-    assert all(trial.load.started > 0 for trial in result.trials[:trials])
-    assert summary.load == result.trials[result.reported - 1].load
+    assert len(summary.trials) >= trials
+    assert all(trial.load.started > 0 for trial in summary.trials[:trials])
 
 
 def test_a_worker_that_is_killed_in_mid_search_ends_the_run_with_the_trials_so_far(
@@ -171,7 +170,7 @@ def test_no_trial_is_begun_that_would_end_after_the_budget(sshd: SshServer, tmp_
         assert run.exit_codes() == [0, 0]
     result = found(summary)
     assert (summary.end, result.end) == (RunEnd.COMPLETED, SearchEnd.OUT_OF_TIME)
-    assert result.trials[-1].started_s + 1.0 <= 5.0
+    assert summary.trials[-1].started_s + 1.0 <= 5.0
 
 
 def test_a_target_that_is_gone_is_not_waited_for_beyond_the_budget(
@@ -203,7 +202,7 @@ def test_a_target_that_never_comes_to_rest_is_not_waited_for_beyond_the_budget(s
             assert run.exit_codes() == [0, 0]
     result = found(summary)
     assert (summary.end, result.end) == (RunEnd.COMPLETED, SearchEnd.OUT_OF_TIME)
-    assert [trial.number for trial in result.trials] == [1]
+    assert [trial.number for trial in summary.trials] == [1]
 
 
 def test_a_target_that_tells_its_counts_after_the_budget_gets_no_trial_for_them(
@@ -221,7 +220,7 @@ def test_a_target_that_tells_its_counts_after_the_budget_gets_no_trial_for_them(
             assert run.exit_codes() == [0, 0]
     result = found(summary)
     assert (summary.end, result.end) == (RunEnd.COMPLETED, SearchEnd.OUT_OF_TIME)
-    assert [trial.number for trial in result.trials] == [1]
+    assert [trial.number for trial in summary.trials] == [1]
 
 
 def test_a_trial_begins_once_the_target_is_idle_after_the_one_before(sshd: SshServer, tmp_path: Path) -> None:
@@ -239,9 +238,8 @@ def test_a_trial_begins_once_the_target_is_idle_after_the_one_before(sshd: SshSe
             )
             waits = True
             summary = run.summary()
-    result = found(summary)
-    assert len(result.trials) > 1
-    assert all(trial.target_before is not None and trial.target_before.sessions == 0 for trial in result.trials)
+    assert found(summary).others
+    assert all(trial.target_before is not None and trial.target_before.sessions == 0 for trial in summary.trials)
 
 
 @pytest.mark.parametrize("searched", [False, True], ids=["a plain run", "a search"])
@@ -255,8 +253,7 @@ def test_the_targets_counts_are_taken_while_sessions_are_held(
         with whole_run(tmp_path, config if searched else replace(config, load=HOLD)) as run:
             summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
-    trials = found(summary).trials if searched else [summary]
-    for trial in trials:
+    for trial in summary.trials:
         assert trial.target_before is not None
         assert trial.target_held is not None
         assert trial.target_after is not None
@@ -276,7 +273,7 @@ def test_a_search_that_has_begun_never_says_again_that_it_waits_for_its_workers(
     with played_target(slow) as stats_url:
         config = replace(searching(sshd, sshd.port, BURST, 2), stats_url=stats_url)
         with whole_run(tmp_path, config) as run:
-            assert len(found(run.summary()).trials) > 1
+            assert found(run.summary()).others
             lines = run.stdout_path.read_text().splitlines()
     told = [log.snapshot.stage for log in map(read_master_log, lines) if log.snapshot is not None]
     begun = [stage is not Stage.WAITING_FOR_WORKERS for stage in told]

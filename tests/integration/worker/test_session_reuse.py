@@ -233,8 +233,8 @@ def test_the_workers_pools_add_up_to_the_one_asked_for(sshd: SshServer, tmp_path
     config = replace(run_config(endpoint(sshd), load, workers=2), scenario=what, warm_up_s=6.0)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
-    steps = {(step.step, step.window): step for step in summary.steps}
+    steps = {(step.step, step.window): step for step in summary.trial.steps}
     assert steps["login", Window.WARM_UP].count == 5
     assert ("login", Window.MEASURED) not in steps
-    assert (steps["total", Window.MEASURED].count, summary.errors) == (20, ())
-    assert sum(agreed.count for agreed in summary.negotiated) == 5
+    assert (steps["total", Window.MEASURED].count, summary.trial.errors) == (20, ())
+    assert sum(agreed.count for agreed in summary.trial.negotiated) == 5

@@ -26,7 +26,7 @@ _SPEC: Final = quickstart(
 )
 _SEARCH: Final = {"capacity": {"arrivals": {"min": 10, "max": 500, "duration": "30s"}}}
 _MOST_HELD: Final = searched(passed(10), passed(500), passed(500), end=SearchEnd.MOST_HELD, lower=500)
-_UNTIMED: Final = tuple(step for step in summary().steps if step.step != Timing.TOTAL)
+_UNTIMED: Final = tuple(step for step in summary().trial.steps if step.step != Timing.TOTAL)
 
 
 @dataclass(frozen=True, slots=True)

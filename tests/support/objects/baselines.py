@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import Passes
 from plans import allowing, quickstart
-from runs import pod, snapshot, summary
+from runs import pod, retold, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Timing
 from sshload_contract.wire.run_summary import RunSummary
@@ -43,9 +43,9 @@ def slower(times: float, noise: float = 0.01, **changes: Any) -> RunSummary:
         )
         if step.step != Timing.START_DELAY
         else step
-        for step in sound.steps
+        for step in sound.trial.steps
     )
-    return replace(sound, **{"steps": longer, **changes})
+    return retold(sound, **{"steps": longer, **changes})
 
 
 def run_to_end(

@@ -9,7 +9,7 @@ from typing import Any
 
 from baselines import finished
 from plans import quickstart
-from runs import errors, load, steps, summary, target_stats
+from runs import errors, load, retold, steps, summary, target_stats
 from searches import failed, found_118, invalid, passed
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import EncodedHistogram
@@ -36,7 +36,7 @@ THRESHOLDS = [
 
 def a_test(points: int = 90, message: str = "exit code 1", **changes: Any) -> SavedRun:
     """Return a test that passed, with so many intervals and some failures that said `message`."""
-    found = replace(
+    found = retold(
         summary(succeeded=9_970, failed=30),
         **{
             "steps": _steps(),
@@ -51,12 +51,12 @@ def a_test(points: int = 90, message: str = "exit code 1", **changes: Any) -> Sa
 
 def a_search() -> SavedRun:
     """Return a search that found the capacity, with a trial that cannot be trusted."""
-    found = replace(
+    found = retold(
         found_118(passed(70), invalid(105), failed(127)),
         load=load(9_970, 30),
         steps=_steps(),
         errors=errors(30),
-        negotiated=summary(9_970, 30).negotiated,
+        negotiated=summary(9_970, 30).trial.negotiated,
         series=series(30),
         histograms=histograms(),
     )
@@ -126,8 +126,8 @@ def _steps() -> tuple[StepStats, ...]:
 
 
 def _saved(found: RunSummary, spec: Mapping[str, Any]) -> SavedRun:
-    logins = found.load.succeeded + found.load.failed + 100
-    found = replace(found, target_after=target_stats(logins, memory_peak_bytes=480_000_000, cpu_limit_cores=2.0))
+    logins = found.trial.load.succeeded + found.trial.load.failed + 100
+    found = retold(found, target_after=target_stats(logins, memory_peak_bytes=480_000_000, cpu_limit_cores=2.0))
     return finished_run(finished(found, spec, name="nightly"), found)
 
 
@@ -136,7 +136,7 @@ def largest() -> SavedRun:
     run = a_test(points=600)
     found = run.summary
     assert found is not None
-    like = found.steps[-1]
+    like = found.trial.steps[-1]
     percentiles = {str(percentile): 123_456 for percentile in (50, 75, 90, 95, 99, 99.9, 99.99)}
     many = tuple(
         replace(
@@ -154,13 +154,13 @@ def largest() -> SavedRun:
     )
     distributions = tuple(replace(histograms()[-1], step=step.step) for step in many)
     return _saved(
-        replace(
+        retold(
             found,
-            steps=(*found.steps, *many),
-            errors=(*found.errors, *said),
+            steps=(*found.trial.steps, *many),
+            errors=(*found.trial.errors, *said),
             histograms=(*found.histograms, *distributions),
             series=tuple(replace(point, failed_by=dict.fromkeys(list(Outcome)[1:9], 1)) for point in found.series),
-            capacity=found_118(*(failed(100 + number) for number in range(60))).capacity,
+            search=found_118(*(failed(100 + number) for number in range(60))).search,
         ),
         quickstart(thresholds=THRESHOLDS),
     )

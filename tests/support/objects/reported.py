@@ -7,6 +7,7 @@ from typing import Any
 import finished_runs
 from baselines import asked, finished, run_to_end, seen, slower
 from plans import quickstart
+from runs import retold
 from schedules import SimSchedule, at, schedule_spec
 from sim_comparison import SimComparison, comparison_spec, measured
 from sshload_contract.wire.run_summary import ServerPoint
@@ -107,7 +108,7 @@ def with_cpu(run: SavedRun) -> SavedRun:
     server = tuple(
         ServerPoint(2.0 * number, 0.4 + 0.01 * number, 0.01, 3, 200_000_000 + number) for number in range(1, 40)
     )
-    return replace(run, summary=replace(found, series=series, server_series=server))
+    return replace(run, summary=retold(found, series=series, server_series=server))
 
 
 def beside_report() -> dict[str, Any]:

@@ -53,12 +53,12 @@ def counts_of(summary: RunSummary, outcome: Outcome | None = None) -> int:
 
 def assert_reconciled(summary: RunSummary) -> None:
     """Every count of a summary agrees with every other."""
-    load = summary.load
+    load = summary.trial.load
     assert load.scheduled == load.started + load.dropped
     assert load.started == load.succeeded + load.failed == counts_of(summary)
     assert load.succeeded == counts_of(summary, Outcome.OK)
-    assert load.failed == sum(error.count for error in summary.errors if error.window is Window.MEASURED)
+    assert load.failed == sum(error.count for error in summary.trial.errors if error.window is Window.MEASURED)
     assert all(LatencyHistogram.decode(one.data).count == one.count for one in summary.histograms)
     in_windows = sum(one.count for one in summary.histograms if one.step == "total")
     assert sum(point.succeeded + point.failed for point in summary.series) == in_windows
-    assert summary.generator.reports_missing == 0
+    assert summary.trial.generator.reports_missing == 0

@@ -5,7 +5,7 @@ Also what the master of a played run prints, and the steps of logins as a summar
 
 import zlib
 from base64 import b64decode, b64encode
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any
 
@@ -16,7 +16,7 @@ from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
-from sshload_contract.wire.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
+from sshload_contract.wire.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats, Trial
 from sshload_contract.wire.target import TargetStats
 from sshload_operator.manifests.labels import Part, run_child_name
 from sshload_operator.state import PodFacts, Role
@@ -197,8 +197,35 @@ def generator(**changes: Any) -> GeneratorStats:
     return replace(facts, **changes)
 
 
+_OF_SUMMARY = frozenset(field.name for field in fields(RunSummary))
+
+
+def trial(succeeded: int = 600, failed: int = 0, **changes: Any) -> Trial:
+    """Return the trial of so many iterations, after a warm-up of WARM_UP_LOGINS; all logins succeed."""
+    logins = succeeded + failed
+    facts = Trial(
+        number=1,
+        amount=20.0,
+        end=RunEnd.COMPLETED,
+        state=None,
+        message="",
+        invalidity=None,
+        thresholds=(),
+        started_s=0.0,
+        load=load(succeeded, failed),
+        steps=(*steps(WARM_UP_LOGINS, 0, Window.WARM_UP), *steps(succeeded, failed)),
+        errors=errors(failed),
+        negotiated=(NegotiatedCount(NEGOTIATED, logins + WARM_UP_LOGINS),),
+        generator=generator(),
+        target_before=target_stats(0),
+        target_held=None,
+        target_after=target_stats(logins + WARM_UP_LOGINS),
+    )
+    return replace(facts, **changes)
+
+
 def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary:
-    """Return the summary of a run of so many iterations, after a warm-up of WARM_UP_LOGINS; all logins succeed."""
+    """Return the summary of a run of that trial. `changes` are fields of the trial or of the summary."""
     logins = succeeded + failed
     facts = RunSummary(
         run_id=RUN_ID,
@@ -208,15 +235,8 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         early_end=None,
         started_unix_s=1_800_000_000.0,
         finished_unix_s=1_800_000_035.0,
-        load=load(succeeded, failed),
-        steps=(*steps(WARM_UP_LOGINS, 0, Window.WARM_UP), *steps(succeeded, failed)),
-        errors=errors(failed),
-        negotiated=(NegotiatedCount(NEGOTIATED, logins + WARM_UP_LOGINS),),
-        generator=generator(),
-        target_before=target_stats(0),
-        target_held=None,
-        target_after=target_stats(logins + WARM_UP_LOGINS),
-        capacity=None,
+        trial=trial(succeeded, failed),
+        search=None,
         series_interval_s=1.0,
         series=(),
         histograms=(
@@ -225,7 +245,14 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         ),
         omitted=(),
     )
-    return replace(facts, **changes)
+    return retold(facts, **changes)
+
+
+def retold(told: RunSummary, **changes: Any) -> RunSummary:
+    """Return the summary with these fields of it or of its trial; an `end` is that of both."""
+    own = {name: value for name, value in changes.items() if name in _OF_SUMMARY}
+    of_trial = {name: value for name, value in changes.items() if name == "end" or name not in _OF_SUMMARY}
+    return replace(told, trial=replace(own.pop("trial", told.trial), **of_trial), **own)
 
 
 def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from plans import plan, quickstart
-from runs import generator, load, steps, summary, target_stats
+from runs import generator, summary, target_stats, trial
 from sshload_contract.load import Search
 from sshload_contract.thresholds import (
     CapacityThreshold,
@@ -13,7 +13,7 @@ from sshload_contract.thresholds import (
     ThresholdResult,
 )
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState
-from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
+from sshload_contract.wire.run_summary import RunSummary, SearchOutcome, Trial
 from sshload_operator.planning.plan import Plan
 
 P99 = LatencyThreshold("total", 99, 2.0).terms
@@ -82,12 +82,14 @@ def searched(
     Without `reported` it describes the last one that passed at `lower`, or else the last of all.
     """
     numbered = tuple(
-        replace(trial, number=number, started_s=(number - 1) * TRIAL_S) for number, trial in enumerate(trials, start=1)
+        replace(one, number=number, started_s=(number - 1) * TRIAL_S) for number, one in enumerate(trials, start=1)
     )
-    kept = [trial.number for trial in numbered if trial.amount == lower and trial.state is TrialState.PASSED]
-    number = reported or (kept[-1] if kept else len(numbered))
-    found = CapacityResult(end, lower, upper, number, numbered)
-    return replace(summary(**{"capacity": found, **changes}), end=run_end)
+    kept = [one.number for one in numbered if one.amount == lower and one.state is TrialState.PASSED]
+    number = min(reported or (kept[-1] if kept else len(numbered)), len(numbered))
+    others = tuple(one.in_short for one in numbered if one.number != number)
+    found = SearchOutcome(end, lower, upper, others)
+    described = numbered[number - 1] if numbered else trial()
+    return replace(summary(**{"search": found, "trial": described, **changes}), end=run_end)
 
 
 def found_118(*others: Trial, **changes: Any) -> RunSummary:
@@ -108,22 +110,4 @@ def strained(amount: float, wall_s: float = TRIAL_S, limits: dict[str, Any] | No
 
 
 def _trial(amount: float, state: TrialState, **changes: Any) -> Trial:
-    total = steps(600, 0)[-1]
-    facts: dict[str, Any] = {
-        "number": 1,
-        "amount": amount,
-        "state": state,
-        "message": "",
-        "invalidity": None,
-        "thresholds": (),
-        "started_s": 0.0,
-        "load": load(),
-        "total": total,
-        "connect": replace(total, step="connect"),
-        "login": replace(total, step="login"),
-        "generator": generator(),
-        "target_before": target_stats(0),
-        "target_held": None,
-        "target_after": target_stats(600),
-    }
-    return Trial(**{**facts, **changes})
+    return trial(**{"amount": amount, "state": state, **changes})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plans import EXTERNAL, INSTALLATION, plan, quickstart
-from runs import errors, generator, load, logins, summary, target_stats, throttled
+from runs import errors, generator, load, logins, retold, summary, target_stats, throttled
 from searches import failed, found_118, invalid, passed, search_plan, searched
 from specs.tables import BAD, GOOD
 from sshload_contract.private_key_text import DamagedKeyError, private_key_text
@@ -133,12 +133,12 @@ def max_startups() -> Iterator[str]:
 def _logins(count: int, dropped: int, figures: dict[str, Any], login_s: float, limit: float | None) -> RunSummary:
     parts = tuple(replace(step, **figures) for step in logins(count, dropped))
     whole = summary(count - dropped, dropped)
-    others = tuple(step for step in whole.steps if step.step not in {part.step for part in parts})
-    before, after = whole.target_before, whole.target_after
+    others = tuple(step for step in whole.trial.steps if step.step not in {part.step for part in parts})
+    before, after = whole.trial.target_before, whole.trial.target_after
     assert before is not None
     assert after is not None
     used_s = before.cpu_s + login_s * (after.accepted - before.accepted)
-    return replace(
+    return retold(
         whole,
         steps=(*others, *parts),
         errors=throttled(dropped),

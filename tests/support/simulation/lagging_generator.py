@@ -16,7 +16,7 @@ from math import ceil, exp, inf, log
 from operator import itemgetter
 from random import Random
 
-from runs import generator, load, summary
+from runs import generator, load, retold, summary
 from sshload_contract.judgement.pauses import Pauses
 from sshload_contract.load import (
     ArrivalProcess,
@@ -512,16 +512,15 @@ def delayed(found: RunSummary, delay_us: int, *, lag_us: int | None = None) -> R
     The event loop lagged by `lag_us` where that is given. Half of its wakes were prompt all the same.
     """
     lag = delay_us if lag_us is None else lag_us
-    generator = replace(
-        found.generator, loop_lag_mean_us=lag // 1_000, loop_lag_p99_us=lag, loop_lag_p999_us=lag, loop_lag_max_us=lag
-    )
+    lags = {"loop_lag_p99_us": lag, "loop_lag_p999_us": lag, "loop_lag_max_us": lag}
+    generator = replace(found.trial.generator, loop_lag_mean_us=lag // 1_000, **lags)
     steps = tuple(
         replace(step, percentiles_us={**dict.fromkeys(step.percentiles_us, delay_us), "50": 100}, max_us=delay_us)
         if step.step == Timing.START_DELAY
         else step
-        for step in found.steps
+        for step in found.trial.steps
     )
-    return replace(found, generator=generator, steps=steps)
+    return retold(found, generator=generator, steps=steps)
 
 
 def with_percentile(found: RunSummary, name: str, percentile: float, value_us: int) -> RunSummary:
@@ -530,6 +529,6 @@ def with_percentile(found: RunSummary, name: str, percentile: float, value_us: i
         replace(step, percentiles_us={**step.percentiles_us, percentile_key(percentile): value_us})
         if (step.step, step.window) == (name, Window.MEASURED)
         else step
-        for step in found.steps
+        for step in found.trial.steps
     )
-    return replace(found, steps=steps)
+    return retold(found, steps=steps)

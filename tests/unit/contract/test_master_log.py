@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from runs import retold
 from sshload_contract.thresholds import LatencyThreshold, ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 from sshload_contract.wire.bounds import WIRE_VERSION
@@ -27,10 +28,10 @@ from sshload_contract.wire.master_log import (
 )
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount
 from sshload_contract.wire.run_summary import (
-    CapacityResult,
     GeneratorStats,
     LoadStats,
     RunSummary,
+    SearchOutcome,
     SeriesPoint,
     StepStats,
     Trial,
@@ -77,15 +78,8 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
         early_end=None,
         started_unix_s=1_000.0,
         finished_unix_s=1_060.0,
-        load=LoadStats(60.0, 5_400, 5_400, 5_400, 0, 0, 0, 90.0, 90.0, 90.0, 0, 0),
-        steps=(),
-        errors=(),
-        negotiated=(),
-        generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, None, 200, 100, 900, 1_500, 2_000, 40, 28_000, 0),
-        target_before=None,
-        target_held=None,
-        target_after=None,
-        capacity=None,
+        trial=_trial(1, steps=()),
+        search=None,
         series_interval_s=1.0,
         series=(),
         histograms=(EncodedHistogram("total", Window.MEASURED, Outcome.OK, 5_400, data),),
@@ -230,10 +224,10 @@ def test_parts_of_two_summaries_are_not_mixed_into_one() -> None:
 
 def test_a_summary_of_another_version_of_the_contract_is_a_problem_and_no_summary() -> None:
     plain = json.loads(to_json(_summary()))
-    del plain["generator"]
+    del plain["trial"]["generator"]
     read = read_master_log(_log_of_packed(zlib.compress(json.dumps(plain).encode())))
     assert read.summary is None
-    assert "generator: missing field" in read.problem
+    assert "trial.generator: missing field" in read.problem
 
 
 def _log_of_packed(compressed: bytes) -> str:
@@ -274,14 +268,14 @@ def test_what_a_hostile_log_takes_of_memory_is_bounded() -> None:
 
 
 def test_the_largest_run_is_read_whole() -> None:
-    summary = replace(
+    summary = retold(
         _summary(),
         steps=tuple(_step_stats(number) for number in range(160)),
         errors=tuple(
             ErrorCount(f"step-{number}", Outcome.OK, Window.MEASURED, 10**6, "x" * 200) for number in range(200)
         ),
         series=tuple(SeriesPoint(float(at), 1_000, 1_000, 1_000, 10**6, 10**6, 10**6, 10**6) for at in range(600)),
-        capacity=CapacityResult(SearchEnd.FOUND, 1.0, 2.0, 60, tuple(_trial(number) for number in range(1, 61))),
+        search=SearchOutcome(SearchEnd.FOUND, 1.0, 2.0, tuple(_trial(number) for number in range(1, 60))),
         histograms=tuple(replace(_summary(3_000, seed).histograms[0], step=f"step-{seed}") for seed in range(300)),
     )
     assert read_master_log("\n".join(summary_lines(summary, TOKEN))).summary == summary
@@ -300,25 +294,27 @@ def _step_stats(number: int) -> StepStats:
     )
 
 
-def _trial(number: int) -> Trial:
+def _trial(number: int, **changes: Any) -> Trial:
     told = ThresholdResult(LatencyThreshold("total", 99, 2.0).terms, "1.5 s" * 10, met=True)
-    return Trial(
-        number=number,
-        amount=100.0,
-        state=TrialState.FAILED,
-        message="p99 of total is 3 s" * 10,
-        invalidity=None,
-        thresholds=(told,) * 10,
-        started_s=1.0,
-        load=_summary().load,
-        total=_step_stats(1),
-        connect=_step_stats(2),
-        login=_step_stats(3),
-        generator=_summary().generator,
-        target_before=None,
-        target_held=None,
-        target_after=None,
-    )
+    facts: dict[str, Any] = {
+        "number": number,
+        "amount": 100.0,
+        "end": RunEnd.COMPLETED,
+        "state": TrialState.FAILED,
+        "message": "p99 of total is 3 s" * 10,
+        "invalidity": None,
+        "thresholds": (told,) * 10,
+        "started_s": 1.0,
+        "load": LoadStats(60.0, 5_400, 5_400, 5_400, 0, 0, 0, 90.0, 90.0, 90.0, 0, 0),
+        "steps": tuple(map(_step_stats, (1, 2, 3))),
+        "errors": (),
+        "negotiated": (),
+        "generator": GeneratorStats(2, 2, 0, 0, 0.1, 0.0, None, 200, 100, 900, 1_500, 2_000, 40, 28_000, 0),
+        "target_before": None,
+        "target_held": None,
+        "target_after": None,
+    }
+    return Trial(**{**facts, **changes})
 
 
 @pytest.mark.parametrize(

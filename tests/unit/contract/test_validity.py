@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from runs import errors, generator, load, steps, summary, target_stats
+from runs import errors, generator, load, retold, steps, summary, target_stats
 from sshload_contract.judgement.figures import total_step
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled, tail_us
 from sshload_contract.vocabulary import Invalidity, Outcome, Window
@@ -16,11 +16,11 @@ MOST_PORTS = round(PORTS_SHARE_LIMIT * ALL_PORTS)
 
 
 def told(found: RunSummary) -> list[tuple[Invalidity, str]]:
-    return [(defect.invalidity, defect.message) for defect in defects(found, managed=True)]
+    return [(defect.invalidity, defect.message) for defect in defects(found.trial, managed=True)]
 
 
 def total(found: RunSummary) -> StepStats:
-    step = total_step(found, Window.MEASURED)
+    step = total_step(found.trial, Window.MEASURED)
     assert step is not None
     return step
 
@@ -83,7 +83,7 @@ def test_what_the_target_had_accepted_before_the_run_is_not_of_the_run() -> None
 @pytest.mark.parametrize(("changes", "when"), [({"target_before": None}, "start"), ({"target_after": None}, "end")])
 def test_a_target_that_could_not_be_read_confirms_nothing(changes: dict[str, Any], when: str) -> None:
     said = f"the target's own count of logins could not be read at the {when}, so nothing confirms the workers' 700"
-    assert told(replace(summary(), **changes)) == [(Invalidity.COUNTS_DISAGREE, said)]
+    assert told(summary(**changes)) == [(Invalidity.COUNTS_DISAGREE, said)]
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_counts_that_disagree_are_told(found: RunSummary, said: str) -> None:
 def test_arrivals_that_were_dropped_were_neither_begun_nor_lost() -> None:
     found = summary(load=load(600, scheduled=615, dropped=15, offered_rate=20.5))
     assert told(found) == []
-    dropped = arrivals_dropped(found)
+    dropped = arrivals_dropped(found.trial)
     assert dropped is not None
     assert dropped.message.startswith(
         "15 of 615 arrivals found maxInFlight iterations under way and were not begun (limit 0): 20.0/s were begun of"
         " 20.5/s."
     )
-    assert arrivals_dropped(summary()) is None
+    assert arrivals_dropped(summary().trial) is None
 
 
 def test_each_fault_of_the_workers_is_counted_and_the_first_that_has_words_is_quoted() -> None:
@@ -148,7 +148,7 @@ def test_a_run_in_which_nothing_was_timed_has_no_histograms_to_disagree_with() -
 
 
 def test_of_several_defects_the_most_serious_is_named_first_and_all_are_told() -> None:
-    everything = replace(
+    everything = retold(
         summary(
             590,
             10,
@@ -166,7 +166,7 @@ def test_of_several_defects_the_most_serious_is_named_first_and_all_are_told() -
         Invalidity.COUNTS_DISAGREE,
         Invalidity.SOURCE_PORTS_USED_UP,
     ]
-    assert [one.invalidity for one in defects(everything, managed=False)].count(Invalidity.COUNTS_DISAGREE) == 1
+    assert [one.invalidity for one in defects(everything.trial, managed=False)].count(Invalidity.COUNTS_DISAGREE) == 1
 
 
 @pytest.mark.parametrize(("missing", "said"), [(0, []), (1, ["1 reports of workers never reached"])])
@@ -179,13 +179,13 @@ def spoiled(p99_us: int, *, tail: int = 1_000_000, slept_s: float = 0.0, cpu_sha
     """Return why figures with this tail are spoiled by a generator that lagged so much."""
     found = summary(generator=generator(loop_lag_p99_us=p99_us, loop_lag_max_us=p99_us, cpu_share=cpu_share))
     percentiles = {**total(found).percentiles_us, "99": tail}
-    slow = replace(
+    slow = retold(
         found,
         steps=tuple(
-            replace(step, percentiles_us=percentiles) if step == total(found) else step for step in found.steps
+            replace(step, percentiles_us=percentiles) if step == total(found) else step for step in found.trial.steps
         ),
     )
-    defect = figures_spoiled(slow, slept_s)
+    defect = figures_spoiled(slow.trial, slept_s)
     return None if defect is None else defect.message
 
 
@@ -211,11 +211,11 @@ def test_figures_of_a_worker_that_used_up_its_core_are_spoiled_however_little_it
 def test_a_scenario_that_does_not_sleep_has_nothing_taken_from_its_tail() -> None:
     slow = summary(generator=generator(loop_lag_p99_us=60_000, loop_lag_max_us=60_000))
     percentiles = {**total(slow).percentiles_us, "99": 1_000_000}
-    steps_of = (replace(step, percentiles_us=percentiles) if step == total(slow) else step for step in slow.steps)
-    assert figures_spoiled(replace(slow, steps=tuple(steps_of))) is None
+    steps_of = (replace(step, percentiles_us=percentiles) if step == total(slow) else step for step in slow.trial.steps)
+    assert figures_spoiled(retold(slow, steps=tuple(steps_of)).trial) is None
 
 
 def test_without_an_iteration_the_limit_of_the_delay_is_20_ms() -> None:
     for lag_us, is_spoiled in ((20_000, False), (20_001, True)):
         nothing = summary(0, steps=(), load=load(0), generator=generator(loop_lag_p99_us=lag_us))
-        assert (figures_spoiled(nothing) is not None) is is_spoiled
+        assert (figures_spoiled(nothing.trial) is not None) is is_spoiled

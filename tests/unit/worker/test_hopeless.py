@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from run_configs import NOWHERE, arrivals, run_config, scenario
+from runs import retold
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import ArrivalProcess, BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ShellStep
@@ -70,12 +71,12 @@ def summary_of(run: RunConfig, seen: Totals, **changes: Any) -> RunSummary:
         series=(),
     )
     summary = run_summary(run, seen, course)
-    return replace(summary, generator=replace(summary.generator, **changes))
+    return retold(summary, generator=replace(summary.trial.generator, **changes))
 
 
 def ends(load: Load, threshold: Threshold, seen: Totals, left_s: float = 50.0, **generator: Any) -> bool:
     run = config(load, threshold)
-    return unrecoverable_threshold(run, seen, left_s, lambda: summary_of(run, seen, **generator)) is threshold
+    return unrecoverable_threshold(run, seen, left_s, lambda: summary_of(run, seen, **generator).trial) is threshold
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_what_takes_several_samples_of_an_iteration_may_get_as_many_more() -> No
         seen = totals(0, slow=slow, step=Timing.ECHO)
         counts = replace(seen.counts[Window.MEASURED], scheduled=slow // 10, started=slow // 10, succeeded=slow // 10)
         seen.counts[Window.MEASURED] = counts
-        broken = unrecoverable_threshold(run, seen, 50.0, lambda seen=seen: summary_of(run, seen))
+        broken = unrecoverable_threshold(run, seen, 50.0, lambda seen=seen: summary_of(run, seen).trial)
         assert (broken is not None) == found
 
 
@@ -199,9 +200,10 @@ def ended_early_and_passed(threshold: Threshold, random: Random) -> tuple[bool, 
         bad += random.random() < (0.9 if in_trouble else share)
         seen = totals(ended - bad, **({"failed": bad} if isinstance(threshold, ErrorRateThreshold) else {"slow": bad}))
         if ended % 10 == 0:
-            found = unrecoverable_threshold(run, seen, 100.0 - ended / 10, lambda seen=seen: summary_of(run, seen))
+            left_s = 100.0 - ended / 10
+            found = unrecoverable_threshold(run, seen, left_s, lambda seen=seen: summary_of(run, seen).trial)
             is_early = is_early or found is not None
-    return is_early, judge_threshold(threshold, load, summary_of(run, seen)).result.met
+    return is_early, judge_threshold(threshold, load, summary_of(run, seen).trial).result.met
 
 
 def timed_out(failed: int, near_pause: int) -> Totals:

@@ -283,8 +283,8 @@ def test_a_load_is_ordered_once_all_workers_are_ready_and_over_once_all_have_rep
     assert over.took_s == 2.0 + LEAD_S + LOAD_S
     summary = over.summary
     assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
-    assert (summary.generator.workers_connected, summary.generator.workers_lost) == (2, 0)
-    assert (summary.load.succeeded, summary.load.duration_s) == (400, LOAD_S)
+    assert (summary.trial.generator.workers_connected, summary.trial.generator.workers_lost) == (2, 0)
+    assert (summary.trial.load.succeeded, summary.trial.load.duration_s) == (400, LOAD_S)
     assert (summary.started_unix_s, summary.finished_unix_s) == (1e6 + BEGIN_S + 2.0 + LEAD_S, 1e6 + BEGIN_S + 12.5)
     assert [kind for _, kind, _ in over.world.heard] == [messages.START, messages.END]
     assert summary.run_json == to_json(ONE_LOAD)
@@ -316,7 +316,7 @@ def test_workers_that_do_not_come_are_named_when_patience_is_over(play: Play) ->
         RunEnd.WORKERS_MISSING,
         "workers 0, 2 did not connect within 30 s",
     )
-    assert (over.took_s, over.summary.load.duration_s, over.starts()) == (PATIENCE_S, 0.0, [])
+    assert (over.took_s, over.summary.trial.load.duration_s, over.starts()) == (PATIENCE_S, 0.0, [])
     assert over.summary.finished_unix_s == 1e6 + BEGIN_S + PATIENCE_S
 
 
@@ -402,7 +402,7 @@ def test_a_worker_that_falls_silent_is_lost_and_the_others_are_stopped(play: Pla
     over = play(replace(ONE_LOAD, load=arrivals(20, 60.0)), (5.5, lambda world: world.silent.add(1)), load_s=60.0)
     assert over.summary.end is RunEnd.WORKER_LOST
     assert over.summary.message.startswith("worker 1 was silent for 1")
-    assert (over.summary.generator.workers_connected, over.summary.generator.workers_lost) == (2, 1)
+    assert (over.summary.trial.generator.workers_connected, over.summary.trial.generator.workers_lost) == (2, 1)
     assert 5 + LOST_S < over.took_s < 5 + LOST_S + 2.5
     assert len(over.world.times_of(messages.STOP)) == 1
 
@@ -413,7 +413,7 @@ def test_a_hopeless_load_is_finished_and_not_stopped(play: Play) -> None:
     assert over.world.times_of(messages.STOP) == []
     assert (over.summary.end, over.summary.message) == (RunEnd.COMPLETED, "")
     assert over.summary.early_end is not None
-    assert (over.summary.early_end.after_s, over.summary.load.duration_s) == (6.0, 6.0)
+    assert (over.summary.early_end.after_s, over.summary.trial.load.duration_s) == (6.0, 6.0)
 
 
 def test_workers_that_do_not_finish_a_hopeless_load_are_waited_for_as_long_as_a_drain_may_take(play: Play) -> None:
@@ -463,25 +463,25 @@ def test_what_the_target_still_has_is_waited_for_30_s_and_then_told(play: Play) 
     run = replace(SEARCH, stats_url="http://target/stats", workers_timeout_s=60.0)
     over = play(run, stats=lambda _: target_stats(1, sessions=4), fails_above=0)
     assert over.world.times_of(messages.START)[0] == pytest.approx(30.0, abs=0.3)
-    assert over.summary.capacity is not None
-    assert "when the trial began, the target still had 4 sessions open" in over.summary.capacity.trials[0].message
+    assert over.summary.search is not None
+    assert "when the trial began, the target still had 4 sessions open" in over.summary.trials[0].message
 
 
 def test_the_targets_counts_are_of_before_and_after_the_load_and_over_its_time(play: Play) -> None:
     over = play(MANAGED, stats=lambda world: target_stats(round(10 * world.at_s)))
-    before, after = over.summary.target_before, over.summary.target_after
+    before, after = over.summary.trial.target_before, over.summary.trial.target_after
     assert before is not None
     assert after is not None
     assert (before.accepted, after.accepted) == (20, 125)
     during = [at_s for at_s in over.world.fetched_s if 2.0 < at_s < 12.5]
     assert during == [2.5, 4.5, 6.5, 8.5, 10.5]
-    assert [point.at_s for point in over.summary.server_series] == [2.0, 4.0, 6.0, 8.0]
-    assert over.summary.target_held is None
+    assert [point.at_s for point in over.summary.trial.server_series] == [2.0, 4.0, 6.0, 8.0]
+    assert over.summary.trial.target_held is None
 
 
 def test_a_target_that_tells_nothing_for_a_while_is_asked_again_at_its_time(play: Play) -> None:
     over = play(MANAGED, stats=lambda world: None if 4 < world.at_s < 5 else target_stats(round(10 * world.at_s)))
-    assert [point.at_s for point in over.summary.server_series] == [4.0, 6.0, 8.0]
+    assert [point.at_s for point in over.summary.trial.server_series] == [4.0, 6.0, 8.0]
 
 
 def test_a_load_that_is_shorter_than_an_interval_and_an_external_target_have_no_counts_over_time(play: Play) -> None:
@@ -504,7 +504,7 @@ def test_the_targets_counts_are_taken_2_s_before_held_sessions_end_or_at_half_of
     load = replace(HOLD, ramp_up_s=ramp_up_s, duration_s=duration_s)
     length_s = load.lasts_s
     over = play(replace(MANAGED, load=load), stats=lambda world: target_stats(round(10 * world.at_s)), load_s=length_s)
-    held = over.summary.target_held
+    held = over.summary.trial.target_held
     assert held is not None
     assert held.accepted == round(10 * (2.0 + LEAD_S + length_s - before_end_s))
 
@@ -522,13 +522,14 @@ def test_of_a_search_each_trial_is_ordered_once_all_are_ready_again_and_all_tria
     starts = over.starts()
     assert [one["trial"] for one in starts] == list(range(1, len(starts) + 1))
     assert len(over.world.times_of(messages.AGAIN)) == len(starts) - 1
-    result = over.summary.capacity
+    result = over.summary.search
     assert result is not None
     assert result.end is SearchEnd.FOUND
-    assert [(one.number, one.amount) for one in result.trials] == [(one["trial"], one["amount"]) for one in starts]
-    assert [one.started_s for one in result.trials] == [(LEAD_S + LOAD_S) * number for number in range(len(starts))]
-    assert over.summary.load.duration_s == LOAD_S
-    assert all(one.load.succeeded + one.load.failed == 400 for one in result.trials)
+    trials = over.summary.trials
+    assert [(one.number, one.amount) for one in trials] == [(one["trial"], one["amount"]) for one in starts]
+    assert [one.started_s for one in trials] == [(LEAD_S + LOAD_S) * number for number in range(len(starts))]
+    assert over.summary.trial.load.duration_s == LOAD_S
+    assert all(one.load.succeeded + one.load.failed == 400 for one in trials)
 
 
 def test_no_trial_of_a_search_begins_that_would_end_after_its_budget(play: Play) -> None:
@@ -536,8 +537,8 @@ def test_no_trial_of_a_search_begins_that_would_end_after_its_budget(play: Play)
     for budget_s, trials in ((30.9, 2), (31.0, 3)):
         search = replace(FROM_20_TO_40, precision=0.01, confirm=5, budget_s=budget_s)
         over = play(replace(SEARCH, load=search))
-        assert over.summary.capacity is not None
-        assert (len(over.starts()), over.summary.capacity.end) == (trials, SearchEnd.OUT_OF_TIME)
+        assert over.summary.search is not None
+        assert (len(over.starts()), over.summary.search.end) == (trials, SearchEnd.OUT_OF_TIME)
         assert len(over.world.times_of(messages.AGAIN)) == trials - 1
         assert over.summary.end is RunEnd.COMPLETED
 
@@ -587,8 +588,8 @@ def test_workers_that_are_not_ready_within_the_budget_end_a_search_in_order(play
     over = play(OUT_OF_TIME, becomes_ready_again=(0,))
     assert over.took_s == pytest.approx(22.0, abs=1.0)
     assert (over.summary.end, over.summary.message) == (RunEnd.COMPLETED, "")
-    assert over.summary.capacity is not None
-    assert over.summary.capacity.end is SearchEnd.OUT_OF_TIME
+    assert over.summary.search is not None
+    assert over.summary.search.end is SearchEnd.OUT_OF_TIME
 
 
 def test_a_target_that_is_gone_at_the_end_of_the_budget_is_the_cause(play: Play) -> None:
@@ -624,9 +625,9 @@ def test_a_problem_of_the_trial_before_is_not_what_the_next_one_waits_for(play: 
 
 def test_a_trial_that_is_cut_off_says_nothing_of_the_capacity(play: Play) -> None:
     over = play(SEARCH, (7.0, lambda world: world.master.stop("told to")))
-    assert over.summary.capacity is not None
-    (trial,) = over.summary.capacity.trials
-    assert (trial.state, over.summary.capacity.lower) == (TrialState.INVALID, None)
+    assert over.summary.search is not None
+    (trial,) = over.summary.trials
+    assert (trial.state, over.summary.search.lower) == (TrialState.INVALID, None)
     assert over.summary.end is RunEnd.STOPPED
 
 

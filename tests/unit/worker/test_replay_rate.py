@@ -78,7 +78,8 @@ def test_what_replays_no_trace_reads_none_and_has_the_arrivals_of_its_load() -> 
 def test_a_trial_of_a_search_has_its_amount_and_a_run_without_a_search_its_configured_load() -> None:
     run = run_config(NOWHERE, arrivals(2, 2))
     assert TrialOrder(0, 7.0).config(run) == run
-    assert TrialOrder(3, 7.0).config(run) == replace(run, load=run.load.at(7.0)) != run
+    searched = replace(run, load=Search(run.trial_load, most=9, precision=0.05, confirm=2, budget_s=300.0))
+    assert TrialOrder(3, 7.0).config(searched) == replace(run, load=run.trial_load.at(7.0)) != run
 
 
 def test_copies_of_an_arrival_count_where_chance_puts_them(tmp_path: Path) -> None:

@@ -80,9 +80,9 @@ def test_a_window_lasts_as_planned_or_until_the_end(
 
 def test_rates_are_counts_over_the_measured_window() -> None:
     summary = run_summary(config(arrivals(1, 10)), totals_of(90, failures=10), course(12.0))
-    load = summary.load
+    load = summary.trial.load
     assert (load.duration_s, load.offered_rate, load.achieved_rate, load.completed_rate) == (10.0, 10.0, 10.0, 9.0)
-    (total,) = summary.steps
+    (total,) = summary.trial.steps
     assert (total.count, total.failures, total.rate) == (90, 10, 9.0)
     assert total.percentiles_us == {"50": 1_000, "90": 1_000, "99": None}
 
@@ -90,7 +90,7 @@ def test_rates_are_counts_over_the_measured_window() -> None:
 def test_the_rates_of_a_hold_load_are_of_the_time_in_which_it_probes() -> None:
     hold = HoldLoad(sessions=10, ramp_up_s=30.0, duration_s=45.0, keep_alive_s=0.0, probe_rate=2.0)
     held = replace(course(80.0), held_most=10, held_least=9)
-    load = run_summary(config(hold), totals_of(90), held).load
+    load = run_summary(config(hold), totals_of(90), held).trial.load
     assert (load.duration_s, load.offered_rate, load.achieved_rate, load.completed_rate) == (75.0, 2.0, 2.0, 2.0)
     assert (load.held_most, load.held_least) == (10, 9)
 
@@ -102,7 +102,7 @@ def test_bytes_per_second_are_of_the_window_and_only_for_steps_that_move_any() -
         recorder.sample("sftpRead", Window.MEASURED, Outcome.OK, 5)
         recorder.moved("sftpRead", 0, 0, 11_000_000)
     totals.add(recorder.take_report(HEALTHY, final=True))
-    steps = {step.step: step for step in run_summary(config(arrivals(1, 10)), totals, course(10.0)).steps}
+    steps = {step.step: step for step in run_summary(config(arrivals(1, 10)), totals, course(10.0)).trial.steps}
     assert steps["sftpRead"].bytes_per_second == 2_200_000.0
     assert steps["total"].bytes_per_second is None
 
@@ -122,7 +122,7 @@ def test_a_rate_is_of_what_ended_and_moved_in_the_window_and_a_count_of_what_was
         recorder.moved("sftpRead", end_ns - 4, end_ns, 4_000_000)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
-    steps = {step.window: step for step in run_summary(config(arrivals(1, 10), 10.0), totals, course(22.0)).steps}
+    steps = {step.window: step for step in run_summary(config(arrivals(1, 10), 10.0), totals, course(22.0)).trial.steps}
     found = steps[Window.MEASURED]
     assert (found.count, found.rate, found.bytes_per_second) == (3, 0.2, 1_100_000.0)
     found = steps[Window.WARM_UP]
@@ -137,7 +137,7 @@ def test_a_step_moved_nothing_in_the_window_if_it_moved_all_before_and_one_that_
     recorder.moved("sftpWrite", 5, 15, 0)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
-    found = run_summary(config(arrivals(1, 10), 10.0), totals, course(20.0)).steps
+    found = run_summary(config(arrivals(1, 10), 10.0), totals, course(20.0)).trial.steps
     assert {(one.step, one.window, one.bytes_per_second) for one in found} == {
         ("sftpRead", Window.WARM_UP, 100.0),
         ("sftpRead", Window.MEASURED, 0.0),
@@ -151,7 +151,7 @@ def test_a_step_of_which_all_were_due_in_the_warm_up_has_a_rate_in_the_window_in
     recorder.moved("sftpWrite", 12, 18, 6_000)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
-    found = run_summary(config(arrivals(1, 10), 10.0), totals, course(20.0)).steps
+    found = run_summary(config(arrivals(1, 10), 10.0), totals, course(20.0)).trial.steps
     assert {
         (one.step, one.count, one.rate, one.bytes_per_second) for one in found if one.window is Window.MEASURED
     } == {
@@ -168,18 +168,22 @@ def test_the_rate_of_a_probes_step_is_of_the_time_in_which_probes_begin() -> Non
             recorder.succeeded(name, 0)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
-    steps = run_summary(config(hold), totals, course(80.0)).steps
+    steps = run_summary(config(hold), totals, course(80.0)).trial.steps
     assert {step.step: step.rate for step in steps} == {"total": 2.0, "held.login": 1.0, "via1.login": 1.0}
 
 
 def test_a_run_that_never_started_has_no_rates_and_misses_no_reports() -> None:
     summary = run_summary(config(arrivals(1, 10)), Totals(), course(0.0, RunEnd.WORKERS_MISSING))
-    assert (summary.load.offered_rate, summary.steps, summary.generator.reports_missing) == (0.0, (), 0)
+    assert (summary.trial.load.offered_rate, summary.trial.steps, summary.trial.generator.reports_missing) == (
+        0.0,
+        (),
+        0,
+    )
 
 
 def test_a_final_report_that_did_not_come_is_missed() -> None:
     summary = run_summary(config(arrivals(1, 10)), totals_of(1, final=False), course(10.0))
-    assert summary.generator.reports_missing == 1
+    assert summary.trial.generator.reports_missing == 1
 
 
 def test_errors_are_bounded_and_the_most_frequent_are_kept() -> None:
@@ -190,8 +194,8 @@ def test_errors_are_bounded_and_the_most_frequent_are_kept() -> None:
     report = totals_report(errors)
     totals.add(report)
     summary = run_summary(config(arrivals(1, 10)), totals, course(10.0))
-    assert len(summary.errors) == ERRORS_LIMIT
-    assert summary.errors[0].count == 500
+    assert len(summary.trial.errors) == ERRORS_LIMIT
+    assert summary.trial.errors[0].count == 500
 
 
 def test_no_fault_of_the_generator_is_left_out_for_more_frequent_errors() -> None:
@@ -202,8 +206,8 @@ def test_no_fault_of_the_generator_is_left_out_for_more_frequent_errors() -> Non
     fault = ErrorCount("connect", Outcome.GENERATOR_FAULT, Window.MEASURED, 1, "a system call of the worker failed")
     totals.add(totals_report((*others, fault)))
     summary = run_summary(config(arrivals(1, 10)), totals, course(10.0))
-    assert (len(summary.errors), summary.errors[-1]) == (ERRORS_LIMIT, fault)
-    assert Invalidity.GENERATOR_FAULT in {defect.invalidity for defect in defects(summary, managed=False)}
+    assert (len(summary.trial.errors), summary.trial.errors[-1]) == (ERRORS_LIMIT, fault)
+    assert Invalidity.GENERATOR_FAULT in {defect.invalidity for defect in defects(summary.trial, managed=False)}
 
 
 def totals_report(errors: tuple[ErrorCount, ...]) -> Report:
@@ -386,9 +390,14 @@ def test_a_stage_has_its_own_counts_rates_and_latencies() -> None:
 
 def test_the_stages_together_are_the_whole() -> None:
     found = summarised(course(12.0))
-    (total,) = [step for step in found.steps if step.step == "total"]
-    assert sum(stage.load.scheduled for stage in found.stages) == found.load.scheduled == 322
-    assert sum(stage.total.count for stage in found.stages if stage.total) == total.count == found.load.succeeded == 290
+    (total,) = [step for step in found.trial.steps if step.step == "total"]
+    assert sum(stage.load.scheduled for stage in found.stages) == found.trial.load.scheduled == 322
+    assert (
+        sum(stage.total.count for stage in found.stages if stage.total)
+        == total.count
+        == found.trial.load.succeeded
+        == 290
+    )
     assert sum(stage.total.failures for stage in found.stages if stage.total) == total.failures == 30
 
 

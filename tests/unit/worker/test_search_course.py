@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
-from runs import errors, held_step, load, summary
+from runs import errors, held_step, load, retold, summary
 from sshload_contract.load import BurstLoad, HoldLoad, Load, Search, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
@@ -42,8 +42,8 @@ def tried_at(amount: float, limit: float, **changes: object) -> RunSummary:
     failed = round(max(amount - limit, 0))
     ok = round(amount) - failed
     told = summary(ok, failed, load=load(ok, failed, completed_rate=min(amount, limit), held_least=ok))
-    told = replace(told, steps=(*told.steps, held_step("held.hold", ok, failed)))
-    return replace(told, errors=errors(failed), **changes)  # type: ignore[arg-type]  # as a summary has them
+    told = retold(told, steps=(*told.trial.steps, held_step("held.hold", ok, failed)))
+    return retold(told, errors=errors(failed), **changes)  # type: ignore[arg-type]  # as a summary has them
 
 
 def search(config: RunConfig, limit: float) -> tuple[SearchCourse, list[TrialOrder]]:
@@ -60,13 +60,14 @@ def search(config: RunConfig, limit: float) -> tuple[SearchCourse, list[TrialOrd
 def test_the_limit_is_found_in_the_unit_of_the_load(model: Load) -> None:
     config = searching(model)
     course, orders = search(config, limit=123.0)
-    result = course.summary(RunEnd.COMPLETED, "").capacity
+    told = course.summary(RunEnd.COMPLETED, "")
+    result = told.search
     assert result is not None
     assert result.end is SearchEnd.FOUND
     assert result.lower is not None
     assert result.upper is not None
     assert 123 / 1.05 <= result.lower <= 123 < result.upper <= 123 * 1.05
-    assert [(trial.number, trial.amount) for trial in result.trials] == [(one.number, one.amount) for one in orders]
+    assert [(trial.number, trial.amount) for trial in told.trials] == [(one.number, one.amount) for one in orders]
     assert [order.config(config).load.amount for order in orders] == [order.amount for order in orders]
 
 
@@ -79,41 +80,40 @@ def test_each_trial_keeps_what_failed_in_it_at_the_target() -> None:
         ErrorCount("banner", Outcome.THROTTLED, Window.WARM_UP, 11, "Exceeded MaxStartups"),
         ErrorCount("exec", Outcome.STEP_TIMEOUT, Window.MEASURED, 1, "late"),
     )
-    add(course, config, course.first_order(), replace(tried_at(10, 100.0), errors=found))
-    result = course.summary(RunEnd.COMPLETED, "").capacity
-    assert result is not None
-    assert result.trials[0].failed_by == {Outcome.THROTTLED: 5, Outcome.STEP_TIMEOUT: 1}
+    add(course, config, course.first_order(), retold(tried_at(10, 100.0), errors=found))
+    told = course.summary(RunEnd.COMPLETED, "")
+    assert told.trials[0].failed_by == {Outcome.THROTTLED: 5, Outcome.STEP_TIMEOUT: 1}
 
 
 def test_the_trial_that_passed_last_at_the_capacity_stands_for_the_run() -> None:
     course, _ = search(searching(BURST), limit=123.0)
     told = course.summary(RunEnd.COMPLETED, "")
-    assert told.capacity is not None
-    passed = [trial for trial in told.capacity.trials if trial.amount == told.capacity.lower]
+    assert told.search is not None
+    passed = [trial for trial in told.trials if trial.amount == told.search.lower]
     assert len(passed) == 3
-    assert told.capacity.reported == passed[-1].number
-    assert (told.load.started, told.load.failed) == (told.capacity.lower, 0)
+    assert told.trial.number == passed[-1].number
+    assert (told.trial.load.started, told.trial.load.failed) == (told.search.lower, 0)
 
 
 def test_where_none_passed_the_last_trial_stands_for_the_run() -> None:
     course, orders = search(searching(BURST), limit=5.0)
     told = course.summary(RunEnd.COMPLETED, "")
-    assert told.capacity is not None
-    assert (told.capacity.end, told.capacity.lower) == (SearchEnd.LEAST_BROKEN, None)
-    assert told.capacity.reported == len(orders) == 5
-    assert told.load.failed == 5
+    assert told.search is not None
+    assert (told.search.end, told.search.lower) == (SearchEnd.LEAST_BROKEN, None)
+    assert told.trial.number == len(orders) == 5
+    assert told.trial.load.failed == 5
 
 
 def test_a_run_that_searches_nothing_is_one_trial_as_it_is_configured() -> None:
     config = replace(run_config(NOWHERE, replace(arrivals(10, 30.0), stages=arrivals(10, 30.0).stages * 2)))
     course = SearchCourse(config)
     order = course.first_order()
-    assert order.config(config) is config
+    assert order.config(config) == config
     assert course.progress(order) is None
     add(course, config, order, summary(600))
     assert course.next_order() is None
     told = course.summary(RunEnd.STOPPED, "told to terminate")
-    assert (told.end, told.message, told.capacity, told.load.succeeded) == (
+    assert (told.end, told.message, told.search, told.trial.load.succeeded) == (
         RunEnd.STOPPED,
         "told to terminate",
         None,
@@ -150,7 +150,8 @@ def test_a_search_that_is_not_at_its_end_ran_out_of_time() -> None:
     config = searching(BURST)
     course = SearchCourse(config)
     add(course, config, course.first_order(), tried_at(10, 123))
-    result = course.summary(RunEnd.COMPLETED, "").capacity
+    told = course.summary(RunEnd.COMPLETED, "")
+    result = told.search
     assert result is not None
     assert (result.end, result.lower, result.upper) == (SearchEnd.OUT_OF_TIME, 10.0, None)
 
@@ -164,10 +165,10 @@ def test_a_trial_that_the_runs_end_has_cut_off_is_told_and_says_nothing() -> Non
     cut = tried_at(order.amount, 0, end=RunEnd.WORKER_LOST, message="worker 1 was silent")
     add(course, config, order, cut)
     told = course.summary(RunEnd.WORKER_LOST, "worker 1 was silent")
-    assert told.capacity is not None
-    assert (told.end, told.capacity.end) == (RunEnd.WORKER_LOST, SearchEnd.RUN_ENDED)
-    assert [trial.state for trial in told.capacity.trials] == [TrialState.PASSED, TrialState.INVALID]
-    assert (told.capacity.lower, told.capacity.upper, told.capacity.reported) == (10.0, None, 1)
+    assert told.search is not None
+    assert (told.end, told.search.end) == (RunEnd.WORKER_LOST, SearchEnd.RUN_ENDED)
+    assert [trial.state for trial in told.trials] == [TrialState.PASSED, TrialState.INVALID]
+    assert (told.search.lower, told.search.upper, told.trial.number) == (10.0, None, 1)
 
 
 def test_progress_tells_the_trial_under_way_and_the_bounds_so_far() -> None:
@@ -199,10 +200,9 @@ def test_a_trial_that_failed_tells_what_it_began_beside(limit: float, told: bool
         tried_at(10, limit),
         target_activity="the target still had 3 sessions open",
     )
-    result = course.summary(RunEnd.COMPLETED, "").capacity
-    assert result is not None
-    assert result.trials[0].message.endswith("; the target still had 3 sessions open") is told
-    assert bool(result.trials[0].message) is told
+    message = course.summary(RunEnd.COMPLETED, "").trial.message
+    assert message.endswith("; the target still had 3 sessions open") is told
+    assert bool(message) is told
 
 
 def test_a_search_of_sixty_trials_fits_into_the_masters_log() -> None:
@@ -212,10 +212,15 @@ def test_a_search_of_sixty_trials_fits_into_the_masters_log() -> None:
     course = SearchCourse(config)
     for number in range(1, 61):
         amount = 10 + number / 7
-        add(course, config, TrialOrder(number, amount), tried_at(amount * 137, 1e4, target_held=summary().target_after))
+        add(
+            course,
+            config,
+            TrialOrder(number, amount),
+            tried_at(amount * 137, 1e4, target_held=summary().trial.target_after),
+        )
     told = course.summary(RunEnd.COMPLETED, "")
-    assert told.capacity is not None
-    assert len(told.capacity.trials) == 60
+    assert told.search is not None
+    assert len(told.trials) == 60
     lines = list(summary_lines(told, TOKEN))
     assert sum(map(len, lines)) < 200_000
     assert read_master_log("\n".join(lines)).summary == told == from_json(RunSummary, to_json(told))

@@ -43,7 +43,7 @@ def test_a_trial_has_a_load_of_its_own_and_all_else_of_the_run() -> None:
 
 
 def test_held_sessions_log_in_at_the_same_rate_in_each_trial() -> None:
-    held = TrialCourse(TrialOrder(2, 40.0), replace(RUN, load=HOLD), 1.0)
+    held = TrialCourse(TrialOrder(2, 40.0), replace(RUN, load=replace(SEARCH, least=HOLD)), 1.0)
     assert held.planned_s == 2.0 + 8.0 + 5.0
 
 
@@ -64,7 +64,7 @@ def test_instants_are_told_from_the_start_to_the_end() -> None:
     trial.end(113.0, 1_012.0)
     assert (trial.is_over, trial.at_s(120.0)) == (True, 12.0)
     told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
-    assert (told.started_unix_s, told.finished_unix_s, told.load.duration_s) == (1_000.0, 1_012.0, 8.0)
+    assert (told.started_unix_s, told.finished_unix_s, told.trial.load.duration_s) == (1_000.0, 1_012.0, 8.0)
 
 
 def fail(counting: Recorder, iterations: int) -> None:
@@ -93,7 +93,7 @@ def test_a_hopeless_load_ends_once_and_its_window_with_it() -> None:
     assert trial.early_end == EarlyEnd(6.0, "error rate below 10 %")
     trial.end(109.0, 1_009.0)
     told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
-    assert (told.early_end, told.load.duration_s) == (trial.early_end, 4.0)
+    assert (told.early_end, told.trial.load.duration_s) == (trial.early_end, 4.0)
 
 
 def test_a_hopeless_load_was_as_long_as_its_workers_say() -> None:
@@ -104,7 +104,7 @@ def test_a_hopeless_load_was_as_long_as_its_workers_say() -> None:
     trial.note_load_end(1, 1_000_000.0)  # the run has no such worker
     trial.end(109.0, 1_009.0)
     told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
-    assert (told.early_end, told.load.duration_s) == (EarlyEnd(6.5, "error rate below 10 %"), 4.5)
+    assert (told.early_end, told.trial.load.duration_s) == (EarlyEnd(6.5, "error rate below 10 %"), 4.5)
 
 
 def test_a_hopeless_load_was_no_longer_than_planned() -> None:
@@ -127,7 +127,7 @@ def test_a_stopped_load_was_as_long_as_its_workers_say_and_not_until_they_had_cl
     trial = hopeless()
     trial.note_load_end(0, 6.5)
     trial.end(109.0, 1_009.0)
-    assert trial.summary(end, "", workers_connected=1, workers_lost=0).load.duration_s == measured_s
+    assert trial.summary(end, "", workers_connected=1, workers_lost=0).trial.load.duration_s == measured_s
 
 
 def test_a_hopeless_load_is_as_far_as_after_its_planned_end() -> None:
@@ -169,7 +169,12 @@ def test_a_trial_that_never_started_has_no_series_and_no_duration() -> None:
     trial.mark(100.0)
     trial.end(101.0, 1_001.0)
     told = trial.summary(RunEnd.WORKERS_MISSING, "nobody came", workers_connected=0, workers_lost=0)
-    assert (told.end, told.series, told.load.duration_s, told.load.scheduled) == (RunEnd.WORKERS_MISSING, (), 0.0, 0)
+    assert (told.end, told.series, told.trial.load.duration_s, told.trial.load.scheduled) == (
+        RunEnd.WORKERS_MISSING,
+        (),
+        0.0,
+        0,
+    )
 
 
 EVEN_RATE = 20.0

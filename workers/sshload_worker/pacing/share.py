@@ -32,14 +32,11 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class TrialOrder:
-    """One trial. `number` counts the trials of a search from 1; a run without a search is one trial, number 0.
-
-    `amount` is the amount of its load (`Capacity`). Number 0 has the configured load.
-    """
+    """One trial, and the amount of its load. `number` counts the trials of a search from 1; any other trial is 0."""
 
     number: int
     amount: float
 
     def config(self, run: RunConfig) -> RunConfig:
-        """Return the config of this trial: the run's, with the amount of this trial's load."""
-        return replace(run, load=run.load.at(self.amount)) if self.number else run
+        """Return the config of this trial: the run's, with this trial's load."""
+        return replace(run, load=run.load.trial_at(self.amount))

@@ -15,7 +15,7 @@ from sshload_contract.load import Load
 from sshload_contract.thresholds import AskedPercentile, Threshold
 from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.run_summary import Trial
 
 from sshload_worker.summary.totals import Totals
 
@@ -25,12 +25,12 @@ _FASTEST_ITERATION_S = 0.0001
 
 
 def unrecoverable_threshold(
-    config: RunConfig, totals: Totals, unreported_s: float, so_far: Callable[[], RunSummary]
+    config: RunConfig, totals: Totals, unreported_s: float, so_far: Callable[[], Trial]
 ) -> Threshold | None:
     """Return the first threshold with `abort_on_fail` that is broken and will stay broken, None if there is none.
 
     `unreported_s` is the time until the end of the load, plus the past time that is not reported yet. `so_far` makes
-    the summary of what was measured so far.
+    the trial of what was measured so far.
     """
     asked = [one for one in config.thresholds if one.abort_on_fail]
     if not asked:
@@ -39,8 +39,8 @@ def unrecoverable_threshold(
     suspected = [one for one in asked if _may_stay_broken(one, config, totals, to_come)]
     if not suspected:
         return None
-    summary = so_far()
-    return next((one for one in suspected if _stays_broken(one, config, totals, to_come, summary)), None)
+    trial = so_far()
+    return next((one for one in suspected if _stays_broken(one, config, totals, to_come, trial)), None)
 
 
 def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float) -> bool:
@@ -54,25 +54,25 @@ def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to
     return best_us is not None and limit_s is not None and best_us >= limit_s * _US_PER_S
 
 
-def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> bool:
-    best = _best(threshold, config, totals, to_come, summary)
-    return all(judge_threshold(threshold, config.trial_load, one).result.met is False for one in (summary, best))
+def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, trial: Trial) -> bool:
+    best = _best(threshold, config, totals, to_come, trial)
+    return all(judge_threshold(threshold, config.trial_load, one).result.met is False for one in (trial, best))
 
 
-def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> RunSummary:
-    """Return the summary for this threshold if all iterations that may still come succeeded, faster than any before."""
-    load = replace(summary.load, succeeded=summary.load.succeeded + ceil(to_come))
+def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, trial: Trial) -> Trial:
+    """Return the trial for this threshold if all iterations that may still come succeeded, faster than any before."""
+    load = replace(trial.load, succeeded=trial.load.succeeded + ceil(to_come))
     asked = threshold.asked_percentile
     if asked is None:
-        return replace(summary, load=load)
+        return replace(trial, load=load)
     best_us = _best_percentile_us(asked, config, totals, to_come)
     steps = tuple(
         replace(step, min_us=0, percentiles_us={**step.percentiles_us, asked.key: best_us})
         if (step.step, step.window) == (asked.step, Window.MEASURED)
         else step
-        for step in summary.steps
+        for step in trial.steps
     )
-    return replace(summary, load=load, steps=steps)
+    return replace(trial, load=load, steps=steps)
 
 
 def _best_percentile_us(asked: AskedPercentile, config: RunConfig, totals: Totals, to_come: float) -> int | None:

@@ -22,6 +22,7 @@ from sshload_contract.wire.run_summary import (
     ServerPoint,
     StageStats,
     StepStats,
+    Trial,
 )
 from sshload_contract.wire.target import TargetStats
 
@@ -103,7 +104,7 @@ class RunCourse:
 
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
-    """Return the summary of a trial, with the trial's `config`, or of a run that is one trial."""
+    """Return the summary of a run of one trial, with the trial's `config`."""
     totals = classify_refusals(totals, course.target_before, course.target_after)
     durations = window_durations_s(config, course.elapsed_s)
     return RunSummary(
@@ -114,15 +115,26 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         early_end=None,
         started_unix_s=course.started_unix_s,
         finished_unix_s=course.finished_unix_s,
-        load=_load_stats(config, totals, course, durations[Window.MEASURED]),
-        steps=_step_stats(config, totals, durations),
-        errors=_errors(totals),
-        negotiated=_negotiated(totals),
-        generator=_generator_stats(config, totals, course),
-        target_before=course.target_before,
-        target_held=course.target_held,
-        target_after=course.target_after,
-        capacity=None,
+        trial=Trial(
+            number=1,
+            amount=config.trial_load.amount,
+            end=course.end,
+            state=None,
+            message="",
+            invalidity=None,
+            thresholds=(),
+            started_s=0.0,
+            load=_load_stats(config, totals, course, durations[Window.MEASURED]),
+            steps=_step_stats(config, totals, durations),
+            errors=_errors(totals),
+            negotiated=_negotiated(totals),
+            generator=_generator_stats(config, totals, course),
+            target_before=course.target_before,
+            target_held=course.target_held,
+            target_after=course.target_after,
+            server_series=course.server_series,
+        ),
+        search=None,
         series_interval_s=course.series_interval_s,
         series=_classified_series(totals, course),
         histograms=tuple(
@@ -131,7 +143,6 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         ),
         omitted=(),
         stages=tuple(_stages(config, totals, durations[Window.MEASURED])),
-        server_series=course.server_series,
         in_path=course.in_path,
     )
 

@@ -6,7 +6,6 @@ It has no clock: it gets the time as an argument. A run without a search has one
 from collections import Counter
 from dataclasses import replace
 
-from sshload_contract.judgement.figures import find_step
 from sshload_contract.judgement.trial import Asked, judge
 from sshload_contract.load import Load
 from sshload_contract.thresholds import ThresholdResult
@@ -15,7 +14,6 @@ from sshload_contract.vocabulary import (
     Outcome,
     RunEnd,
     SearchEnd,
-    Timing,
     TrialReason,
     TrialState,
     Verdict,
@@ -24,7 +22,7 @@ from sshload_contract.vocabulary import (
 )
 from sshload_contract.wire.master_log import SearchProgress
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import CapacityResult, RunSummary, StepStats, Trial
+from sshload_contract.wire.run_summary import RunSummary, SearchOutcome, Trial
 
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step, partial_result
@@ -43,7 +41,6 @@ class SearchCourse:
         self._config = config
         self._goal = _goal(config)
         self._seen: list[PastTrial] = []
-        self._trials: list[Trial] = []
         self._summaries: list[RunSummary] = []
 
     def first_order(self) -> TrialOrder:
@@ -55,7 +52,7 @@ class SearchCourse:
         if self._goal is None:
             return None
         step = next_step(self._goal, self._seen)
-        return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, NextTrial) else None
+        return TrialOrder(number=len(self._summaries) + 1, amount=step.load) if isinstance(step, NextTrial) else None
 
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
         """Return whether a trial that begins `at_s` after the start of the first ends within the search's budget."""
@@ -64,13 +61,11 @@ class SearchCourse:
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
         """Add a trial that has ended or was cut off, and its summary. It began `started_s` after the first one."""
+        if self._goal is not None:
+            summary = replace(summary, trial=_counted(over, summary, started_s))
+            if summary.end is RunEnd.COMPLETED:
+                self._seen.append(_seen(over.config.trial_load, over.order.amount, summary.trial))
         self._summaries.append(summary)
-        if self._goal is None:
-            return
-        trial = _trial(over, summary, started_s)
-        self._trials.append(trial)
-        if summary.end is RunEnd.COMPLETED:
-            self._seen.append(_seen(over.config.trial_load, trial))
 
     def progress(self, current: TrialOrder) -> SearchProgress | None:
         """Return the progress of the search, None if there is no search."""
@@ -81,21 +76,13 @@ class SearchCourse:
 
     def summary(self, end: RunEnd, message: str) -> RunSummary:
         """Return the summary of the run, after at least one trial. `end` and `message` are the run's."""
-        result = self._result(end)
-        reported = self._summaries[result.reported - 1 if result is not None else -1]
-        return replace(reported, end=end, message=message, capacity=result)
-
-    def _result(self, end: RunEnd) -> CapacityResult | None:
-        if self._goal is None:
-            return None
-        found = self._found(self._goal, end)
-        return CapacityResult(
-            end=found.end,
-            lower=found.lower,
-            upper=found.upper,
-            reported=reported_trial(self._trials, found.lower),
-            trials=tuple(self._trials),
-        )
+        reported, outcome = self._summaries[-1], None
+        if self._goal is not None:
+            found = self._found(self._goal, end)
+            reported = reported_one(self._summaries, found.lower)
+            others = tuple(one.trial.in_short for one in self._summaries if one is not reported)
+            outcome = SearchOutcome(found.end, found.lower, found.upper, others)
+        return replace(reported, end=end, message=message, search=outcome)
 
     def _found(self, goal: Goal, end: RunEnd) -> SearchResult:
         """Return the search's result. If trials are missing, its `end` says why."""
@@ -105,10 +92,10 @@ class SearchCourse:
         return step if isinstance(step, SearchResult) else partial_result(goal, self._seen, SearchEnd.OUT_OF_TIME)
 
 
-def reported_trial(trials: list[Trial], lower: float | None) -> int:
-    """Return the number of the trial that represents the run: the last one that passed at `lower`, or the last one."""
-    at_lower = [trial.number for trial in trials if trial.state is TrialState.PASSED and trial.amount == lower]
-    return at_lower[-1] if at_lower else trials[-1].number
+def reported_one(summaries: list[RunSummary], lower: float | None) -> RunSummary:
+    """Return that of the trial that represents the run: the last one that passed at `lower`, or the last one."""
+    at_lower = [one for one in summaries if one.trial.state is TrialState.PASSED and one.trial.amount == lower]
+    return (at_lower or summaries)[-1]
 
 
 def _goal(config: RunConfig) -> Goal | None:
@@ -119,9 +106,11 @@ def _goal(config: RunConfig) -> Goal | None:
     return Goal(least.amount, search.most, search.precision, search.confirm, least.is_whole)
 
 
-def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
+def _counted(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
+    """Return a trial of a search with what it counts as."""
     state, invalidity, message, thresholds = count_trial(over.config, summary)
-    return Trial(
+    return replace(
+        summary.trial,
         number=over.order.number,
         amount=over.order.amount,
         state=state,
@@ -129,15 +118,7 @@ def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
         invalidity=invalidity,
         thresholds=thresholds,
         started_s=started_s,
-        load=summary.load,
-        total=_measured(summary, Timing.TOTAL),
-        connect=_measured(summary, Timing.CONNECT),
-        login=_measured(summary, Timing.LOGIN),
-        generator=summary.generator,
-        target_before=summary.target_before,
-        target_held=summary.target_held,
-        target_after=summary.target_after,
-        failed_by=_failed_by(summary),
+        failed_by=_failed_by(summary.trial),
     )
 
 
@@ -149,7 +130,7 @@ def count_trial(
     A threshold that cannot be judged has not held, unless nobody knows the figure. `config` is the trial's own.
     """
     asked = Asked(config.trial_load, config.thresholds, config.is_managed, is_searched=True, warm_up_s=config.warm_up_s)
-    judged = judge(asked, summary)
+    judged = judge(asked, summary.trial)
     if summary.end is not RunEnd.COMPLETED:
         message = f"the run ended before the trial did: {summary.message}"
         return TrialState.INVALID, _END_AS_INVALIDITY.get(summary.end), message, judged.thresholds
@@ -161,19 +142,15 @@ def count_trial(
     return state, None, judged.message, judged.thresholds
 
 
-def _failed_by(summary: RunSummary) -> dict[Outcome, int]:
+def _failed_by(trial: Trial) -> dict[Outcome, int]:
     counted: Counter[Outcome] = Counter()
-    for error in summary.errors:
+    for error in trial.errors:
         if error.window is Window.MEASURED and not is_of_jump_host(error.step):
             counted[error.outcome] += error.count
     return dict(counted)
 
 
-def _measured(summary: RunSummary, step: Timing) -> StepStats | None:
-    return find_step(summary, step, Window.MEASURED)
-
-
-def _seen(load: Load, trial: Trial) -> PastTrial:
+def _seen(load: Load, amount: float, trial: Trial) -> PastTrial:
     passed = None if trial.state is TrialState.INVALID else trial.state is TrialState.PASSED
     stolen = trial.invalidity is Invalidity.CPU_STOLEN
-    return PastTrial(trial.amount, passed, load.completed_amount(trial.load), stolen)
+    return PastTrial(amount, passed, load.completed_amount(trial.load), stolen)

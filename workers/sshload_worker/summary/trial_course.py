@@ -12,7 +12,7 @@ from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.reporting import oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, EarlyEnd, RunSummary, ServerPoint
+from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, EarlyEnd, RunSummary, ServerPoint, Trial
 from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.pacing.share import TrialOrder
@@ -168,10 +168,10 @@ class TrialCourse:
         if self.early_end is not None:
             self.early_end = replace(self.early_end, after_s=mean(self._lasted_s.values()))
 
-    def _so_far(self, at_s: float) -> RunSummary:
-        """Return the summary as if the load had ended `at_s` after its start, without what is known only at the end."""
+    def _so_far(self, at_s: float) -> Trial:
+        """Return the trial as if the load had ended `at_s` after its start, without what is known only at the end."""
         self._check_again_s = at_s + _CHECK_AGAIN_AFTER_S
-        return run_summary(self.config, self.totals, self._course(RunEnd.COMPLETED, "", at_s, 0, 0))
+        return run_summary(self.config, self.totals, self._course(RunEnd.COMPLETED, "", at_s, 0, 0)).trial
 
     def add(self, report: Report) -> bool:
         """Add a report; return False for one of another trial, and for one that was added before."""

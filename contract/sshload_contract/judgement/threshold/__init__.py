@@ -1,4 +1,4 @@
-"""Judge thresholds by the measured window of a summary: a table by kind.
+"""Judge thresholds by the measured window of a trial: a table by kind.
 
 A kind judges itself in a module of this room; `judgement.error_rate` does for the thresholds on errors.
 """
@@ -20,12 +20,12 @@ from sshload_contract.thresholds import (
     Threshold,
     ThroughputThreshold,
 )
-from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.run_summary import Trial
 
 __all__ = ["judge_threshold", "target_in_window", "why_too_few"]
 
 
-def _no_iteration(_: Threshold, __: RunSummary) -> str:
+def _no_iteration(_: Threshold, __: Trial) -> str:
     return "no iteration ended"
 
 
@@ -33,8 +33,8 @@ def _no_iteration(_: Threshold, __: RunSummary) -> str:
 class _Kind:
     """How a kind is judged, and what it lacks where it cannot be."""
 
-    judge: Callable[[Any, Load, RunSummary], Judged]
-    missing: Callable[[Any, RunSummary], str] = _no_iteration
+    judge: Callable[[Any, Load, Trial], Judged]
+    missing: Callable[[Any, Trial], str] = _no_iteration
 
 
 _KINDS: Final[Mapping[type[Threshold], _Kind]] = {
@@ -45,18 +45,18 @@ _KINDS: Final[Mapping[type[Threshold], _Kind]] = {
 }
 
 
-def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Judged:
+def judge_threshold(threshold: Threshold, load: Load, trial: Trial) -> Judged:
     """Judge whether a threshold was met in the measured window of a run of this load.
 
     The answer is in doubt if the generator's own delay may have changed it.
     """
-    return _KINDS[type(threshold)].judge(threshold, load, summary)
+    return _KINDS[type(threshold)].judge(threshold, load, trial)
 
 
-def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summary: RunSummary) -> tuple[str, ...]:
+def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], trial: Trial) -> tuple[str, ...]:
     """Return a sentence for each threshold that has too few samples. `judged` are theirs, in order."""
     return tuple(
-        f"{threshold.words} cannot be judged: {_KINDS[type(threshold)].missing(threshold, summary)}"
+        f"{threshold.words} cannot be judged: {_KINDS[type(threshold)].missing(threshold, trial)}"
         for threshold, one in zip(thresholds, judged, strict=True)
         if one.result.met is None and not one.doubt and not one.unread
     )

@@ -7,7 +7,7 @@ from sshload_contract.judgement.own_delay import ADDED_DELAYS, HIDDEN_DELAYS, MA
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Judged, LatencyThreshold, ThresholdResult, duration_in_words
 from sshload_contract.vocabulary import WHOLE_STEPS, Timing, Window
-from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.run_summary import Trial
 
 LARGEST_SHARE_OF_LIMIT = 0.25
 SURE_SHARE_OF_SHORTEST = 0.5
@@ -35,9 +35,9 @@ _SPANS = frozenset(WHOLE_STEPS) - {Timing.HOLD}
 may be measured too short."""
 
 
-def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) -> Judged:
+def judge_latency(threshold: LatencyThreshold, load: Load, trial: Trial) -> Judged:
     """Judge whether the percentile of a step stayed below its limit."""
-    terms, step = threshold.terms, find_step(summary, threshold.step, Window.MEASURED)
+    terms, step = threshold.terms, find_step(trial, threshold.step, Window.MEASURED)
     key = threshold.asked_percentile.key
     value_us = step.percentiles_us.get(key) if step is not None else None
     if step is None or value_us is None:
@@ -45,7 +45,7 @@ def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) 
     observed, limit_us = duration_in_words(value_us), threshold.below_s * _US_PER_S
     low_us, high_us = step.percentiles_low_us.get(key), step.percentiles_high_us.get(key)
     result = ThresholdResult(terms, observed, None, _ms(value_us), _ms(low_us), _ms(high_us))
-    delay = own_delay(summary)
+    delay = own_delay(trial)
     shortest_us = 0 if load.most_users else step.min_us or 0
     if SURE_SHARE_OF_SHORTEST * shortest_us - ADDED_DELAYS * delay.p50_us >= limit_us:
         return Judged(replace(result, met=False))
@@ -53,7 +53,7 @@ def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) 
         return _judge_sound(result, value_us, limit_us, delay.at(threshold.percentile))
     if value_us - ADDED_DELAYS * delay.largest_us >= limit_us:
         return Judged(replace(result, met=False))
-    if _is_surely_met(threshold, value_us, delay, load, summary):
+    if _is_surely_met(threshold, value_us, delay, load, trial):
         caution = f"{terms.words}: it was {observed}, which may include the generator's own delays"
         return Judged(replace(result, met=True), caution=caution)
     doubt = f"{terms.words} cannot be judged: it was {observed}, and {MAY_DIFFER}"
@@ -73,9 +73,7 @@ def _judge_sound(result: ThresholdResult, value_us: float, limit_us: float, dela
     return Judged(result, doubt=doubt, as_measured=value_us < limit_us)
 
 
-def _is_surely_met(
-    threshold: LatencyThreshold, value_us: float, delay: OwnDelay, load: Load, summary: RunSummary
-) -> bool:
+def _is_surely_met(threshold: LatencyThreshold, value_us: float, delay: OwnDelay, load: Load, trial: Trial) -> bool:
     limit_us = threshold.below_s * _US_PER_S
     kept_below_us = limit_us * CROWD_SHARE_OF_LIMIT if load.begins_together else limit_us
     return (
@@ -83,7 +81,7 @@ def _is_surely_met(
         and threshold.percentile >= _LEAST_PERCENTILE
         and delay.largest_us <= LARGEST_SHARE_OF_LIMIT * limit_us
         and value_us + HIDDEN_DELAYS * delay.largest_us < kept_below_us
-        and shortfall(load, summary) <= TOLERATED_SHORTFALL
+        and shortfall(load, trial) <= TOLERATED_SHORTFALL
     )
 
 
@@ -91,9 +89,9 @@ def _ms(latency_us: int | None) -> float | None:
     return None if latency_us is None else latency_us / _US_PER_MS
 
 
-def missing_latency(threshold: LatencyThreshold, summary: RunSummary) -> str:
+def missing_latency(threshold: LatencyThreshold, trial: Trial) -> str:
     """Return how many samples a percentile that cannot be stated needs, and has."""
     asked = threshold.asked_percentile
-    step = find_step(summary, asked.step, Window.MEASURED)
+    step = find_step(trial, asked.step, Window.MEASURED)
     count = step.count if step is not None else 0
     return f"p{asked.key} needs {asked.samples_needed} samples, there are {count}"

@@ -7,7 +7,7 @@ from sshload_contract.judgement.figures import shortfall
 from sshload_contract.judgement.own_delay import ADDED_DELAYS, HIDDEN_DELAYS, MAY_DIFFER, SOUND_BELOW_US, own_delay
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Judged, ThresholdResult, ThroughputThreshold
-from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.run_summary import Trial
 
 CROWD_SHARE_OF_RATE = 0.5
 """The share of a throughput that is certain if many users arrive at the same instant, or in turn.
@@ -19,39 +19,39 @@ _SHORTEST_WINDOW_S = 0.001
 _US_PER_S = 1_000_000
 
 
-def judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
+def judge_throughput(threshold: ThroughputThreshold, load: Load, trial: Trial) -> Judged:
     """Judge whether more iterations per second were completed than the threshold asks for.
 
     In an open model delays only move iterations across the borders of the window. In a closed one they also lower the
     load, and one iteration of each user may end later.
     """
-    terms, rate, delay = threshold.terms, summary.load.completed_rate, own_delay(summary)
+    terms, rate, delay = threshold.terms, trial.load.completed_rate, own_delay(trial)
     observed = f"{rate:.2f}/s"
     result = ThresholdResult(terms, observed, None, rate)
-    moved = summary.load.offered_rate * _share_of_window(delay.largest_us, summary)
+    moved = trial.load.offered_rate * _share_of_window(delay.largest_us, trial)
     if delay.is_small_beside_any_limit:
-        lost = unsure_failures(summary) / _duration_s(summary)
-        lost += moved * (ADDED_DELAYS if summary.load.dropped else 1)
+        lost = unsure_failures(trial) / _duration_s(trial)
+        lost += moved * (ADDED_DELAYS if trial.load.dropped else 1)
         if rate > threshold.above or rate + lost <= threshold.above:
             return Judged(replace(result, met=rate > threshold.above))
         cost = f"pauses of the generator may have cost {lost:.2g}/s"
         doubt = f"{terms.words} cannot be judged: it was {observed}, and {cost}"
         as_measured = False if delay.largest_us <= SOUND_BELOW_US else None
         return Judged(result, doubt=doubt, as_measured=as_measured)
-    at_end = load.most_users / _duration_s(summary)
+    at_end = load.most_users / _duration_s(trial)
     sure = CROWD_SHARE_OF_RATE * rate if load.begins_together else rate
     if sure - HIDDEN_DELAYS * moved - at_end > threshold.above:
         return Judged(replace(result, met=True))
-    lost = shortfall(load, summary)
+    lost = shortfall(load, trial)
     if lost < 1 and (rate + ADDED_DELAYS * moved + at_end) / (1 - lost) <= threshold.above:
         return Judged(replace(result, met=False))
     doubt = f"{terms.words} cannot be judged: it was {observed}, and {MAY_DIFFER}"
     return Judged(result, doubt=doubt)
 
 
-def _share_of_window(delay_us: int, summary: RunSummary) -> float:
-    return delay_us / _US_PER_S / _duration_s(summary)
+def _share_of_window(delay_us: int, trial: Trial) -> float:
+    return delay_us / _US_PER_S / _duration_s(trial)
 
 
-def _duration_s(summary: RunSummary) -> float:
-    return max(summary.load.duration_s, _SHORTEST_WINDOW_S)
+def _duration_s(trial: Trial) -> float:
+    return max(trial.load.duration_s, _SHORTEST_WINDOW_S)

@@ -6,9 +6,9 @@ from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT, OTHER_MACHINE
 from sshload_contract.thresholds import GIVEN_UP_AFTER, unjudged
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT
-from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
+from sshload_contract.wire.run_summary import Trial
 
-from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at
+from sshload_operator.decision.capacity.trials import Searched, amount_in_words, those, trials_at
 from sshload_operator.decision.judgement import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
@@ -25,10 +25,9 @@ _OTHER_REMEDIES = {
 }
 
 
-def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
+def by_generator_limit(plan: Plan, found: Searched) -> Conclusion | None:
     """Return that the search ended because some amount repeatedly could not be judged, None if it did not."""
-    found = summary.capacity
-    if found is None or found.end is not SearchEnd.GENERATOR_LIMIT:
+    if found.end is not SearchEnd.GENERATOR_LIMIT:
         return None
     beyond = _lowest_given_up(found)
     if beyond is None:
@@ -36,7 +35,7 @@ def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
             "the search ended because of trials that cannot be judged, but it has no such trial. Run the test again"
         )
         return Verdict.INVALID, Reason.COUNTS_DISAGREE, message
-    load = plan.spec.load
+    load = found.load
     at_amount = trials_at(found, beyond.amount)
     invalid = those(at_amount, TrialState.INVALID)
     message = (
@@ -50,7 +49,7 @@ def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
     return Verdict.INVALID, _reason(invalid[-1]), message
 
 
-def remedy(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
+def remedy(plan: Plan, found: Searched, invalid: Trial) -> str:
     """Return what to change so that such trials can be judged."""
     if invalid.invalidity in _CPU:
         return _more_cores(plan, found, invalid)
@@ -61,7 +60,7 @@ def remedy(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     )
 
 
-def _lowest_given_up(found: CapacityResult) -> Trial | None:
+def _lowest_given_up(found: Searched) -> Trial | None:
     """Return the last invalid trial of the lowest amount that the search gave up: one with too many unjudged trials.
 
     If there is no such amount, which no search should report, it is the last invalid trial of all.
@@ -71,7 +70,7 @@ def _lowest_given_up(found: CapacityResult) -> Trial | None:
     return min(given_up, key=lambda trial: (trial.amount, -trial.number), default=invalid[-1] if invalid else None)
 
 
-def _unjudged(found: CapacityResult, amount: float) -> float:
+def _unjudged(found: Searched, amount: float) -> float:
     tried = trials_at(found, amount)
     invalid = those(tried, TrialState.INVALID)
     stolen = sum(trial.invalidity is Invalidity.CPU_STOLEN for trial in invalid)
@@ -82,16 +81,16 @@ def _reason(trial: Trial) -> Reason:
     return Reason(trial.invalidity or Invalidity.GENERATOR_FAULT)
 
 
-def _sound_below(found: CapacityResult, amount: float) -> Trial | None:
+def _sound_below(found: Searched, amount: float) -> Trial | None:
     """Return the judged trial of the highest amount below; of several the one that cost the generator most."""
     sound = (trial for trial in found.trials if trial.amount < amount and trial.state is not TrialState.INVALID)
     return max(sound, key=lambda trial: (trial.amount, trial.generator.cpu_share or 0.0), default=None)
 
 
-def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
+def _more_cores(plan: Plan, found: Searched, invalid: Trial) -> str:
     """Extrapolate the core share of the busiest worker from the highest amount that could be judged."""
     sound = _sound_below(found, invalid.amount)
-    amount, cpu_share = amount_in_words(invalid.amount, plan.spec.load), (sound or invalid).generator.cpu_share
+    amount, cpu_share = amount_in_words(invalid.amount, found.load), (sound or invalid).generator.cpu_share
     if cpu_share is None:
         return f"Trials of less than a second do not show how many workers {amount} would need: lengthen the load"
     wanted = _per_amount(sound, invalid, cpu_share) * plan.workers / (CPU_SHARE_LIMIT * AIMED_PART_OF_LIMIT)
@@ -101,7 +100,7 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
             f"{amount} would need {_workers(plan, least)} or more. This is a rough estimate, because no trial could"
             " be judged"
         )
-    used = f"at {amount_in_words(sound.amount, plan.spec.load)} the busiest of {plan.workers} used "
+    used = f"at {amount_in_words(sound.amount, found.load)} the busiest of {plan.workers} used "
     used += f"{cpu_share:.0%} of the CPU that it may use"
     needed = ceil(wanted * invalid.amount)
     if needed <= plan.workers:
@@ -111,8 +110,8 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
             f"The number of workers should be enough: {used}. They lacked CPU time that others took{told}. Give each"
             f" a whole core, on nodes that they do not share with the target"
         )
-    most = plan.spec.load.largest.amount
-    further = f", {amount_in_words(most, plan.spec.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
+    most = found.load.most
+    further = f", {amount_in_words(most, found.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
     return f"{amount} would need about {_workers(plan, needed)}{further}: {used}"
 
 
@@ -122,7 +121,7 @@ def _workers(plan: Plan, count: int) -> str:
     return f"{count} workers with a core each{each if plan.processes_per_pod > 1 else ' (spec.workers.replicas)'}"
 
 
-def _more_pods(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
+def _more_pods(plan: Plan, found: Searched, invalid: Trial) -> str:
     """Extrapolate the ports of the busiest address from the highest amount that could be judged."""
     if plan.installation.one_address:
         return "All workers share this machine's address and its ports: run the test in a cluster"
@@ -130,7 +129,7 @@ def _more_pods(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     seen = (sound or invalid).generator
     wanted = _per_amount(sound, invalid, seen.ports_used) * invalid.amount * plan.spec.workers.replicas
     pods = ceil(wanted / (PORTS_SHARE_LIMIT * AIMED_PART_OF_LIMIT * max(1, seen.ports_available)))
-    amount = amount_in_words(invalid.amount, plan.spec.load)
+    amount = amount_in_words(invalid.amount, found.load)
     return (
         f"{amount} would need about {max(pods, plan.spec.workers.replicas + 1)} pods (spec.workers.replicas): each"
         f" has its own address with {seen.ports_available} source ports"

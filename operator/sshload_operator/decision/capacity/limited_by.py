@@ -13,10 +13,10 @@ from sshload_contract.judgement.own_delay import is_stolen
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
-from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
+from sshload_contract.wire.run_summary import Trial
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
-from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at, unjudged_least
+from sshload_operator.decision.capacity.trials import Searched, amount_in_words, those, trials_at, unjudged_least
 from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Resource
@@ -205,10 +205,9 @@ class LimitedBy:
     message: str
 
 
-def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
+def limited_by(plan: Plan, found: Searched) -> LimitedBy | None:
     """Return what limits the server, None if no amount is known to fail."""
-    found = summary.capacity
-    if found is None or found.upper is None or unjudged_least(plan, found) is not None:
+    if found.upper is None or unjudged_least(plan, found) is not None:
         return None
     failed = those(trials_at(found, found.upper), TrialState.FAILED)
     if not failed:
@@ -216,7 +215,7 @@ def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
     first = _first_broken(failed)
     breaking = failed if first is None else tuple(trial for trial in failed if _broken(trial, first) is not None)
     last = None if first is None else _broken(breaking[-1], first)
-    short_of, message = _short_of(plan, summary, breaking)
+    short_of, message = _short_of(plan, found, breaking)
     return LimitedBy(
         amount=found.upper,
         failed=len(failed),
@@ -254,19 +253,19 @@ def _broken(trial: Trial, which: Terms | None) -> ThresholdResult | None:
     return next(found, None)
 
 
-def _short_of(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
+def _short_of(plan: Plan, found: Searched, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
     managed = plan.spec.managed
     if managed is None:
-        return _of_external(summary, trials)
-    strains = [found for trial in trials if (found := strain(trial)) is not None]
+        return _of_external(found, trials)
+    strains = [one for trial in trials if (one := strain(trial)) is not None]
     if not strains:
         return (), _NOT_COUNTED
-    short_of = (*_of_most(strains), *_refused_channels(plan, summary, trials))
+    short_of = (*_of_most(strains), *_refused_channels(plan, trials))
     elsewhere = _ELSEWHERE.format(before=managed.before_it)
     return short_of, "" if short_of else f"{elsewhere}. In the last of them: {at_ease(strains[-1])}"
 
 
-def _of_external(summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
+def _of_external(found: Searched, trials: tuple[Trial, ...]) -> tuple[tuple[Shortage, ...], str]:
     """Return what a server that is not the run's own has said itself, if that is most of the failures."""
     failed_by: Counter[Outcome] = Counter()
     for trial in trials:
@@ -287,7 +286,7 @@ def _of_external(summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[tuple[
             " PerSourcePenalties (PerSourcePenaltyExemptList). Its log says which of them it was"
         )
         return (), message
-    is_known_other = not is_openssh(one.negotiated.server_version for one in summary.negotiated)
+    is_known_other = not is_openssh(one.negotiated.server_version for one in found.reported.negotiated)
     return (), _NOT_OURS.format(drops="dropped connections" if is_known_other else "drops by MaxStartups")
 
 
@@ -299,22 +298,17 @@ def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:
     return tuple(last[kind] for kind in Resource if kind in last and 2 * count[kind] > len(strains))
 
 
-def _refused_channels(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tuple[Shortage, ...]:
-    """Return the shortage of sessions by refused channels, if the known errors are those of one of these trials."""
-    scenario, found = plan.spec.scenario, summary.capacity
-    opens_others = plan.spec.locustfile is not None or any(step.destination for step in scenario.steps)
-    if opens_others or found is None or not _describes(found, trials):
+def _refused_channels(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Shortage, ...]:
+    """Return the shortage of sessions by refused channels, if the trial whose errors are known is one of these."""
+    scenario = plan.spec.scenario
+    if plan.spec.locustfile is not None or any(step.destination for step in scenario.steps):  # those open others
         return ()
-    refused = [one for one in summary.errors if one.outcome is Outcome.CHANNEL_REFUSED]
-    count = max((one.count for one in refused if one.window is Window.MEASURED), default=0)
+    errors = [error for trial in trials for error in trial.errors if error.outcome is Outcome.CHANNEL_REFUSED]
+    count = max((one.count for one in errors if one.window is Window.MEASURED), default=0)
     if not count:
         return ()
     figure = f"{count} channels were refused on connections that were logged in"
     return (Shortage(Resource.MAX_SESSIONS, figure, "Raise spec.target.managed.sshd.maxSessions"),)
-
-
-def _describes(found: CapacityResult, trials: tuple[Trial, ...]) -> bool:
-    return any(trial.number == found.reported for trial in trials)
 
 
 def _capitalised(text: str) -> str:

@@ -1,8 +1,10 @@
 """The status of a search: its progress, its result, and each of its trials."""
 
+from sshload_contract.judgement.figures import total_step
 from sshload_contract.load import Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
+from sshload_contract.vocabulary import TrialState, Window
 from sshload_contract.wire.master_log import SearchProgress
 from sshload_contract.wire.run_summary import RunSummary, Trial
 
@@ -17,7 +19,7 @@ from sshload_operator.api.status.capacity import (
 )
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
-from sshload_operator.decision.capacity.trials import digits, reported_trial
+from sshload_operator.decision.capacity.trials import digits, search_of
 from sshload_operator.decision.capacity.verdict import known
 from sshload_operator.decision.load_test.thresholds import threshold_status
 from sshload_operator.planning.plan import Plan
@@ -25,20 +27,20 @@ from sshload_operator.planning.plan import Plan
 
 def capacity_status(plan: Plan, summary: RunSummary) -> CapacityStatus | None:
     """Return `status.capacity`, None if none was searched."""
-    found = summary.capacity
+    found = search_of(plan, summary)
     if found is None:
         return None
-    limit = limited_by(plan, summary)
+    limit = limited_by(plan, found)
     return CapacityStatus(
         in_words=known(plan, found),
         value=_bound(found.lower),
-        unit=plan.spec.load.unit,
+        unit=found.load.unit,
         lower_bound=_bound(found.lower),
         upper_bound=_bound(found.upper),
         end=found.end,
-        reported_trial=found.reported if reported_trial(found) is not None else None,
+        reported_trial=found.reported.number,
         limited_by=None if limit is None else _limitation(limit),
-        trials=tuple(_trial(trial, plan.spec.load.least) for trial in found.trials[-MOST_TRIALS:]),
+        trials=tuple(_trial(trial, found.load.least) for trial in found.trials[-MOST_TRIALS:]),
     )
 
 
@@ -68,11 +70,12 @@ def _limitation(limit: LimitedBy) -> Limitation:
 def _trial(trial: Trial, load: Load) -> TrialStatus:
     ended = trial.load.succeeded + trial.load.failed
     share = trial.load.failed / ended if ended and not load.held_sessions else None
-    p99_us = None if trial.total is None else trial.total.percentiles_us.get(percentile_key(99))
+    total = total_step(trial, Window.MEASURED)
+    p99_us = None if total is None else total.percentiles_us.get(percentile_key(99))
     return TrialStatus(
         number=trial.number,
         amount=_amount(trial.amount),
-        state=trial.state,
+        state=trial.state or TrialState.INVALID,
         message=_short(trial.message),
         start_seconds=rounded(trial.started_s),
         completed_rate=rounded(trial.load.completed_rate),

@@ -1,28 +1,38 @@
 """The trials of a search on which conclusions rest, and amounts in words."""
 
+from dataclasses import dataclass
 from math import isclose
 
 from sshload_contract.load import Load, Search
 from sshload_contract.vocabulary import SearchEnd, TrialState
-from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
+from sshload_contract.wire.run_summary import RunSummary, Trial
 
 from sshload_operator.planning.plan import Plan
 
 _SAME_AMOUNT = 1e-9
 
 
-def measured_load(plan: Plan, summary: RunSummary) -> Load:
-    """Return the load that a summary describes: the plan's, or for a search that of the reported trial."""
-    reported = reported_trial(summary.capacity) if summary.capacity is not None else None
-    return plan.spec.load.least if reported is None else plan.spec.load.at(reported.amount)
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search with its outcome, as in `SearchOutcome`. `trials` are all, in their order; `reported` is one of them."""
+
+    load: Search
+    trials: tuple[Trial, ...]
+    reported: Trial
+    end: SearchEnd
+    lower: float | None
+    upper: float | None
 
 
-def reported_trial(found: CapacityResult) -> Trial | None:
-    """Return the trial that the rest of the summary describes, None if no trial has its number."""
-    return next((trial for trial in found.trials if trial.number == found.reported), None)
+def search_of(plan: Plan, summary: RunSummary) -> Searched | None:
+    """Return the search of a run; None if it was none, or if its master does not report it."""
+    load, outcome = plan.spec.load, summary.search
+    if not load.is_search or outcome is None:
+        return None
+    return Searched(load, summary.trials, summary.trial, outcome.end, outcome.lower, outcome.upper)
 
 
-def trials_at(found: CapacityResult, amount: float) -> tuple[Trial, ...]:
+def trials_at(found: Searched, amount: float) -> tuple[Trial, ...]:
     """Return the trials of an amount, in their order."""
     return tuple(trial for trial in found.trials if isclose(trial.amount, amount, rel_tol=_SAME_AMOUNT))
 
@@ -32,7 +42,7 @@ def those(trials: tuple[Trial, ...], state: TrialState) -> tuple[Trial, ...]:
     return tuple(trial for trial in trials if trial.state is state)
 
 
-def how_many(found: CapacityResult) -> str:
+def how_many(found: Searched) -> str:
     """Return the number of trials and of invalid ones in words: `14 trials, 1 of them invalid and not counted`."""
     count, invalid = len(found.trials), len(those(found.trials, TrialState.INVALID))
     counted = "1 trial" if count == 1 else f"{count} trials"
@@ -49,12 +59,12 @@ def amount_in_words(amount: float, load: Load | Search) -> str:
     return f"{digits(amount)} {load.unit}"
 
 
-def capacity_in_words(found: CapacityResult, load: Load | Search) -> str | None:
+def capacity_in_words(found: Searched) -> str | None:
     """Return in a few words what is known of the capacity, None if nothing is.
 
     Only a capacity that was found is a plain amount: `118 arrivals/s`. A bound is not: `500 arrivals/s or more`.
     """
-    lower, upper = found.lower, found.upper
+    lower, upper, load = found.lower, found.upper, found.load
     if lower is not None and found.end is SearchEnd.FOUND:
         return amount_in_words(lower, load)
     if lower is not None and upper is not None:
@@ -64,7 +74,7 @@ def capacity_in_words(found: CapacityResult, load: Load | Search) -> str | None:
     return f"below {amount_in_words(upper, load)}" if upper is not None else None
 
 
-def unjudged_least(plan: Plan, found: CapacityResult) -> Trial | None:
+def unjudged_least(plan: Plan, found: Searched) -> Trial | None:
     """Return a trial of the smallest load if most that did not pass there broke nothing, but had too few iterations.
 
     A trial whose percentile cannot be stated has not met its threshold. If as many iterations were begun as the

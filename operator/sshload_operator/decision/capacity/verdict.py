@@ -5,14 +5,13 @@ The bounds must rest on trials: if a bound has no judged trial, the search is In
 
 from sshload_contract.thresholds import CapacityThreshold, ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
-from sshload_contract.wire.run_summary import CapacityResult, RunSummary
 
 from sshload_operator.decision.capacity.limited_by import limited_by, sentence
 from sshload_operator.decision.capacity.trials import (
+    Searched,
     amount_in_words,
     capacity_in_words,
     how_many,
-    reported_trial,
     those,
     trials_at,
     unjudged_least,
@@ -27,58 +26,44 @@ _LESS_NOISE = "Lengthen the trials, or ask for less precision"
 _CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LIMIT)
 
 
-def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return why a search has no capacity to be judged; None if it has one, or if the run is not a search."""
-    if not plan.spec.load.is_search:
-        return None
-    found = summary.capacity
-    if found is None:
-        message = "the master's results do not include the search. Run the test again"
-        return Verdict.ERROR, Reason.RESULTS_UNREADABLE, message
-    return _by_trials(plan, found) or _by_end(plan, summary, found)
+def by_search(plan: Plan, found: Searched) -> Conclusion | None:
+    """Return why a search has no capacity to be judged; None if it has one."""
+    return _by_trials(found) or _by_end(plan, found)
 
 
-def search_so_far(plan: Plan, summary: RunSummary) -> str:
-    """Return the progress of the search as a sentence to append to why the run ended; empty if there is none."""
-    found = summary.capacity
-    if found is None or not found.trials:
-        return ""
+def search_so_far(plan: Plan, found: Searched) -> str:
+    """Return the progress of the search as a sentence to append to why the run ended."""
     return f". The search had come to {known(plan, found) or 'no bound yet'}, in {how_many(found)}"
 
 
-def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Return the conclusion that a search found what was asked for, None if no capacity was searched."""
-    found = summary.capacity
-    if found is None:
-        return None
+def capacity_kept(plan: Plan, found: Searched) -> Conclusion:
+    """Return the conclusion that a search found what was asked for."""
     reason = Reason.CAPACITY_FOUND if found.end is SearchEnd.FOUND else Reason.THRESHOLDS_MET
-    promised = len(capacity_results(plan, summary))
+    promised = len(capacity_results(plan, found))
     kept = "" if not promised else ", as required" if promised == 1 else f", as {promised} thresholds require"
-    message = f"the capacity is {_stated(plan, found)}{kept} ({how_many(found)}){_limit(plan, summary)}"
+    message = f"the capacity is {_stated(plan, found)}{kept} ({how_many(found)}){_limit(plan, found)}"
     return Verdict.PASSED, reason, message
 
 
-def capacity_broken(plan: Plan, summary: RunSummary) -> Conclusion | None:
+def capacity_broken(plan: Plan, found: Searched) -> Conclusion | None:
     """Return the conclusion with the broken thresholds on the capacity, and what limits it."""
-    broken = [result for result in capacity_results(plan, summary) if result.met is False]
+    broken = [result for result in capacity_results(plan, found) if result.met is False]
     if not broken:
         return None
     words = "; ".join(result.broken_words for result in broken)
-    return Verdict.FAILED, Reason.THRESHOLD_BROKEN, f"{words}{_limit(plan, summary)}"
+    return Verdict.FAILED, Reason.THRESHOLD_BROKEN, f"{words}{_limit(plan, found)}"
 
 
-def _by_trials(plan: Plan, found: CapacityResult) -> Conclusion | None:
+def _by_trials(found: Searched) -> Conclusion | None:
     """Return the conclusion that the search cannot be trusted, if its bounds do not rest on judged trials."""
-    reported = reported_trial(found)
-    if reported is None:
-        return _contradiction(f"the results describe trial {found.reported}, which is none of {how_many(found)}")
+    reported = found.reported
     if reported.state is TrialState.INVALID:
         invalidity = reported.invalidity or Invalidity.GENERATOR_FAULT
         return Verdict.INVALID, Reason(invalidity), f"trial {reported.number} cannot be judged: {reported.message}"
     for bound, state in ((found.lower, TrialState.PASSED), (found.upper, TrialState.FAILED)):
         if bound is not None and not those(trials_at(found, bound), state):
             return _contradiction(
-                f"no trial has {state} at {amount_in_words(bound, plan.spec.load)}, a bound of the search"
+                f"no trial has {state} at {amount_in_words(bound, found.load)}, a bound of the search"
             )
     wanting = found.end is SearchEnd.FOUND and (found.lower is None or found.upper is None)
     if wanting or (found.end is SearchEnd.MOST_HELD and found.lower is None):
@@ -90,15 +75,15 @@ def _contradiction(message: str) -> Conclusion:
     return Verdict.INVALID, Reason.COUNTS_DISAGREE, f"{message}. Run the test again"
 
 
-def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Conclusion | None:
+def _by_end(plan: Plan, found: Searched) -> Conclusion | None:
     unjudged = unjudged_least(plan, found)
     match found.end:
         case SearchEnd.LEAST_BROKEN if unjudged is not None:
             message = f"no trial of the smallest load can be judged: {unjudged.message}. {_MORE_SAMPLES}"
             return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, message
         case SearchEnd.LEAST_BROKEN:
-            return Verdict.FAILED, Reason.CAPACITY_BELOW_MIN, _below_min(plan, summary, found)
-        case SearchEnd.MOST_HELD if not _held_enough(plan, summary):
+            return Verdict.FAILED, Reason.CAPACITY_BELOW_MIN, _below_min(plan, found)
+        case SearchEnd.MOST_HELD if not _held_enough(plan, found):
             return Verdict.INCONCLUSIVE, Reason.CAPACITY_ABOVE_MAX, _above_max(plan, found)
         case SearchEnd.OUT_OF_TIME:
             why, advice = "there was no time for the next trial", _MORE_TIME
@@ -113,31 +98,31 @@ def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Conclusio
     return Verdict.INCONCLUSIVE, Reason.SEARCH_UNFINISHED, message
 
 
-def _held_enough(plan: Plan, summary: RunSummary) -> bool:
+def _held_enough(plan: Plan, found: Searched) -> bool:
     """Return whether the largest load of the search meets the thresholds on the capacity."""
-    return promises_capacity(plan) and all(result.met for result in capacity_results(plan, summary))
+    return promises_capacity(plan) and all(result.met for result in capacity_results(plan, found))
 
 
-def _above_max(plan: Plan, found: CapacityResult) -> str:
+def _above_max(plan: Plan, found: Searched) -> str:
     return (
         f"the capacity is {_stated(plan, found)}: every threshold held at the largest load of the"
         f" search ({how_many(found)}). Raise spec.load.capacity's max, or set a capacity threshold below it"
     )
 
 
-def _below_min(plan: Plan, summary: RunSummary, found: CapacityResult) -> str:
+def _below_min(plan: Plan, found: Searched) -> str:
     where = f"the smallest load of the search ({how_many(found)})"
-    return f"the capacity is {_stated(plan, found)}, {where}{_limit(plan, summary)}"
+    return f"the capacity is {_stated(plan, found)}, {where}{_limit(plan, found)}"
 
 
-def _limit(plan: Plan, summary: RunSummary) -> str:
-    limit = limited_by(plan, summary)
+def _limit(plan: Plan, found: Searched) -> str:
+    limit = limited_by(plan, found)
     return "" if limit is None else f". {sentence(limit, plan)}"
 
 
-def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, ...]:
+def capacity_results(plan: Plan, found: Searched) -> tuple[ThresholdResult, ...]:
     """Return the result of each threshold on the capacity; undecided if the confirmed bounds do not decide it."""
-    return tuple(_judge(threshold, plan, summary) for threshold in plan.spec.capacity_thresholds)
+    return tuple(_judge(threshold, plan, found) for threshold in plan.spec.capacity_thresholds)
 
 
 def promises_capacity(plan: Plan) -> bool:
@@ -145,19 +130,17 @@ def promises_capacity(plan: Plan) -> bool:
     return any(one.is_on_capacity for one in (*plan.spec.capacity_thresholds, *plan.spec.relative_thresholds))
 
 
-def _stated(plan: Plan, found: CapacityResult) -> str:
+def _stated(plan: Plan, found: Searched) -> str:
     return known(plan, found) or "not known"
 
 
-def known(plan: Plan, found: CapacityResult) -> str | None:
+def known(plan: Plan, found: Searched) -> str | None:
     """Return in a few words what is known of the capacity, None if nothing is."""
-    return None if unjudged_least(plan, found) is not None else capacity_in_words(found, plan.spec.load)
+    return None if unjudged_least(plan, found) is not None else capacity_in_words(found)
 
 
-def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
-    terms, found = threshold.terms_in(plan.spec.load.unit), summary.capacity
-    if found is None:
-        return ThresholdResult(terms, None, None)
+def _judge(threshold: CapacityThreshold, plan: Plan, found: Searched) -> ThresholdResult:
+    terms = threshold.terms_in(found.load.unit)
     met: bool | None = None
     if found.lower is not None and found.lower > threshold.above and found.end in _CONFIRMED_LOWER:
         met = True
@@ -167,7 +150,7 @@ def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> Thr
     return ThresholdResult(terms, known(plan, found), met, value, found.lower, found.upper)
 
 
-def _is_below(plan: Plan, found: CapacityResult, amount: float) -> bool:
+def _is_below(plan: Plan, found: Searched, amount: float) -> bool:
     """Return whether the smallest load, if it fails, is not above the thresholds on the capacity."""
     fails = found.end is SearchEnd.LEAST_BROKEN and unjudged_least(plan, found) is None
     return fails and found.upper is not None and found.upper <= amount

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Timing, Window
-from sshload_contract.wire.run_summary import RunSummary, StepStats
+from sshload_contract.wire.run_summary import StepStats, Trial
 
 from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.results import FreshLogin, HoldResult
@@ -14,12 +14,12 @@ from sshload_operator.api.status.results import FreshLogin, HoldResult
 _MEDIAN = percentile_key(50)
 
 
-def held(summary: RunSummary) -> HoldResult | None:
+def held(trial: Trial) -> HoldResult | None:
     """Return what was held after the ramp, None if the run ended before."""
-    load = summary.load
+    load = trial.load
     if load.held_most is None or load.held_least is None:
         return None
-    return HoldResult(load.held_most, load.held_least, _fresh_login(summary))
+    return HoldResult(load.held_most, load.held_least, _fresh_login(trial))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class PerSession:
     upper_bound: bool
 
 
-def per_session(summary: RunSummary) -> PerSession | None:
+def per_session(trial: Trial) -> PerSession | None:
     """Return what the target used per session when the most were held, beyond what it used when idle.
 
     Its figures are of one instant, so they are divided by its own count of sessions, which includes those of probes.
     Nothing is stated if it used no more than before, or was restarted in between.
     """
-    before, then = summary.target_before, summary.target_held
+    before, then = trial.target_before, trial.target_held
     if before is None or then is None or then.accepted < before.accepted:
         return None
     sessions = then.sessions - before.sessions
@@ -47,12 +47,12 @@ def per_session(summary: RunSummary) -> PerSession | None:
     return PerSession(round(memory_bytes / sessions), rounded(processes / sessions), then.memory_is_upper_bound)
 
 
-def _fresh_login(summary: RunSummary) -> FreshLogin | None:
+def _fresh_login(trial: Trial) -> FreshLogin | None:
     """Return the login times of probes beside the held sessions and, in the warm-up, without held sessions.
 
     The bounds of the ratio combine the 95 % intervals of both medians, so they contain it in at least 90 % of all runs.
     """
-    beside, alone = (find_step(summary, Timing.LOGIN, window) for window in (Window.MEASURED, Window.WARM_UP))
+    beside, alone = (find_step(trial, Timing.LOGIN, window) for window in (Window.MEASURED, Window.WARM_UP))
     found = FreshLogin(
         p50_ms=milliseconds(_percentile_us(beside, 50)),
         p99_ms=milliseconds(_percentile_us(beside, 99)),

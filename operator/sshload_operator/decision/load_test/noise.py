@@ -40,7 +40,7 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | Non
     The interval does not include disturbances that did not occur in the run. A burst lasts until its last iteration has
     ended, and one run does not tell how much that varies.
     """
-    load = summary.load
+    load = summary.trial.load
     ended = load.completed_rate * (load.duration_s - plan.spec.load.least.before_iterations_s)
     if ended <= 0 or plan.spec.load.least.bursts:
         return None
@@ -63,7 +63,7 @@ def _bounds_of_arrivals(
     if len(measured) < FEWEST_SLICES:
         width = _factor(1 / sqrt(ended))
         return ended / width, ended * width
-    seconds, failed = [duration_s for duration_s, _ in measured], summary.load.failed
+    seconds, failed = [duration_s for duration_s, _ in measured], summary.trial.load.failed
     burst = failures_width(failed, spread(seconds, [point.failed for _, point in measured], failed))
     in_flight = variance_of_sum(seconds, list(_growth_in_flight(summary, measured)))
     if not plan.spec.load.least.is_even:
@@ -86,7 +86,7 @@ def _growth_in_flight(summary: RunSummary, measured: list[tuple[float, SeriesPoi
 
     Without that, each change of the rate of arrivals would count as a random one of the number in flight.
     """
-    total = total_step(summary, Window.MEASURED)
+    total = total_step(summary.trial, Window.MEASURED)
     earlier_s = 0.0 if total is None or total.mean_us is None else total.mean_us / _US_PER_S
     at_s = [0.0, *(point.at_s for point in summary.series)]
     begun = list(accumulate((point.started for point in summary.series), initial=0))
@@ -131,16 +131,16 @@ def _most(plan: Plan, summary: RunSummary) -> float:
 
     Users who end long iterations in step are uneven over time, and yet limited by this.
     """
-    load, total = plan.spec.load.least, total_step(summary, Window.MEASURED)
+    load, total = plan.spec.load.least, total_step(summary.trial, Window.MEASURED)
     if load.least_pause_s is None or total is None:
         return inf
     shortest_s = (total.min_us or 0) / _US_PER_S + load.least_pause_s
-    return load.most_users * (summary.load.duration_s / shortest_s + 1) if shortest_s else inf
+    return load.most_users * (summary.trial.load.duration_s / shortest_s + 1) if shortest_s else inf
 
 
 def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, SeriesPoint]]:
     """Yield the intervals of the time series within the measured window, each with its duration in seconds."""
-    begin_s, end_s = plan.spec.warm_up_s, plan.spec.warm_up_s + summary.load.duration_s
+    begin_s, end_s = plan.spec.warm_up_s, plan.spec.warm_up_s + summary.trial.load.duration_s
     before_s = 0.0
     for point in summary.series:
         if before_s >= begin_s and before_s < point.at_s <= end_s:

@@ -45,7 +45,6 @@ from sshload_operator.api.status.results import (
     WarmUp,
 )
 from sshload_operator.decision.capacity.status import search_status
-from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.load_test.busy_machine import busy_machine
 from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
@@ -60,9 +59,9 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
 
     Text from a server or a tenant's own worker is cut to what the CRD accepts.
     """
-    load, measured = summary.load, measured_load(plan, summary)
+    load, measured = summary.trial.load, plan.spec.load.trial_at(summary.trial.amount)
     interval = completed_rate_interval(plan, summary)
-    target, steps = _target(plan, summary), steps_status(plan, summary)
+    target, steps = _target(plan, summary), steps_status(plan, summary.trial)
     return Results(
         duration_seconds=rounded(load.duration_s),
         ended_early=_ended_early(summary),
@@ -73,7 +72,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         completed_rate_high=None if interval is None else interval.high,
         iterations=load.succeeded + load.failed,
         failures=load.failed,
-        error_percent=percent(attempts(measured, summary).error_rate),
+        error_percent=percent(attempts(measured, summary.trial).error_rate),
         p99_ms=_p99_ms(summary, Window.MEASURED),
         warm_up=_warm_up(summary) if plan.spec.warm_up_s else None,
         steps=tuple(step for step in steps if not step.is_part),
@@ -81,7 +80,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
         burst=_burst(summary) if plan.spec.load.least.bursts else None,
-        hold=held(summary) if plan.spec.load.least.held_sessions else None,
+        hold=held(summary.trial) if plan.spec.load.least.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
         scope=_scope(plan, summary),
         generator=_generator(plan, summary),
@@ -93,7 +92,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
 
 
 def _scope(plan: Plan, summary: RunSummary) -> tuple[str, ...]:
-    if not summary.load.started:
+    if not summary.trial.load.started:
         return ()
     sentences = scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None))
     return tuple(filter(None, (busy_machine(summary), *sentences)))
@@ -107,17 +106,17 @@ def _ended_early(summary: RunSummary) -> EndedEarly | None:
 
 
 def _burst(summary: RunSummary) -> BurstResult:
-    login = find_step(summary, Timing.LOGIN, Window.MEASURED)
-    return BurstResult(attempted=summary.load.started, established=login.count if login is not None else 0)
+    login = find_step(summary.trial, Timing.LOGIN, Window.MEASURED)
+    return BurstResult(attempted=summary.trial.load.started, established=login.count if login is not None else 0)
 
 
 def _p99_ms(summary: RunSummary, window: Window) -> float | None:
-    total = total_step(summary, window)
+    total = total_step(summary.trial, window)
     return None if total is None else milliseconds(total.percentiles_us.get(percentile_key(99)))
 
 
 def _warm_up(summary: RunSummary) -> WarmUp | None:
-    total = total_step(summary, Window.WARM_UP)
+    total = total_step(summary.trial, Window.WARM_UP)
     if total is None:
         return None
     return WarmUp(
@@ -156,7 +155,7 @@ def _stage(stage: StageStats, users: int | None, to_users: int | None) -> StageR
 
 
 def _errors(summary: RunSummary) -> Iterator[FailureCount]:
-    measured = [error for error in summary.errors if error.window is Window.MEASURED and error.count]
+    measured = [error for error in summary.trial.errors if error.window is Window.MEASURED and error.count]
     for error in sorted(measured, key=_most_frequent_first):
         yield FailureCount(
             step=error.step[:STEP_CHARACTERS],
@@ -173,7 +172,7 @@ def _most_frequent_first(error: ErrorCount) -> tuple[int, str, str]:
 def _agreed(summary: RunSummary) -> Iterator[tuple[Negotiated, int]]:
     """Yield what handshakes agreed on, the most frequent first, with the number of handshakes."""
     counts: Counter[Negotiated] = Counter()
-    for one in summary.negotiated:
+    for one in summary.trial.negotiated:
         counts[one.negotiated] += one.count
     yield from ((negotiated, count) for negotiated, count in counts.most_common() if count)
 
@@ -194,7 +193,7 @@ def _agreement(negotiated: Negotiated, count: int) -> Agreement:
 
 
 def _generator(plan: Plan, summary: RunSummary) -> GeneratorResult:
-    generator, load = summary.generator, summary.load
+    generator, load = summary.trial.generator, summary.trial.load
     found = GeneratorResult(
         workers_expected=generator.workers_expected,
         workers_connected=generator.workers_connected,
@@ -208,8 +207,8 @@ def _generator(plan: Plan, summary: RunSummary) -> GeneratorResult:
 
 def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> GeneratorResult:
     """Add what the workers report about themselves, which they do from the start of the load."""
-    generator = summary.generator
-    spoiled = figures_spoiled(summary, plan.spec.scenario.slept_s) is not None
+    generator = summary.trial.generator
+    spoiled = figures_spoiled(summary.trial, plan.spec.scenario.slept_s) is not None
     return replace(
         found,
         cpu_percent=percent(generator.cpu_cores),
@@ -217,7 +216,7 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
         stolen_percent=percent(generator.stolen_share),
         loop_lag_p99_ms=milliseconds(generator.loop_lag_p99_us),
         loop_lag_max_ms=milliseconds(generator.loop_lag_max_us),
-        latencies_may_include_ms=milliseconds(own_delay(summary).largest_us) if spoiled else None,
+        latencies_may_include_ms=milliseconds(own_delay(summary.trial).largest_us) if spoiled else None,
         overflows=generator.overflows,
         cpu_per_iteration_ms=_cpu_per_iteration_ms(plan, summary),
         memory_peak_bytes=generator.memory_peak_bytes,
@@ -226,11 +225,11 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
 
 def _cpu_per_iteration_ms(plan: Plan, summary: RunSummary) -> float | None:
     """Return the workers' CPU time per iteration; None for held sessions, which are not iterations."""
-    return _per_iteration_ms(plan, summary, summary.generator.cpu_s)
+    return _per_iteration_ms(plan, summary, summary.trial.generator.cpu_s)
 
 
 def _per_iteration_ms(plan: Plan, summary: RunSummary, cpu_s: float | None) -> float | None:
-    wholes = [step for window in Window if (step := total_step(summary, window)) is not None]
+    wholes = [step for window in Window if (step := total_step(summary.trial, window)) is not None]
     ended = sum(step.count + step.failures for step in wholes)
     if cpu_s is None or not ended or plan.spec.load.least.held_sessions:
         return None
@@ -238,10 +237,10 @@ def _per_iteration_ms(plan: Plan, summary: RunSummary, cpu_s: float | None) -> f
 
 
 def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
-    before, after = summary.target_before, summary.target_after
+    before, after = summary.trial.target_before, summary.trial.target_after
     if before is None or after is None:
         return None
-    grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
+    grown, logins, session = _growth(before, after), client_logins(summary.trial), per_session(summary.trial)
     restarted = None in grown.values()
     cpu_s = None if restarted else rounded(max(after.sshd_cpu_s - before.sshd_cpu_s, 0.0))
     accepted, cores = grown["accepted"], None if restarted else after.cores_since(before)

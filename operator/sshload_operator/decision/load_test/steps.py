@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
-from sshload_contract.wire.run_summary import RunSummary, StepStats
+from sshload_contract.wire.run_summary import StepStats, Trial
 
 from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, TELLING_PERCENTILES, Percentile
@@ -15,14 +15,14 @@ from sshload_operator.planning.plan import Plan
 _WHOLE: Final = frozenset(map(str, WHOLE_STEPS))
 
 
-def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
+def steps_status(plan: Plan, trial: Trial) -> tuple[StepResult, ...]:
     """Return the measured steps as they happen, and of several with the same name only the first."""
     named: dict[str, set[float]] = {}
     for threshold in (*plan.spec.thresholds, *plan.spec.relative_thresholds):
         if (asked := threshold.asked_percentile) is not None:
             named.setdefault(asked.step, set()).add(float(asked.key))
     steps: dict[str, StepResult] = {}
-    for step in summary.steps:
+    for step in trial.steps:
         if step.window is Window.MEASURED:
             found = step_status(step, frozenset(named.get(step.step, ())))
             steps.setdefault(found.step, found)

@@ -103,19 +103,19 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
     managed = plan.spec.managed
     if (
         not plan.spec.target.access.speaks_ssh  # what else logs in is not measured
-        or not is_openssh(one.negotiated.server_version for one in summary.negotiated)
+        or not is_openssh(one.negotiated.server_version for one in summary.trial.negotiated)
         or summary.end is not RunEnd.COMPLETED
-        or defects(summary, managed=managed is not None)
-        or arrivals_dropped(summary)
+        or defects(summary.trial, managed=managed is not None)
+        or arrivals_dropped(summary.trial)
     ):
         return None
-    if figures_spoiled(summary, plan.spec.scenario.slept_s):
+    if figures_spoiled(summary.trial, plan.spec.scenario.slept_s):
         return None
     setting = None if managed is None else setting_of(managed.sshd)
     if summary.early_end is not None:
         return _of_early_end(summary, setting)
     try:
-        return _of_logins(measured_logins(plan, summary), setting)
+        return _of_logins(measured_logins(plan, summary.trial), setting)
     except NoFiguresError as error:
         return MaxStartupsAdvice(setting=_setting_text(setting), message=f"no advice: {error}")
 
@@ -123,7 +123,7 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
 def _of_early_end(summary: RunSummary, setting: MaxStartups | None) -> MaxStartupsAdvice | None:
     """Return that there is no advice although sshd dropped connections, None if no drop is known."""
     drop = (Timing.BANNER, Outcome.THROTTLED, Window.MEASURED)
-    throttled = sum(error.count for error in summary.errors if (error.step, error.outcome, error.window) == drop)
+    throttled = sum(error.count for error in summary.trial.errors if (error.step, error.outcome, error.window) == drop)
     if throttled == 0:
         return None
     message = (

@@ -8,9 +8,8 @@ from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import Load
 from sshload_contract.vocabulary import Outcome, Timing, Trait, Window, measured_step
 from sshload_contract.wire.run_config import SessionReuse
-from sshload_contract.wire.run_summary import RunSummary, StepStats
+from sshload_contract.wire.run_summary import StepStats, Trial
 
-from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.max_startups.arrivals import (
     Arrivals,
     Burst,
@@ -62,51 +61,51 @@ class Logins:
         return self.dropped / self.attempted
 
 
-def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
+def measured_logins(plan: Plan, trial: Trial) -> tuple[Logins, ...]:
     """Return the logins of the measured window, grouped by their arrival process.
 
     Raises NoFiguresError if there is nothing to base advice on.
     """
-    scenario, load = plan.spec.scenario, measured_load(plan, summary)
+    scenario, load = plan.spec.scenario, plan.spec.load.trial_at(trial.amount)
     if plan.spec.client.library is Library.OPENSSH:
         raise NoFiguresError("the client library openssh does not report how long a login takes by itself")
     if load.held_sessions:
-        probes = () if scenario.session_reuse is not SessionReuse.NONE else _of_probes(plan, load, summary)
-        return (*_of_held(plan, load, summary), *probes)
+        probes = () if scenario.session_reuse is not SessionReuse.NONE else _of_probes(plan, load, trial)
+        return (*_of_held(plan, load, trial), *probes)
     if scenario.session_reuse is not SessionReuse.NONE:
         raise NoFiguresError(
             f"with scenario.sessionReuse {scenario.session_reuse} logins are rare, and it is their rate that counts"
         )
-    overflowed = bool(load.bursts) and _overflowed(summary)
-    logins = _logins(plan, summary, "", summary.load.duration_s, overflowed=overflowed)
-    return (replace(logins, arrivals=_manner(plan, load, summary, logins)),)
+    overflowed = bool(load.bursts) and _overflowed(trial)
+    logins = _logins(plan, trial, "", trial.load.duration_s, overflowed=overflowed)
+    return (replace(logins, arrivals=_manner(plan, load, trial, logins)),)
 
 
-def _of_held(plan: Plan, load: Load, summary: RunSummary) -> Iterator[Logins]:
+def _of_held(plan: Plan, load: Load, trial: Trial) -> Iterator[Logins]:
     if load.before_iterations_s == 0:
-        logins = _logins(plan, summary, "held", summary.load.duration_s)
+        logins = _logins(plan, trial, "held", trial.load.duration_s)
         yield replace(logins, arrivals=Burst(logins.attempted, 1))
         return
-    logins = _logins(plan, summary, "held", load.before_iterations_s)
+    logins = _logins(plan, trial, "held", load.before_iterations_s)
     yield replace(logins, arrivals=_open(plan, logins, is_even=True))
 
 
-def _of_probes(plan: Plan, load: Load, summary: RunSummary) -> Iterator[Logins]:
+def _of_probes(plan: Plan, load: Load, trial: Trial) -> Iterator[Logins]:
     """Yield the probes' logins if they are enough. Without them, those of the held sessions are enough."""
     try:
-        logins = _logins(plan, summary, "", summary.load.duration_s - load.before_iterations_s)
+        logins = _logins(plan, trial, "", trial.load.duration_s - load.before_iterations_s)
     except NoFiguresError:
         return
     yield replace(logins, arrivals=_open(plan, logins, is_even=True))
 
 
-def _manner(plan: Plan, load: Load, summary: RunSummary, logins: Logins) -> Arrivals:
+def _manner(plan: Plan, load: Load, trial: Trial, logins: Logins) -> Arrivals:
     if not load.is_steady:
         raise NoFiguresError(
             "the load has several levels, and their login times cannot be separated: use one stage, or load.capacity"
         )
     if load.bursts:
-        return _bursts(plan, load, _longest_login_s(summary))
+        return _bursts(plan, load, _longest_login_s(trial))
     if load.most_users:
         logged_in_s = logins.time_s * (1 - logins.drop_share)
         away_s = load.most_users * logins.lasted_s / logins.attempted - logged_in_s
@@ -126,8 +125,8 @@ def _bursts(plan: Plan, load: Load, longest_s: float) -> Burst:
     return Burst(load.most_connections, load.bursts)
 
 
-def _longest_login_s(summary: RunSummary) -> float:
-    login = find_step(summary, Timing.LOGIN, Window.MEASURED)
+def _longest_login_s(trial: Trial) -> float:
+    login = find_step(trial, Timing.LOGIN, Window.MEASURED)
     return 0.0 if login is None else (login.max_us or 0) / _US_PER_S
 
 
@@ -138,23 +137,23 @@ def _open(plan: Plan, logins: Logins, *, is_even: bool) -> Memoryless | Even:
     return Even(per_s) if even else Memoryless(per_s)
 
 
-def _overflowed(summary: RunSummary) -> bool:
+def _overflowed(trial: Trial) -> bool:
     """Return whether the listen queue was too small: by the target's count, or else by TCP's retry after a second."""
-    before, after = summary.target_before, summary.target_after
+    before, after = trial.target_before, trial.target_after
     counts = [None if stats is None else stats.listen_overflows for stats in (before, after)]
     if counts[0] is not None and counts[1] is not None:
         return counts[1] > counts[0]
-    connect = find_step(summary, Timing.CONNECT, Window.MEASURED)
+    connect = find_step(trial, Timing.CONNECT, Window.MEASURED)
     return connect is not None and (connect.max_us or 0) >= _SYN_AGAIN_US
 
 
-def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, overflowed: bool = False) -> Logins:
-    connect = find_step(summary, measured_step(name, Timing.CONNECT), Window.MEASURED)
-    parts = [find_step(summary, measured_step(name, part), Window.MEASURED) for part in _PARTS]
+def _logins(plan: Plan, trial: Trial, name: str, lasted_s: float, *, overflowed: bool = False) -> Logins:
+    connect = find_step(trial, measured_step(name, Timing.CONNECT), Window.MEASURED)
+    parts = [find_step(trial, measured_step(name, part), Window.MEASURED) for part in _PARTS]
     timed = [part for part in parts if part is not None and part.mean_us is not None and part.min_us is not None]
     if connect is None or lasted_s <= 0 or len(timed) < len(_PARTS) or timed[-1].count < LEAST_LOGINS:
         raise NoFiguresError(f"at least {LEAST_LOGINS} logins are needed to know how long they take")
-    failures = _failures(summary, name)
+    failures = _failures(trial, name)
     never_came = failures.pop((Timing.BANNER, Outcome.BANNER_TIMEOUT), 0) if overflowed else 0
     attempted = connect.count - never_came
     dropped = sum(failures.get((Timing.BANNER, outcome), 0) for outcome in Outcome.having(Trait.MAX_STARTUPS))
@@ -172,18 +171,18 @@ def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, over
         alone_s=_seconds(timed, "min_us"),
         time_s=_seconds(timed, "mean_us") + waited_s / accepted,
         overflowed=overflowed,
-        cpu_allows_per_s=_cpu_allows_per_s(summary),
-        cpu_is_limited=_is_limited_by_cpu(plan, summary),
+        cpu_allows_per_s=_cpu_allows_per_s(trial),
+        cpu_is_limited=_is_limited_by_cpu(plan, trial),
     )
 
 
-def _cpu_allows_per_s(summary: RunSummary) -> float | None:
+def _cpu_allows_per_s(trial: Trial) -> float | None:
     """Return how many logins per second the target's CPU limit allows at least; without a limit, one core.
 
     CPU time of sessions after their logins counts as CPU time of logins, so the CPU allows more, unless iterations only
     log in.
     """
-    before, after = summary.target_before, summary.target_after
+    before, after = trial.target_before, trial.target_after
     if before is None or after is None:
         return None
     accepted, cpu_s = after.accepted - before.accepted, after.sshd_cpu_s - before.sshd_cpu_s
@@ -192,15 +191,15 @@ def _cpu_allows_per_s(summary: RunSummary) -> float | None:
     return (after.cpu_limit_cores or 1.0) * accepted / cpu_s
 
 
-def _is_limited_by_cpu(plan: Plan, summary: RunSummary) -> bool:
+def _is_limited_by_cpu(plan: Plan, trial: Trial) -> bool:
     """Return whether the CPU allows no more logins than that: it has a limit, and sessions do nothing but log in."""
-    after = summary.target_after
+    after = trial.target_after
     return after is not None and after.cpu_limit_cores is not None and plan.spec.scenario.only_logs_in
 
 
-def _failures(summary: RunSummary, name: str) -> dict[tuple[Timing, Outcome], int]:
+def _failures(trial: Trial, name: str) -> dict[tuple[Timing, Outcome], int]:
     parts = {measured_step(name, part): part for part in _PARTS}
-    measured = [error for error in summary.errors if error.window is Window.MEASURED and error.step in parts]
+    measured = [error for error in trial.errors if error.window is Window.MEASURED and error.step in parts]
     return {(parts[error.step], error.outcome): error.count for error in measured}
 
 

@@ -25,7 +25,7 @@ def seeds() -> Iterator[bytes]:
     small = finished_runs.a_test(points=3, message=finished_runs.HOSTILE, histograms=finished_runs.histograms()[:1])
     searched = finished_runs.a_search()
     for run in (small, searched):
-        whole = None if run.summary is None else summary(series=run.summary.series[:3], capacity=run.summary.capacity)
+        whole = None if run.summary is None else summary(series=run.summary.series[:3], search=run.summary.search)
         yield saved_run_text(_object(run), whole).encode()
     yield json.dumps(_object(small)).encode()
 

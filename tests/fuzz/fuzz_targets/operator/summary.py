@@ -49,7 +49,7 @@ _NOW = START + timedelta(seconds=60)
 def seeds() -> Iterator[bytes]:
     """Yield summaries of whole runs of each kind, and what is printed before."""
     for name in _SPECS:
-        yield _input(name, summary(590, 10, steps=(*summary(590, 10).steps, held_step("held.hold", 390, 8))))
+        yield _input(name, summary(590, 10, steps=(*summary(590, 10).trial.steps, held_step("held.hold", 390, 8))))
         yield _input(name, snapshot())
     held = load(600, held_most=400, held_least=399)
     yield _input("hold", summary(load=held, target_held=target_stats(500, sessions=400)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from baselines import finished, slower
 from plans import quickstart
-from runs import summary
+from runs import retold, summary
 from sshload_contract.vocabulary import SearchEnd
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
@@ -93,9 +93,10 @@ def test_a_latency_whose_interval_touches_the_limit_from_above_may_be_within(
     sound = summary()
     value, low, high = ({"90": one_us} for one_us in (seen_us, low_us, high_us))
     steps = tuple(
-        replace(step, percentiles_us=value, percentiles_low_us=low, percentiles_high_us=high) for step in sound.steps
+        replace(step, percentiles_us=value, percentiles_low_us=low, percentiles_high_us=high)
+        for step in sound.trial.steps
     )
-    new = read_fitting(TestStatus, finished(replace(sound, steps=steps))["status"])
+    new = read_fitting(TestStatus, finished(retold(sound, steps=steps))["status"])
     assert met(P90, new, status()) is expected
 
 
@@ -359,9 +360,9 @@ def test_only_a_part_that_no_threshold_names_lacks_its_interval(
     """Intervals of whole steps and of those that thresholds name are stated as far as the samples bound them."""
     low, high = ({"90": bound} for bound in bounds)
     sound = summary()
-    steps = tuple(replace(one, percentiles_low_us=low, percentiles_high_us=high) for one in sound.steps)
+    steps = tuple(replace(one, percentiles_low_us=low, percentiles_high_us=high) for one in sound.trial.steps)
     spec = quickstart(thresholds=[{"latency": {"step": named, "percentile": 90, "below": "9s"}}])
-    found = read_fitting(TestStatus, finished(replace(sound, steps=steps), spec)["status"])
+    found = read_fitting(TestStatus, finished(retold(sound, steps=steps), spec)["status"])
     assert lacks_interval(found, step, 90) is lacks
 
 

@@ -9,7 +9,7 @@ from crd_schema import problems, status_schema
 from lagging_generator import delayed
 from passes import Passes
 from plans import quickstart
-from runs import errors, generator, summary
+from runs import errors, generator, retold, summary
 from sshload_contract.wire.run_summary import RunSummary
 
 SCHEMA = status_schema()
@@ -145,7 +145,7 @@ def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against
 
 def test_a_run_whose_generator_lagged_for_steal_says_so() -> None:
     lagged = delayed(slower(1.0), 300_000)
-    stolen = replace(lagged, generator=replace(lagged.generator, stolen_share=0.2))
+    stolen = retold(lagged, generator=replace(lagged.trial.generator, stolen_share=0.2))
     passes = against(stolen, finished(slower(1.0)))
     assert passes.said() == ("Invalid", "CpuStolen")
     assert "Use another machine" in passes.status["message"]

@@ -8,7 +8,7 @@ from crd_schema import problems, status_schema
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import EXTERNAL
-from runs import generator, load, snapshot, target_stats
+from runs import generator, load, retold, snapshot, target_stats
 from searches import P99, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd
@@ -30,7 +30,7 @@ def written(found: RunSummary, model: str = "arrivals", **changes: Any) -> dict[
 
 
 def test_a_run_without_a_search_has_no_capacity() -> None:
-    assert capacity_json(search_plan(), replace(found_118(), capacity=None)) is None
+    assert capacity_json(search_plan(), retold(found_118(), search=None)) is None
 
 
 def test_a_capacity_stands_there_with_its_unit_and_its_bounds() -> None:
@@ -123,7 +123,7 @@ def test_each_trial_says_how_much_when_how_well_and_what_broke() -> None:
 
 
 def test_a_trial_in_which_nothing_ended_states_no_share_and_no_percentile() -> None:
-    empty = passed(10, load=load(0), total=None)
+    empty = passed(10, load=load(0), steps=())
     (trial,) = written(searched(empty, lower=10))["trials"]
     assert not {"errorPercent", "p99Ms"} & trial.keys()
 

@@ -109,7 +109,8 @@ def unjudged(begun: int, succeeded: int) -> Trial:
     """Return a trial of the least in which nothing broke, but p99 could not be stated."""
     said = f"p99 of total below 2 s cannot be judged: p99 needs 299 samples, there are {succeeded}"
     unknown = (ThresholdResult(P99, None, None), ThresholdResult(ERRORS, "0 %", met=True))
-    return replace(failed(10), thresholds=unknown, message=said, load=load(succeeded, begun - succeeded))
+    counts = (succeeded, begun - succeeded)
+    return replace(failed(10), thresholds=unknown, message=said, load=load(*counts), steps=steps(*counts))
 
 
 def test_a_least_load_that_makes_too_few_samples_says_nothing_of_the_server() -> None:
@@ -127,7 +128,7 @@ def test_a_least_load_that_makes_too_few_samples_says_nothing_of_the_server() ->
     [
         pytest.param([unjudged(begun=600, succeeded=20)], id="the-server-let-too-few-end-well"),
         pytest.param([unjudged(begun=100, succeeded=100), failed(10)], id="others-broke-a-threshold"),
-        pytest.param([failed(10, load=load(100))], id="it-broke-a-threshold-all-the-same"),
+        pytest.param([failed(10, load=load(100), steps=steps(100, 0))], id="it-broke-a-threshold-all-the-same"),
     ],
 )
 def test_any_other_failure_at_the_least_is_the_servers(trials: list[Trial]) -> None:
@@ -160,7 +161,6 @@ def test_an_invalid_trial_that_was_repeated_does_not_matter_and_is_told() -> Non
 @pytest.mark.parametrize(
     "found",
     [
-        pytest.param(found_118(reported=99), id="no-such-trial"),
         pytest.param(found_118(invalid(118), reported=3), id="the-reported-trial-is-invalid"),
         pytest.param(searched(passed(118), failed(121), lower=119, upper=121), id="nobody-tried-the-lower"),
         pytest.param(searched(passed(118), invalid(121), lower=118, upper=121, reported=1), id="upper-never-failed"),
@@ -354,8 +354,8 @@ def test_whatever_a_search_says_it_passes_only_by_a_trial_that_passed_at_its_low
     judgement = judge(search_plan(above=above, **changes), found)
     assert judgement.message
     if judgement.verdict is Verdict.PASSED:
-        assert found.capacity is not None
-        assert found.capacity.end in (SearchEnd.FOUND, SearchEnd.MOST_HELD)
-        seen = {(trial.amount, trial.state) for trial in found.capacity.trials}
-        assert (found.capacity.lower, TrialState.PASSED) in seen
+        assert found.search is not None
+        assert found.search.end in (SearchEnd.FOUND, SearchEnd.MOST_HELD)
+        seen = {(trial.amount, trial.state) for trial in found.trials}
+        assert (found.search.lower, TrialState.PASSED) in seen
         assert all(result.met for result in judgement.thresholds)

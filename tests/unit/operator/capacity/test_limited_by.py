@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import EXTERNAL
-from runs import NEGOTIATED, load, target_stats
+from runs import NEGOTIATED, load, retold, target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.steal import MachineCpu
 from sshload_contract.thresholds import Terms, ThresholdResult
@@ -15,6 +15,7 @@ from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import RunSummary, Trial
 from sshload_operator.decision.capacity.limited_by import LimitedBy, Strain, limited_by, sentence, shortages, strain
+from sshload_operator.decision.capacity.trials import search_of
 from sshload_operator.state import Resource
 
 TWO_CORES = {"cpu_limit_cores": 2.0}
@@ -93,7 +94,10 @@ def at_upper(*trials: Trial, **changes: Any) -> RunSummary:
 
 
 def limit_of(found: RunSummary, **changes: Any) -> LimitedBy:
-    limit = limited_by(search_plan(**changes), found)
+    plan = search_plan(**changes)
+    search = search_of(plan, found)
+    assert search is not None
+    limit = limited_by(plan, search)
     assert limit is not None
     return limit
 
@@ -140,7 +144,6 @@ def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke()
     [
         pytest.param(searched(passed(500), end=SearchEnd.MOST_HELD, lower=500), id="nothing-failed"),
         pytest.param(searched(passed(118), lower=118, upper=121), id="nobody-tried-the-upper"),
-        pytest.param(replace(found_118(), capacity=None), id="no-search"),
         pytest.param(
             searched(
                 replace(failed(10), thresholds=(ThresholdResult(P99, None, None),), load=load(298)),
@@ -152,7 +155,9 @@ def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke()
     ],
 )
 def test_where_no_amount_is_known_to_fail_nothing_limits(found: RunSummary) -> None:
-    assert limited_by(search_plan(), found) is None
+    search = search_of(search_plan(), found)
+    assert search is not None
+    assert limited_by(search_plan(), search) is None
 
 
 @pytest.mark.parametrize(("resource", "trial", "figure"), SHORT.values(), ids=SHORT)
@@ -323,7 +328,7 @@ def test_a_counter_that_is_not_known_has_not_grown() -> None:
 def test_refused_channels_of_the_worst_step_are_counted() -> None:
     more = ErrorCount("other", Outcome.CHANNEL_REFUSED, Window.MEASURED, 50, "open failed")
     other = ErrorCount("other", Outcome.STEP_TIMEOUT, Window.MEASURED, 90, "late")
-    (shortage,) = limit_of(replace(LEAST, errors=(*REFUSED, more, other))).short_of
+    (shortage,) = limit_of(retold(LEAST, errors=(*REFUSED, more, other))).short_of
     assert shortage.figure == "50 channels were refused on connections that were logged in"
 
 
@@ -388,9 +393,9 @@ def test_refused_channels_of_the_reported_trial_are_a_want_of_max_sessions() -> 
     [
         pytest.param(found_118(errors=REFUSED), {}, id="errors-of-another-trial"),
         pytest.param(
-            replace(LEAST, errors=(replace(REFUSED[0], window=Window.WARM_UP),)), {}, id="errors-of-the-warm-up"
+            retold(LEAST, errors=(replace(REFUSED[0], window=Window.WARM_UP),)), {}, id="errors-of-the-warm-up"
         ),
-        pytest.param(replace(LEAST, errors=()), {}, id="no-errors"),
+        pytest.param(retold(LEAST, errors=()), {}, id="no-errors"),
         pytest.param(
             LEAST,
             {

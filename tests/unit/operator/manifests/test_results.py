@@ -10,13 +10,12 @@ from typing import Any
 
 import plans
 import pytest
+from runs import retold, trial
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
-    GeneratorStats,
-    LoadStats,
     RunSummary,
     SeriesPoint,
     StepStats,
@@ -79,15 +78,8 @@ SMALL = RunSummary(
     early_end=None,
     started_unix_s=1_000.0,
     finished_unix_s=1_030.0,
-    load=LoadStats(30.0, 600, 600, 600, 0, 0, 0, 20.0, 20.0, 20.0, None, None),
-    steps=steps(12),
-    errors=(),
-    negotiated=(),
-    generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, None, 200, 100, 900, 1_500, 2_000, 40, 28_000, 0),
-    target_before=None,
-    target_held=None,
-    target_after=None,
-    capacity=None,
+    trial=trial(steps=steps(12)),
+    search=None,
     series_interval_s=1.0,
     series=series(30),
     histograms=histograms(20_000),
@@ -105,8 +97,8 @@ def test_an_ordinary_summary_is_stored_whole() -> None:
     results, summary = read(results_config_map(plans.plan(), SMALL))
     assert summary == SMALL
     assert results["omitted"] == []
-    assert results["load"]["succeeded"] == 600
-    assert results["steps"][0]["percentiles_us"] == {"50": 180_000, "99": None}
+    assert results["trial"]["load"]["succeeded"] == 600
+    assert results["trial"]["steps"][0]["percentiles_us"] == {"50": 180_000, "99": None}
 
 
 def test_what_was_run_stands_beside_its_results() -> None:
@@ -144,14 +136,14 @@ def test_a_master_that_says_too_much_of_what_it_was_told_is_not_heard() -> None:
     ],
 )
 def test_whatever_the_size_it_fits_and_says_what_went(large: Callable[[], dict[str, Any]], omitted: list[str]) -> None:
-    summary = replace(SMALL, **large())
+    summary = retold(SMALL, **large())
     config_map = results_config_map(plans.plan(), summary)
     texts = [*config_map["data"].values(), *config_map["binaryData"].values()]
     assert sum(len(text.encode()) for text in texts) < CONFIG_MAP_LIMIT_BYTES
     assert len(json.dumps(config_map)) < ETCD_REQUEST_LIMIT_BYTES
     results, packed = read(config_map)
     assert results["omitted"] == omitted
-    assert packed.load == summary.load
+    assert packed.trial.load == summary.trial.load
 
 
 def test_the_same_results_make_the_same_object() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from crd_schema import problems, status_schema
 from plans import EXTERNAL, plan, quickstart
-from runs import NEGOTIATED, load, logins, summary, target_stats, throttled
+from runs import NEGOTIATED, load, logins, retold, summary, target_stats, throttled
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
@@ -40,8 +40,8 @@ def run(count: int, dropped: int, *errors: ErrorCount, **figures: Any) -> RunSum
     """Return a valid run of so many connections."""
     parts = tuple(replace(step, **figures) for step in logins(count, dropped))
     whole = summary(count - dropped, dropped)
-    others = tuple(step for step in whole.steps if step.step not in {part.step for part in parts})
-    return replace(whole, steps=(*others, *parts), errors=(*throttled(dropped), *errors))
+    others = tuple(step for step in whole.trial.steps if step.step not in {part.step for part in parts})
+    return retold(whole, steps=(*others, *parts), errors=(*throttled(dropped), *errors))
 
 
 def managed(max_startups: str, **changes: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_drops_that_the_rule_predicts_are_told_with_the_setting_that_has_none() 
 @pytest.mark.parametrize("version", ["SSH-2.0-dropbear_2025.88", "SSH-2.0-Go", "SSH-2.0-mod_sftp"])
 def test_a_server_without_max_startups_gets_no_advice_on_it(version: str) -> None:
     dropbear = NegotiatedCount(replace(NEGOTIATED, server_version=version), 700)
-    whole = replace(run(2_000, 230), negotiated=(dropbear,))
+    whole = retold(run(2_000, 230), negotiated=(dropbear,))
     assert advice(plan(quickstart(target={"external": EXTERNAL})), whole) is None
 
 
@@ -93,7 +93,7 @@ def test_full_rises_with_a_start_above_it() -> None:
 def test_a_burst_that_the_listen_queue_did_not_take_has_no_prediction() -> None:
     burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
     late = ErrorCount("banner", Outcome.BANNER_TIMEOUT, Window.MEASURED, 200, "")
-    lost = replace(run(600, 60, late), target_after=replace(target_stats(700), listen_overflows=9))
+    lost = retold(run(600, 60, late), target_after=replace(target_stats(700), listen_overflows=9))
     found = stated(plan(managed("10:30:100", load=burst)), lost)
     assert found is not None
     assert "predictedDropPercent" not in found
@@ -105,7 +105,7 @@ def test_of_an_external_target_tcps_second_try_tells_of_the_listen_queue() -> No
     burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
     spec = quickstart(target={"external": EXTERNAL}, load=burst)
     slow, quick = (
-        stated(plan(spec), replace(run(600, 60, max_us=longest_us), target_before=None, target_after=None))
+        stated(plan(spec), retold(run(600, 60, max_us=longest_us), target_before=None, target_after=None))
         for longest_us in (1_002_000, 900_000)
     )
     assert slow is not None
@@ -135,12 +135,12 @@ def test_an_external_target_has_a_recommendation_and_no_setting() -> None:
 
 def with_cpu(found: RunSummary, login_s: float, limit_cores: float | None) -> RunSummary:
     """Return the run on a target that used so much CPU for each login."""
-    before, after = found.target_before, found.target_after
+    before, after = found.trial.target_before, found.trial.target_after
     assert before is not None
     assert after is not None
     used_s = login_s * (after.accepted - before.accepted)
     last = replace(after, cpu_s=before.cpu_s + used_s, cpu_limit_cores=limit_cores)
-    return replace(found, target_before=replace(before, cpu_limit_cores=limit_cores), target_after=last)
+    return retold(found, target_before=replace(before, cpu_limit_cores=limit_cores), target_after=last)
 
 
 OVERLOADED = (3_000, 750, {"min_us": 15_000, "mean_us": 55_000.0})
@@ -238,8 +238,8 @@ def test_a_load_that_ended_early_has_no_advice_and_names_the_drops() -> None:
     "ill",
     [
         pytest.param(replace(run(600, 0), end=RunEnd.STOPPED), id="not run to its end"),
-        pytest.param(replace(run(600, 0), target_after=target_stats(10)), id="counts that disagree"),
-        pytest.param(replace(run(600, 0), load=load(600, scheduled=700, dropped=100)), id="arrivals not begun"),
+        pytest.param(retold(run(600, 0), target_after=target_stats(10)), id="counts that disagree"),
+        pytest.param(retold(run(600, 0), load=load(600, scheduled=700, dropped=100)), id="arrivals not begun"),
     ],
 )
 def test_a_run_that_cannot_be_trusted_has_no_advice(ill: RunSummary) -> None:
@@ -319,7 +319,7 @@ def test_only_drops_of_the_measured_window_by_max_startups_are_told_of_a_load_th
 
 def test_a_burst_that_the_listen_queue_did_not_take_is_told_what_is_enough_for_all_of_it() -> None:
     burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
-    lost = replace(run(600, 60), target_after=replace(target_stats(700), listen_overflows=9))
+    lost = retold(run(600, 60), target_after=replace(target_stats(700), listen_overflows=9))
     assert stated(plan(managed("10:30:100", load=burst)), lost)["message"].endswith(
         "is not known: spread the burst. 375:30:375 is enough for all of it."
     )

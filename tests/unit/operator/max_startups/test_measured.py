@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, plan, quickstart
-from runs import load, logins, steps, summary, target_stats, throttled
+from runs import load, logins, retold, steps, summary, target_stats, throttled
 from searches import failed, passed, search_plan, searched
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import ErrorCount
@@ -18,7 +18,7 @@ ARRIVALS = {"rate": 20, "duration": "30s"}
 
 def only(spec: dict[str, Any], found: RunSummary) -> Logins:
     """Return the logins of a load that makes them in one manner."""
-    (one,) = measured_logins(plan(spec), found)
+    (one,) = measured_logins(plan(spec), found.trial)
     return one
 
 
@@ -76,9 +76,9 @@ def test_a_burst_comes_at_one_instant() -> None:
 def test_bursts_that_meet_logins_of_the_one_before_come_at_no_instant() -> None:
     burst = {"burst": {"connections": 60, "repeat": 3, "interval": "2s"}}
     (login,) = (step for step in steps(180, 0) if step.step == "login")
-    slow = replace(of(180, 50), steps=(*logins(180, 50), replace(login, max_us=2_100_000)))
+    slow = retold(of(180, 50), steps=(*logins(180, 50), replace(login, max_us=2_100_000)))
     with pytest.raises(NoFiguresError, match=r"up to 2\.1 s, so that each burst met logins of the burst 2 s before"):
-        measured_logins(plan(quickstart(load=burst)), slow)
+        measured_logins(plan(quickstart(load=burst)), slow.trial)
     once = {"burst": {**burst["burst"], "repeat": 1}}
     assert only(quickstart(load=once), slow).arrivals == Burst(60, 1)
 
@@ -86,7 +86,7 @@ def test_bursts_that_meet_logins_of_the_one_before_come_at_no_instant() -> None:
 def test_timeouts_are_connections_that_were_open_for_so_long() -> None:
     late = ErrorCount("auth", Outcome.AUTH_TIMEOUT, Window.MEASURED, 6, "")
     spec = quickstart(client={"timeouts": {"auth": "5s"}})
-    one = only(spec, replace(of(600), errors=(late,)))
+    one = only(spec, retold(of(600), errors=(late,)))
     assert one.time_s == pytest.approx(0.060 + 6 * 5 / 600)
 
 
@@ -95,12 +95,12 @@ def test_drops_of_the_warm_up_and_of_jump_hosts_are_not_the_targets() -> None:
         ErrorCount("banner", Outcome.THROTTLED, Window.WARM_UP, 50, ""),
         ErrorCount("via1.banner", Outcome.THROTTLED, Window.MEASURED, 50, ""),
     )
-    assert only(quickstart(), replace(of(600, 7), errors=(*throttled(7), *others))).dropped == 7
+    assert only(quickstart(), retold(of(600, 7), errors=(*throttled(7), *others))).dropped == 7
 
 
 def test_connections_that_were_closed_without_a_word_are_told() -> None:
     reset = ErrorCount("banner", Outcome.RESET_BEFORE_BANNER, Window.MEASURED, 3, "")
-    one = only(quickstart(), replace(of(600), errors=(reset,)))
+    one = only(quickstart(), retold(of(600), errors=(reset,)))
     assert (one.dropped, one.unexplained) == (0, 3)
 
 
@@ -108,14 +108,14 @@ def test_of_a_search_it_is_the_load_of_the_reported_trial() -> None:
     plan_of_search = search_plan("users")
     found = searched(passed(16), failed(32), lower=16, upper=32, steps=logins(600, 0))
     assert plan_of_search.spec.load.least.amount == 10
-    assert_users(measured_logins(plan_of_search, found)[0], 16, away_s=16 / 20 - 0.060)
+    assert_users(measured_logins(plan_of_search, found.trial)[0], 16, away_s=16 / 20 - 0.060)
 
 
 def test_held_sessions_come_within_the_ramp_and_probes_after_it() -> None:
     hold = {"hold": {"sessions": 400, "rampUp": "10s", "duration": "20s", "probeRate": 5}}
     probes = logins(100, 0)
     found = summary(100, 0, steps=(*probes, *logins(400, 40, "held.")), errors=throttled(40, "held."))
-    held, probing = measured_logins(plan(quickstart(load=hold)), found)
+    held, probing = measured_logins(plan(quickstart(load=hold)), found.trial)
     assert (held.arrivals, held.dropped) == (Even(40.0), 40)
     assert (probing.arrivals, probing.dropped) == (Even(5.0), 0)
 
@@ -143,20 +143,20 @@ def test_what_cannot_carry_advice_says_why(changes: dict[str, Any], word: str) -
     spec = quickstart()
     scenario = {**spec["scenario"], **changes.pop("scenario", {})}
     with pytest.raises(NoFiguresError, match=word):
-        measured_logins(plan({**spec, "scenario": scenario, **changes}), of(600))
+        measured_logins(plan({**spec, "scenario": scenario, **changes}), of(600).trial)
 
 
 def test_a_few_logins_do_not_tell_how_long_they_take() -> None:
     with pytest.raises(NoFiguresError, match="30 logins"):
-        measured_logins(plan(), of(29))
+        measured_logins(plan(), of(29).trial)
     with pytest.raises(NoFiguresError, match="30 logins"):
-        measured_logins(plan(), summary(0, 0, steps=(), load=load(0)))
+        measured_logins(plan(), summary(0, 0, steps=(), load=load(0)).trial)
 
 
 def test_where_most_fail_otherwise_nothing_is_told() -> None:
     lost = ErrorCount("kex", Outcome.DISCONNECTED, Window.MEASURED, 300, "")
     with pytest.raises(NoFiguresError, match="other reasons"):
-        measured_logins(plan(), replace(of(600), errors=(lost,)))
+        measured_logins(plan(), retold(of(600), errors=(lost,)).trial)
 
 
 @pytest.mark.parametrize(("users", "away_s"), [(4, 4 / 20 - 0.060), (1, 0.001)], ids=["away", "hardly ever away"])
@@ -173,7 +173,7 @@ def test_users_who_are_dropped_are_away_for_longer_than_those_who_log_in() -> No
 @pytest.mark.parametrize(("mean_us", "is_even"), [(249_999.0, True), (250_000.0, False)])
 def test_from_fifteen_at_once_on_even_arrivals_count_as_memoryless(mean_us: float, *, is_even: bool) -> None:
     """20 logins per second of three times 250 ms are 15 at once."""
-    crowd = replace(of(600), steps=tuple(replace(step, mean_us=mean_us) for step in logins(600, 0)))
+    crowd = retold(of(600), steps=tuple(replace(step, mean_us=mean_us) for step in logins(600, 0)))
     assert isinstance(only(quickstart(), crowd).arrivals, Even) is is_even
 
 
@@ -181,43 +181,43 @@ def test_thirty_logins_are_enough_and_a_tenth_of_them_may_fail_otherwise() -> No
     assert only(quickstart(), of(30)).attempted == 30
     for lost, is_enough in ((3, True), (4, False)):
         kex = ErrorCount("kex", Outcome.DISCONNECTED, Window.MEASURED, lost, "")
-        found = replace(of(40, 10), errors=(*throttled(10), kex))
+        found = retold(of(40, 10), errors=(*throttled(10), kex))
         if is_enough:
             assert only(quickstart(), found).dropped == 10
         else:
             with pytest.raises(NoFiguresError, match="4 of 40 connections failed for other reasons than a drop"):
-                measured_logins(plan(), found)
+                measured_logins(plan(), found.trial)
 
 
 @pytest.mark.parametrize("lacks", ["connect", "banner", "kex", "auth"])
 def test_logins_of_which_a_part_was_not_timed_tell_nothing(lacks: str) -> None:
     untimed = tuple(step for step in logins(600, 0) if step.step != lacks)
     with pytest.raises(NoFiguresError, match="30 logins"):
-        measured_logins(plan(), summary(steps=untimed))
+        measured_logins(plan(), summary(steps=untimed).trial)
 
 
 @pytest.mark.parametrize("unknown", [{"mean_us": None}, {"min_us": None}], ids=str)
 def test_logins_of_which_a_figure_is_not_known_tell_nothing(unknown: dict[str, Any]) -> None:
     found = tuple(replace(step, **unknown) if step.step == "kex" else step for step in logins(600, 0))
     with pytest.raises(NoFiguresError, match="30 logins"):
-        measured_logins(plan(), summary(steps=found))
+        measured_logins(plan(), summary(steps=found).trial)
 
 
 def test_a_window_without_length_tells_nothing() -> None:
     with pytest.raises(NoFiguresError, match="30 logins"):
-        measured_logins(plan(), of(600, load=load(600, duration_s=0.0)))
+        measured_logins(plan(), of(600, load=load(600, duration_s=0.0)).trial)
 
 
 @pytest.mark.parametrize(("longest_us", "is_told"), [(2_000_000, True), (2_000_001, False)])
 def test_a_login_may_take_until_the_next_burst(longest_us: int, *, is_told: bool) -> None:
     burst = plan(quickstart(load={"burst": {"connections": 60, "repeat": 3, "interval": "2s"}}))
     (login,) = (step for step in steps(180, 0) if step.step == "login")
-    found = replace(of(180), steps=(*logins(180, 0), replace(login, max_us=longest_us)))
+    found = retold(of(180), steps=(*logins(180, 0), replace(login, max_us=longest_us)))
     if is_told:
-        assert measured_logins(burst, found)[0].arrivals == Burst(60, 3)
+        assert measured_logins(burst, found.trial)[0].arrivals == Burst(60, 3)
     else:
         with pytest.raises(NoFiguresError, match="longer interval"):
-            measured_logins(burst, found)
+            measured_logins(burst, found.trial)
 
 
 @pytest.mark.parametrize(
@@ -231,17 +231,17 @@ def test_a_login_may_take_until_the_next_burst(longest_us: int, *, is_told: bool
 def test_each_timeout_keeps_a_connection_open_for_its_time(outcome: Outcome, part: str, timeout: str) -> None:
     late = ErrorCount(part, outcome, Window.MEASURED, 6, "")
     spec = quickstart(client={"timeouts": {timeout: "7s"}})
-    assert only(spec, replace(of(600), errors=(late,))).time_s == pytest.approx(0.060 + 6 * 7 / 600)
+    assert only(spec, retold(of(600), errors=(late,))).time_s == pytest.approx(0.060 + 6 * 7 / 600)
 
 
 def test_other_failures_take_no_time_of_those_that_log_in() -> None:
     lost = ErrorCount("kex", Outcome.DISCONNECTED, Window.MEASURED, 6, "")
-    assert only(quickstart(), replace(of(600), errors=(lost,))).time_s == pytest.approx(0.060)
+    assert only(quickstart(), retold(of(600), errors=(lost,))).time_s == pytest.approx(0.060)
 
 
 def test_drops_without_a_rule_are_drops() -> None:
     unknown = ErrorCount("banner", Outcome.DROPPED_UNKNOWN, Window.MEASURED, 60, "Not allowed at this time")
-    assert only(quickstart(), replace(of(600), errors=(unknown,))).dropped == 60
+    assert only(quickstart(), retold(of(600), errors=(unknown,))).dropped == 60
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_without_both_counts_a_connection_of_a_second_was_lost_once(
 ) -> None:
     connect, *parts = logins(600, 0)
     found = of(600, **unread)
-    found = replace(found, steps=(replace(connect, max_us=longest_us), *parts))
+    found = retold(found, steps=(replace(connect, max_us=longest_us), *parts))
     assert only(BURST, found).overflowed is is_lost
 
 
@@ -297,7 +297,7 @@ def test_banners_that_never_came_are_of_connections_that_sshd_never_saw_only_if_
     late = ErrorCount("banner", Outcome.BANNER_TIMEOUT, Window.MEASURED, 50, "")
     for overflows, attempted in ((0, 600), (1, 550)):
         after = target_stats(700, listen_overflows=overflows)
-        assert only(BURST, replace(of(600, target_after=after), errors=(late,))).attempted == attempted
+        assert only(BURST, retold(of(600, target_after=after), errors=(late,))).attempted == attempted
 
 
 def test_only_a_burst_overflows_the_listen_queue() -> None:
@@ -307,7 +307,7 @@ def test_only_a_burst_overflows_the_listen_queue() -> None:
 def of_hold(probes: int, **hold: Any) -> tuple[Logins, ...]:
     spec = {"hold": {"sessions": 400, "rampUp": "10s", "duration": "20s", "probeRate": 5, **hold}}
     found = summary(100, 0, steps=(*logins(probes, 0), *logins(400, 0, "held.")), errors=())
-    return measured_logins(plan(quickstart(load=spec)), found)
+    return measured_logins(plan(quickstart(load=spec)), found.trial)
 
 
 def test_sessions_that_are_held_at_once_are_a_burst() -> None:
@@ -324,5 +324,5 @@ def test_probes_that_reuse_sessions_are_left_out() -> None:
     spec = quickstart(load={"hold": {"sessions": 400, "rampUp": "10s", "duration": "20s", "probeRate": 5}})
     spec["scenario"] = {**spec["scenario"], "sessionReuse": "pool", "poolSize": 4}
     found = summary(100, 0, steps=(*logins(100, 0), *logins(400, 0, "held.")), errors=())
-    (held,) = measured_logins(plan(spec), found)
+    (held,) = measured_logins(plan(spec), found.trial)
     assert held.attempted == 400

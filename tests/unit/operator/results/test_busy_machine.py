@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from runs import generator, summary, target_stats
+from runs import generator, retold, summary, target_stats
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.program import ProgramStats, ProgramUse
@@ -96,8 +96,8 @@ def machine(others_s: float, whole_s: float = 100.0) -> RunSummary:
     """Return a run beside others that used the CPUs so long, and which used none of them itself."""
     last = replace(FIRST, total_s=FIRST.total_s + whole_s, idle_s=3_000.0 + whole_s - others_s)
     found = seen(last=last, generator=generator(cpu_s=0.0), in_path={})
-    assert found.target_before is not None
-    return replace(found, target_after=replace(found.target_before, machine_cpu=last))
+    assert found.trial.target_before is not None
+    return retold(found, target_after=replace(found.trial.target_before, machine_cpu=last))
 
 
 def test_others_are_told_from_a_quarter_of_the_machine_on() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from crd_schema import problems, status_schema
 from plans import plan, quickstart
-from runs import held_step, load, summary, target_stats
+from runs import held_step, load, retold, summary, target_stats
 from sshload_contract.judgement.error_rate import Attempts, held_sessions
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
@@ -43,14 +43,14 @@ def with_logins(found: RunSummary, window: Window, **percentiles_us: int | None)
         replace(step, percentiles_us=stated, percentiles_low_us=low, percentiles_high_us=high)
         if (step.step, step.window) == (Timing.LOGIN, window)
         else step
-        for step in found.steps
+        for step in found.trial.steps
     )
-    return replace(found, steps=steps)
+    return retold(found, steps=steps)
 
 
 def test_a_hold_tells_how_many_sessions_were_held_and_counts_the_lost_ones_as_errors() -> None:
     found = summary(load=load(600, held_most=398, held_least=390))
-    results = results_of(replace(found, steps=(*found.steps, held_step("held.hold", 390, 8))))
+    results = results_of(retold(found, steps=(*found.trial.steps, held_step("held.hold", 390, 8))))
     assert (results["hold"]["heldMost"], results["hold"]["heldLeast"]) == (398, 390)
     assert results["errorPercent"] == 1.0
     assert (results["iterations"], results["failures"]) == (600, 0)
@@ -62,7 +62,7 @@ def test_of_the_sessions_of_a_hold_that_was_stopped_only_those_count_that_were_l
         ErrorCount("login", Outcome.AUTH_REJECTED, Window.MEASURED, 5, "no"),
     )
     found = held_summary(errors=errors, end=RunEnd.STOPPED)
-    assert held_sessions(HOLD.spec.load, found) == Attempts(failed=8, ended=8)
+    assert held_sessions(HOLD.spec.load, found.trial) == Attempts(failed=8, ended=8)
 
 
 def test_a_hold_that_ended_before_its_ramp_did_tells_nothing_of_it() -> None:
@@ -135,8 +135,8 @@ def test_a_single_session_of_one_process_and_one_byte_is_told() -> None:
 
 
 def test_a_target_that_was_not_read_before_tells_no_use_per_session() -> None:
-    assert per_session(held_summary()) is not None
-    assert per_session(replace(held_summary(), target_before=None)) is None
+    assert per_session(held_summary().trial) is not None
+    assert per_session(retold(held_summary(), target_before=None).trial) is None
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_hold_of_which_only_one_number_is_known_tells_nothing(known: dict[str,
 
 def test_what_was_there_before_the_sessions_is_not_theirs() -> None:
     busy = replace(IDLE, sessions=80, accepted=500)
-    target = results_of(replace(held_summary(), target_before=busy))["target"]
+    target = results_of(retold(held_summary(), target_before=busy))["target"]
     assert (target["memoryPerSessionBytes"], target["processesPerSession"]) == (2_500_000, 2.5)
 
 
@@ -162,7 +162,7 @@ def test_logins_that_took_no_time_have_no_ratio(window: Window) -> None:
 @pytest.mark.parametrize("window", Window)
 def test_without_logins_in_a_window_the_others_are_told(window: Window) -> None:
     found = held_summary()
-    steps = tuple(step for step in found.steps if (step.step, step.window) != (Timing.LOGIN, window))
-    told = results_of(replace(found, steps=steps))["hold"]["freshLogin"]
+    steps = tuple(step for step in found.trial.steps if (step.step, step.window) != (Timing.LOGIN, window))
+    told = results_of(retold(found, steps=steps))["hold"]["freshLogin"]
     names = ("aloneP50Ms", "aloneP99Ms") if window is Window.MEASURED else ("p50Ms", "p99Ms")
     assert told == dict(zip(names, (45.0, 90.0), strict=True))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import QUICKSTART, plan, quickstart
-from runs import MEASURED_S, load, summary
+from runs import MEASURED_S, load, retold, summary
 from sshload_contract.percentiles import failures_width, spread
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_operator.decision.load_test.noise import RateBounds, completed_rate_interval
@@ -61,8 +61,8 @@ def test_without_a_time_series_users_may_all_be_in_step() -> None:
 
 def test_users_in_step_end_no_more_than_the_shortest_iteration_leaves_time_for() -> None:
     found = run([0] * 5 + [20, 0, 0, 0, 0] * 6)
-    long = tuple(replace(step, min_us=4_900_000, mean_us=5_000_000.0, max_us=5_100_000) for step in found.steps)
-    assert rate_bounds(CLOSED, replace(found, steps=long)).high == pytest.approx(20 * (30 / 4.9 + 1) / 30, abs=0.001)
+    long = tuple(replace(step, min_us=4_900_000, mean_us=5_000_000.0, max_us=5_100_000) for step in found.trial.steps)
+    assert rate_bounds(CLOSED, retold(found, steps=long)).high == pytest.approx(20 * (30 / 4.9 + 1) / 30, abs=0.001)
 
 
 def test_a_change_of_the_rate_of_arrivals_is_no_noise_however_long_iterations_take() -> None:
@@ -73,8 +73,8 @@ def test_a_change_of_the_rate_of_arrivals_is_no_noise_however_long_iterations_ta
         for at, (begun, ended) in enumerate(zip(rates, ends, strict=True), start=1)
     )
     found = summary(600, load=load(600), series=points)
-    late = tuple(replace(step, mean_us=5_000_000.0) for step in found.steps)
-    bounds = rate_bounds(OPEN, replace(found, steps=late))
+    late = tuple(replace(step, mean_us=5_000_000.0) for step in found.trial.steps)
+    bounds = rate_bounds(OPEN, retold(found, steps=late))
     assert (bounds.low, bounds.high) == rate_pair(rate_bounds(OPEN, even()))
 
 
@@ -158,8 +158,8 @@ def test_what_ends_after_the_window_has_no_say() -> None:
 def test_users_who_think_have_less_time_for_iterations() -> None:
     users = {"stages": [{"users": 20, "duration": "30s"}], "thinkTime": {"min": "1s", "max": "2s"}}
     found = run([0] * 5 + [20, 0, 0, 0, 0] * 6)
-    long = tuple(replace(step, min_us=4_900_000, mean_us=5_000_000.0) for step in found.steps)
-    bounds = rate_bounds(plan(quickstart(load={"users": users}, warmUp="5s")), replace(found, steps=long))
+    long = tuple(replace(step, min_us=4_900_000, mean_us=5_000_000.0) for step in found.trial.steps)
+    bounds = rate_bounds(plan(quickstart(load={"users": users}, warmUp="5s")), retold(found, steps=long))
     assert bounds.high == pytest.approx(20 * (30 / 5.9 + 1) / 30, abs=0.001)
 
 
@@ -167,11 +167,11 @@ def test_users_who_think_have_less_time_for_iterations() -> None:
 def test_iterations_whose_shortest_is_not_known_bound_nothing(unknown: dict[str, Any]) -> None:
     found = run([0] * 5 + [100, 0, 0, 0, 0] * 6)
     bounded, free = (
-        replace(found, steps=tuple(replace(step, **changes) for step in found.steps))
+        retold(found, steps=tuple(replace(step, **changes) for step in found.trial.steps))
         for changes in ({"min_us": 4_900_000}, unknown)
     )
     assert rate_bounds(CLOSED, free).high > rate_bounds(CLOSED, bounded).high
-    untimed = replace(found, steps=())
+    untimed = retold(found, steps=())
     assert rate_bounds(CLOSED, untimed) == rate_bounds(CLOSED, free)
 
 
@@ -225,8 +225,8 @@ def test_arrivals_that_end_when_they_are_due_to_leave_their_number_in_flight_alo
         for one, started, end in zip(even().series, begun, ends, strict=True)
     )
     found = replace(even(), series=points)
-    timed = tuple(replace(step, mean_us=500_000.0) for step in found.steps)
-    assert rate_bounds(OPEN, replace(found, steps=timed)) == rate_bounds(OPEN, even())
+    timed = tuple(replace(step, mean_us=500_000.0) for step in found.trial.steps)
+    assert rate_bounds(OPEN, retold(found, steps=timed)) == rate_bounds(OPEN, even())
 
 
 def in_halves(begun: Sequence[int]) -> list[int]:
@@ -242,16 +242,16 @@ def in_turn(begun: Sequence[int], ended: Sequence[int]) -> tuple[SeriesPoint, ..
 def test_where_it_is_not_known_how_long_iterations_take_they_are_taken_to_end_at_once() -> None:
     begun = [10, 30] * 17 + [10]
     found = replace(even(), series=in_turn(begun, begun))
-    untold = tuple(replace(step, mean_us=None) for step in found.steps)
+    untold = tuple(replace(step, mean_us=None) for step in found.trial.steps)
     for steps in ((), untold):
-        assert rate_bounds(OPEN, replace(found, steps=steps)) == rate_bounds(OPEN, even())
+        assert rate_bounds(OPEN, retold(found, steps=steps)) == rate_bounds(OPEN, even())
 
 
 def test_a_window_without_a_warm_up_begins_with_nothing_in_flight() -> None:
     begun, asked = [10, 30] * 15, plan(quickstart(warmUp="0s"))
-    timed = tuple(replace(step, mean_us=500_000.0) for step in even().steps)
-    uneven = replace(even(), series=in_turn(begun, in_halves(begun)), steps=timed)
-    smooth = replace(even(), series=in_turn([20] * 30, in_halves([20] * 30)), steps=timed)
+    timed = tuple(replace(step, mean_us=500_000.0) for step in even().trial.steps)
+    uneven = retold(even(), series=in_turn(begun, in_halves(begun)), steps=timed)
+    smooth = retold(even(), series=in_turn([20] * 30, in_halves([20] * 30)), steps=timed)
     assert rate_bounds(asked, uneven) == rate_bounds(asked, smooth)
 
 
@@ -310,12 +310,12 @@ def strange_runs(draw: st.DrawFn) -> RunSummary:
     failed, rate, mean_us = draw(counts), draw(st.floats(0, 1e6)), draw(st.none() | st.floats(0, 1e12))
     told = load(600, failed, dropped=draw(st.integers(0, 1)), completed_rate=rate)
     found = summary(600, failed, load=told, series=points)
-    return replace(found, steps=tuple(replace(step, mean_us=mean_us) for step in found.steps))
+    return retold(found, steps=tuple(replace(step, mean_us=mean_us) for step in found.trial.steps))
 
 
 @given(asked=st.sampled_from([OPEN, CLOSED, plan(quickstart(**POISSON, warmUp="5s"))]), found=strange_runs())
 def test_whatever_a_summary_says_its_bounds_are_finite_and_around_the_rate(asked: Plan, found: RunSummary) -> None:
-    bounds, rate = completed_rate_interval(asked, found), found.load.completed_rate
+    bounds, rate = completed_rate_interval(asked, found), found.trial.load.completed_rate
     assert (bounds is None) == (rate * MEASURED_S == 0)
     if bounds is not None:
         assert 0 <= bounds.low <= rate + 0.001

@@ -9,7 +9,7 @@ from crd_schema import problems, status_schema
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
-from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
+from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, retold, summary, target_stats
 from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.load import HoldLoad
 from sshload_contract.vocabulary import InPath, Outcome, Timing, Verdict, Window
@@ -119,9 +119,9 @@ def test_a_percentile_that_is_held_against_a_baseline_has_its_interval_too() -> 
 
 
 def test_no_more_steps_are_stated_than_a_status_takes_and_they_are_the_first() -> None:
-    sample = summary().steps[-1]
+    sample = summary().trial.steps[-1]
     many = tuple(replace(sample, step=f"s{number:03}.command") for number in range(MOST_STEPS + 5))
-    results = results_json(PLAN, summary(steps=(*summary().steps, *many)))
+    results = results_json(PLAN, summary(steps=(*summary().trial.steps, *many)))
     stated = [step["step"] for step in (*results["steps"], *results["parts"])]
     assert len(stated) == MOST_STEPS
     assert "s000.command" in stated
@@ -137,7 +137,7 @@ def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_name
             percentiles_low_us={**step.percentiles_low_us, "75": 48_000},
             percentiles_high_us={**step.percentiles_high_us, "75": 52_000},
         )
-        for step in summary().steps
+        for step in summary().trial.steps
     )
     results = results_json(with_latency(75, "login"), summary(steps=with_75))
     assert listed in step_of(results, "login")["intervals"]
@@ -147,7 +147,7 @@ def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_name
 
 def test_a_percentile_that_a_threshold_names_with_many_digits_is_stated_as_it_was_measured() -> None:
     of_third = tuple(
-        replace(step, percentiles_us={**step.percentiles_us, "33.33333333": 44_000}) for step in summary().steps
+        replace(step, percentiles_us={**step.percentiles_us, "33.33333333": 44_000}) for step in summary().trial.steps
     )
     results = results_json(with_latency(100 / 3, "login"), summary(steps=of_third))
     assert interval(33.33333333, 44.0) in step_of(results, "login")["intervals"]
@@ -160,7 +160,7 @@ def test_an_interval_reaches_as_far_as_the_samples_bound_it() -> None:
             percentiles_low_us={**step.percentiles_low_us, "50": None, "90": None},
             percentiles_high_us={**step.percentiles_high_us, "50": None, "99": None},
         )
-        for step in summary().steps
+        for step in summary().trial.steps
     )
     step = step_of(results_json(PLAN, summary(steps=unbounded)), "total")
     assert step["intervals"] == [interval(90, 60.0, highMs=63.6), interval(99, 90.0, lowMs=85.5)]
@@ -178,7 +178,9 @@ def test_each_step_stands_there_once() -> None:
 
 def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
     burst = plan(quickstart(load={"burst": {"connections": 300, "repeat": 2, "interval": "5s"}}))
-    refused = tuple(replace(step, count=520) if step.step == Timing.LOGIN else step for step in summary(520, 80).steps)
+    refused = tuple(
+        replace(step, count=520) if step.step == Timing.LOGIN else step for step in summary(520, 80).trial.steps
+    )
     results = results_json(burst, summary(520, 80, steps=refused))
     assert results["burst"] == {"attempted": 600, "established": 520}
     assert list(problems(results, SCHEMA, "results")) == []
@@ -186,7 +188,8 @@ def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
 
 def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
     moving = tuple(
-        replace(step, bytes_per_second=1234567.8912 if step.step == Timing.EXEC else None) for step in summary().steps
+        replace(step, bytes_per_second=1234567.8912 if step.step == Timing.EXEC else None)
+        for step in summary().trial.steps
     )
     results = results_json(PLAN, summary(steps=moving))
     moved = {step.step: step.bytes_per_second for step in read_fitting(Results, results).all_steps}
@@ -207,7 +210,7 @@ def test_logins_are_counted_by_what_they_negotiated_whoever_they_are_for() -> No
 
 
 def test_a_percentile_of_too_few_samples_is_absent() -> None:
-    bare = tuple(replace(step, percentiles_us={**step.percentiles_us, "99.9": None}) for step in summary().steps)
+    bare = tuple(replace(step, percentiles_us={**step.percentiles_us, "99.9": None}) for step in summary().trial.steps)
     steps = read_fitting(Results, results_json(PLAN, summary(steps=bare))).steps
     assert all(step.percentile(99.9) is None for step in steps)
     assert all(step.percentile(99) is not None for step in steps)
@@ -276,10 +279,10 @@ def test_the_generator_shows_its_own_health() -> None:
 
 def test_the_cpu_time_of_the_workers_is_stated_for_each_iteration_that_ended_whenever_it_was() -> None:
     measured = summary(590, 10, generator=generator(cpu_s=3.0, memory_peak_bytes=50_000_000))
-    total = next(step for step in measured.steps if step.step == Timing.TOTAL and step.window is Window.MEASURED)
+    total = next(step for step in measured.trial.steps if step.step == Timing.TOTAL and step.window is Window.MEASURED)
     warm_up = replace(total, window=Window.WARM_UP, count=total.count, failures=0)
-    rest = tuple(step for step in measured.steps if step.step != Timing.TOTAL)
-    found = results_json(PLAN, replace(measured, steps=(*rest, total, warm_up)))["generator"]
+    rest = tuple(step for step in measured.trial.steps if step.step != Timing.TOTAL)
+    found = results_json(PLAN, retold(measured, steps=(*rest, total, warm_up)))["generator"]
     assert found["cpuPerIterationMs"] == pytest.approx(3_000 / (2 * total.count + total.failures), rel=0.01)
     assert found["memoryPeakBytes"] == 50_000_000
 
@@ -410,7 +413,7 @@ def test_the_proxys_cpu_stands_beside_the_logins_that_went_through_it() -> None:
 def test_where_sessions_are_kept_the_proxys_cpu_is_told_by_iteration() -> None:
     kept = {"sessionReuse": "pool", "poolSize": 4, "steps": [{"exec": {"command": "uptime"}}]}
     found = summary(in_path=PROXIED)
-    ended = sum(step.count + step.failures for step in found.steps if step.step == "total")
+    ended = sum(step.count + step.failures for step in found.trial.steps if step.step == "total")
     proxy = results_json(plan(quickstart(scenario=kept)), found)["proxy"]
     assert proxy["cpuPerIterationMs"] == round(700 / ended, 3)
     assert "cpuPerLoginMs" not in proxy
@@ -420,7 +423,7 @@ def test_where_sessions_are_kept_the_proxys_cpu_is_told_by_iteration() -> None:
 def test_the_cpu_of_a_proxy_before_a_gateway_is_told_by_iteration_whichever_the_policy(policy: PolicyName) -> None:
     through = plan(quickstart(target={"managed": {"proxy": {"kind": "nginx"}, "gateway": {"policy": str(policy)}}}))
     found = summary(target_after=target_stats(700), in_path=PROXIED)
-    ended = sum(step.count + step.failures for step in found.steps if step.step == "total")
+    ended = sum(step.count + step.failures for step in found.trial.steps if step.step == "total")
     assert results_json(through, found)["proxy"] == {
         "cpuSeconds": 0.7, "cpuPerIterationMs": round(700 / ended, 3), "memoryPeakBytes": 10_000_000
     }  # fmt: skip
@@ -437,7 +440,7 @@ def test_a_gateways_cpu_is_told_by_iteration_whichever_its_policy(policy: Policy
     through = plan(quickstart(target={"managed": {"gateway": {"policy": str(policy)}}}))
     use = ProgramUse(ProgramStats(4.0, 0.0, 60_000_000), ProgramStats(4.5, 0.0, 70_000_000))
     found = summary(in_path={InPath.GATEWAY: use})
-    ended = sum(step.count + step.failures for step in found.steps if step.step == "total")
+    ended = sum(step.count + step.failures for step in found.trial.steps if step.step == "total")
     results = results_json(through, found)
     per_iteration_ms = round(500 / ended, 3)
     assert results["gateway"] == {
@@ -470,7 +473,7 @@ _MANY = tuple(
 @given(succeeded=_COUNTS, failed=_COUNTS, accepted=_COUNTS, many=st.booleans())
 def test_whatever_was_counted_fits_the_schema(succeeded: int, failed: int, accepted: int, *, many: bool) -> None:
     found = summary(succeeded, failed, target_after=target_stats(accepted))
-    kept = replace(found, errors=_MANY if many else errors(failed))
+    kept = retold(found, errors=_MANY if many else errors(failed))
     assert list(problems(results_json(PLAN, kept), SCHEMA, "results")) == []
 
 
@@ -479,16 +482,16 @@ def test_texts_that_a_tenants_own_worker_chose_are_as_long_as_the_crd_takes_them
     agreed = NegotiatedCount(
         replace(NEGOTIATED, kex=long, cipher=long, mac=long, host_key=long, server_version=long), 1
     )
-    named = tuple(replace(step, step=long) for step in summary().steps)
+    named = tuple(replace(step, step=long) for step in summary().trial.steps)
     after = target_stats(700, sshd_version=long)
     error = ErrorCount(long, Outcome.EXIT_CODE, Window.MEASURED, 1, long)
-    found = replace(summary(), steps=named, errors=(error,), negotiated=(agreed,), target_after=after)
+    found = retold(summary(), steps=named, errors=(error,), negotiated=(agreed,), target_after=after)
     assert list(problems(results_json(PLAN, found), SCHEMA, "results")) == []
 
 
 def test_what_no_login_agreed_on_is_not_there() -> None:
     assert "negotiated" in results_json(PLAN, summary())
-    assert "negotiated" not in results_json(PLAN, replace(summary(), negotiated=(NegotiatedCount(NEGOTIATED, 0),)))
+    assert "negotiated" not in results_json(PLAN, retold(summary(), negotiated=(NegotiatedCount(NEGOTIATED, 0),)))
 
 
 STAGED = plan(
@@ -497,7 +500,9 @@ STAGED = plan(
 
 
 def stages(*numbers: int) -> tuple[StageStats, ...]:
-    total = next(step for step in summary(590, 10).steps if step.step == "total" and step.window is Window.MEASURED)
+    total = next(
+        step for step in summary(590, 10).trial.steps if step.step == "total" and step.window is Window.MEASURED
+    )
     return tuple(StageStats(number, load(590, 10), total) for number in numbers)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, plan, quickstart
-from runs import generator, load, summary, target_stats
+from runs import generator, load, retold, summary, target_stats
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import InPath, Verdict
 from sshload_contract.wire.program import ProgramStats, ProgramUse
@@ -29,7 +29,7 @@ def scope(
     spec: dict[str, Any], kex: str = "curve25519-sha256", version: str = "SSH-2.0-OpenSSH_10.2p1 Debian-1"
 ) -> list[str]:
     agreed = Negotiated(kex=kex, cipher="c", mac="m", host_key="ssh-ed25519", server_version=version)
-    found = replace(summary(600), negotiated=(NegotiatedCount(agreed, 600),))
+    found = retold(summary(600), negotiated=(NegotiatedCount(agreed, 600),))
     return list(results_status(plan(spec), found, Verdict.PASSED).scope)
 
 
@@ -96,7 +96,7 @@ def test_a_key_exchange_that_is_not_known_needs_no_word() -> None:
 
 
 def test_without_a_handshake_nothing_is_said_of_it() -> None:
-    assert list(results_status(plan(OWN), replace(summary(600), negotiated=()), Verdict.PASSED).scope) == []
+    assert list(results_status(plan(OWN), retold(summary(600), negotiated=()), Verdict.PASSED).scope) == []
 
 
 def test_a_run_without_a_load_has_nothing_to_compare() -> None:

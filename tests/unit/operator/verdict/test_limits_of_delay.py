@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lagging_generator import delayed, with_percentile
 from plans import plan, quickstart
-from runs import errors, generator, load, summary
+from runs import errors, generator, load, retold, summary
 from sshload_contract.judgement.figures import shortfall
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold, why_too_few
@@ -43,16 +43,16 @@ def above(rate: float) -> dict[str, Any]:
 
 def settled(threshold: Threshold, found: RunSummary) -> bool | None:
     """Return what a search takes for measured where a threshold is in doubt."""
-    return judge_threshold(threshold, ARRIVALS, found).settled().result.met
+    return judge_threshold(threshold, ARRIVALS, found.trial).settled().result.met
 
 
 def changed(found: RunSummary, name: str, **figures: Any) -> RunSummary:
     """Return the summary with other figures of a step of the measured window."""
     steps = tuple(
         replace(step, **figures) if (step.step, step.window) == (name, Window.MEASURED) else step
-        for step in found.steps
+        for step in found.trial.steps
     )
-    return replace(found, steps=steps)
+    return retold(found, steps=steps)
 
 
 @pytest.mark.parametrize(("percentile", "delay_ms"), [(90, 1.5), (99, 4), (99.9, 9)])
@@ -85,7 +85,7 @@ def test_more_than_nine_tenths_of_a_core_are_a_core_that_is_used_up(cpu_share: f
 @pytest.mark.parametrize(("median_us", "expected"), [(5_000, FAILED), (5_001, DELAY)])
 def test_a_worker_whose_median_delay_is_5_ms_is_late_in_its_pauses_only(median_us: int, expected: Verdict) -> None:
     late = delayed(summary(580, 20, errors=errors(20, Outcome.STEP_TIMEOUT)), 400_000)
-    late = replace(late, generator=replace(late.generator, loop_lag_p50_us=median_us))
+    late = retold(late, generator=replace(late.trial.generator, loop_lag_p50_us=median_us))
     assert verdict(late, {"errorRate": {"below": "1%"}}) is expected
 
 
@@ -104,27 +104,27 @@ def test_the_cause_of_late_starts_is_steal_or_a_used_up_core_or_the_event_loop_w
     changes: dict[str, Any], cause: Invalidity
 ) -> None:
     late = delayed(summary(), 400_000, lag_us=10_000)
-    assert own_delay(replace(late, generator=replace(late.generator, **changes))).invalidity is cause
+    assert own_delay(retold(late, generator=replace(late.trial.generator, **changes)).trial).invalidity is cause
 
 
 def test_the_delay_is_told_with_all_that_was_seen_of_it() -> None:
     late = delayed(summary(), 400_000, lag_us=123_400)
-    assert own_delay(late).advice == (
+    assert own_delay(late.trial).advice == (
         "A worker's event loop woke up to 123.4 ms late (123.4 ms at p99), iterations began up to 400.0 ms after they"
         " were due, a worker used 20% of the CPU that it may use in its busiest second, and for 2% of the time it was"
         " ready to run and got no CPU. Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that"
         " they do not share with the target"
     )
-    unknown = replace(late, generator=replace(late.generator, cpu_share=None, run_delay_share=None))
+    unknown = retold(late, generator=replace(late.trial.generator, cpu_share=None, run_delay_share=None))
     assert (
         "its CPU use is not known, because the run took less than a second, and this kernel does not report how long it"
         " waited for a CPU"
-    ) in own_delay(unknown).advice
+    ) in own_delay(unknown.trial).advice
 
 
 def test_where_no_start_was_timed_the_delay_is_that_of_the_event_loop() -> None:
-    found = replace(summary(), steps=tuple(step for step in summary().steps if step.step != Timing.START_DELAY))
-    assert own_delay(found).largest_us == 9_000
+    found = retold(summary(), steps=tuple(step for step in summary().trial.steps if step.step != Timing.START_DELAY))
+    assert own_delay(found.trial).largest_us == 9_000
 
 
 @pytest.mark.parametrize(
@@ -140,15 +140,19 @@ def test_the_delay_at_each_percentile_is_that_of_starts_or_of_the_event_loop_whi
 ) -> None:
     *percentiles_us, max_us = starts_us
     stated = dict(zip(("50", "99", "99.9"), percentiles_us, strict=True))
-    found = own_delay(changed(summary(), Timing.START_DELAY, percentiles_us=stated, max_us=max_us))
+    found = own_delay(changed(summary(), Timing.START_DELAY, percentiles_us=stated, max_us=max_us).trial)
     assert (found.p50_us, found.p99_us, found.p999_us, found.largest_us) == delays_us
 
 
 def test_of_few_starts_the_longest_delay_stands_for_each_percentile() -> None:
     few = changed(summary(), Timing.START_DELAY, max_us=30_000, percentiles_us={"50": 100, "99": None, "99.9": None})
-    assert (own_delay(few).p50_us, own_delay(few).p99_us, own_delay(few).p999_us) == (100, 30_000, 30_000)
+    assert (own_delay(few.trial).p50_us, own_delay(few.trial).p99_us, own_delay(few.trial).p999_us) == (
+        100,
+        30_000,
+        30_000,
+    )
     untold = changed(few, Timing.START_DELAY, max_us=None)
-    assert own_delay(untold).largest_us == 9_000
+    assert own_delay(untold.trial).largest_us == 9_000
 
 
 @pytest.mark.parametrize(("below", "expected"), [("19ms", FAILED), ("19.001ms", DELAY)])
@@ -190,7 +194,7 @@ def test_a_latency_of_users_is_judged_if_delays_kept_them_from_a_tenth_of_the_lo
 ) -> None:
     """Iterations of 50 ms, in each of which the loop is waited for six times, 0.8 ms each: 5 ms with the late start."""
     lagging = changed(delayed(summary(), 150_000), Timing.START_DELAY, mean_us=late_us)
-    lagging = replace(lagging, generator=replace(lagging.generator, loop_lag_mean_us=800))
+    lagging = retold(lagging, generator=replace(lagging.trial.generator, loop_lag_mean_us=800))
     assert verdict(lagging, latency("1s"), load=USERS) is expected
 
 
@@ -214,7 +218,7 @@ def test_a_throughput_of_a_lagging_generator_is_judged_by_what_its_delay_can_hav
 
 def test_users_who_did_nothing_but_wait_for_the_generator_break_no_throughput() -> None:
     lagging = delayed(summary(), 400_000)
-    lagging = replace(lagging, generator=replace(lagging.generator, loop_lag_mean_us=20_000))
+    lagging = retold(lagging, generator=replace(lagging.trial.generator, loop_lag_mean_us=20_000))
     assert verdict(lagging, above(99_999), load=USERS) is DELAY
 
 
@@ -222,7 +226,7 @@ def prompt(**changes: Any) -> RunSummary:
     """Return the summary of a generator without any delay."""
     never = dict.fromkeys((f"loop_lag_{name}_us" for name in ("mean", "p50", "p99", "p999", "max")), 0)
     found = changed(summary(**changes), Timing.START_DELAY, max_us=0, percentiles_us={})
-    return replace(found, generator=generator(**never))
+    return retold(found, generator=generator(**never))
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(19.99, PASSED), (20, FAILED), (20.01, FAILED)])
@@ -238,17 +242,17 @@ def test_failures_near_pauses_may_each_have_cost_an_iteration() -> None:
 
 
 def test_a_pause_of_a_sound_generator_may_have_cost_what_was_due_in_it_and_ten_times_that_where_it_dropped() -> None:
-    paused = replace(prompt(), generator=replace(prompt().generator, loop_lag_max_us=15_000))
+    paused = retold(prompt(), generator=replace(prompt().trial.generator, loop_lag_max_us=15_000))
     assert verdict(paused, above(20)) is NOISE
     assert verdict(paused, above(20.009)) is NOISE
     assert verdict(paused, above(20.011)) is FAILED
-    dropped = replace(paused, load=replace(paused.load, dropped=1))
-    assert "may have cost 0.1/s" in judge_threshold(ThroughputThreshold(20.09), ARRIVALS, dropped).doubt
-    assert judge_threshold(ThroughputThreshold(20.11), ARRIVALS, dropped).doubt == ""
+    dropped = retold(paused, load=replace(paused.trial.load, dropped=1))
+    assert "may have cost 0.1/s" in judge_threshold(ThroughputThreshold(20.09), ARRIVALS, dropped.trial).doubt
+    assert judge_threshold(ThroughputThreshold(20.11), ARRIVALS, dropped.trial).doubt == ""
 
 
 def test_a_window_without_length_is_judged_too() -> None:
-    assert judge_threshold(ThroughputThreshold(1), ARRIVALS, summary(load=load(600, duration_s=0.0))).doubt == ""
+    assert judge_threshold(ThroughputThreshold(1), ARRIVALS, summary(load=load(600, duration_s=0.0)).trial).doubt == ""
 
 
 @pytest.mark.parametrize(
@@ -265,7 +269,7 @@ def test_a_search_takes_what_a_sound_generator_measured_where_it_is_too_near_to_
     threshold: Threshold, *, expected: bool
 ) -> None:
     found = summary(588, 12, load=load(588, 12, completed_rate=20.0))
-    assert judge_threshold(threshold, ARRIVALS, found).doubt
+    assert judge_threshold(threshold, ARRIVALS, found.trial).doubt
     assert settled(threshold, found) is expected
 
 
@@ -285,21 +289,23 @@ def test_a_search_takes_no_promise_for_kept_or_broken_of_which_a_generator_that_
 
 def test_of_nothing_that_ended_no_error_rate_is_judged() -> None:
     nothing, threshold = summary(0, steps=(), load=load(0)), ErrorRateThreshold(0.01)
-    found = judge_threshold(threshold, ARRIVALS, nothing)
-    assert why_too_few([threshold], [found], nothing) == ("error rate below 1 % cannot be judged: no iteration ended",)
+    found = judge_threshold(threshold, ARRIVALS, nothing.trial)
+    assert why_too_few([threshold], [found], nothing.trial) == (
+        "error rate below 1 % cannot be judged: no iteration ended",
+    )
 
 
 def test_only_what_has_too_few_samples_is_told_to_have_too_few() -> None:
     thresholds = (ErrorRateThreshold(0.01), LatencyThreshold("total", 99, 0.098))
-    found = [judge_threshold(threshold, ARRIVALS, summary()) for threshold in thresholds]
+    found = [judge_threshold(threshold, ARRIVALS, summary().trial) for threshold in thresholds]
     assert found[1].doubt
-    assert why_too_few(thresholds, found, summary()) == ()
+    assert why_too_few(thresholds, found, summary().trial) == ()
 
 
 def test_what_was_seen_is_told_in_the_unit_of_its_limit() -> None:
     thresholds = (LatencyThreshold("total", 99, 2.0), ErrorRateThreshold(0.5), ThroughputThreshold(1))
     found = summary(588, 12)
-    results = [judge_threshold(one, ARRIVALS, found).result for one in thresholds]
+    results = [judge_threshold(one, ARRIVALS, found.trial).result for one in thresholds]
     assert [result.value for result in results] == [90, 2, 19.6]
     assert [(result.low, result.high) for result in results] == [(85.5, 95.4), (None, None), (None, None)]
 
@@ -314,7 +320,7 @@ def of_users(**total: Any) -> RunSummary:
 
 
 def without(found: RunSummary, name: str) -> RunSummary:
-    return replace(found, steps=tuple(step for step in found.steps if step.step != name))
+    return retold(found, steps=tuple(step for step in found.trial.steps if step.step != name))
 
 
 BUSY = users(ThinkTime(0.0, 0.0))
@@ -339,11 +345,11 @@ BUSY = users(ThinkTime(0.0, 0.0))
 def test_delays_lower_the_load_of_users_by_their_share_of_an_iteration(
     found: RunSummary, model: Load, share: float
 ) -> None:
-    assert shortfall(model, found) == pytest.approx(share, rel=1e-9)
+    assert shortfall(model, found.trial) == pytest.approx(share, rel=1e-9)
 
 
 def tail(found: RunSummary) -> StepStats:
-    return next(step for step in found.steps if (step.step, step.window) == (Timing.TOTAL, Window.MEASURED))
+    return next(step for step in found.trial.steps if (step.step, step.window) == (Timing.TOTAL, Window.MEASURED))
 
 
 @pytest.mark.parametrize(
@@ -361,13 +367,13 @@ def test_figures_can_be_compared_if_the_delay_is_20_ms_or_a_tenth_of_their_tail_
     p99_us: int, slept_s: float, delay_us: int, *, is_spoiled: bool
 ) -> None:
     found = with_percentile(delayed(summary(), delay_us), Timing.TOTAL, 99, p99_us)
-    assert (figures_spoiled(found, slept_s) is not None) is is_spoiled
+    assert (figures_spoiled(found.trial, slept_s) is not None) is is_spoiled
 
 
 def test_figures_of_a_used_up_core_cannot_be_compared_and_it_is_told_why() -> None:
-    found = figures_spoiled(summary(generator=generator(cpu_share=0.95)))
+    found = figures_spoiled(summary(generator=generator(cpu_share=0.95)).trial)
     assert found is not None
     assert found.message.startswith(
         "latencies may include 9.0 ms of the generator's own delay (limit 20.0 ms at p99, and 90% of a core): A worker"
     )
-    assert figures_spoiled(without(summary(), Timing.TOTAL)) is None
+    assert figures_spoiled(without(summary(), Timing.TOTAL).trial) is None

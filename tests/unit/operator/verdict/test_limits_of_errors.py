@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lagging_generator import delayed, with_percentile
 from plans import plan, quickstart
-from runs import errors, held_step, load, summary
+from runs import errors, held_step, load, retold, summary
 from sshload_contract.judgement.error_rate import held_sessions, many_failed
 from sshload_contract.load import HoldLoad
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Verdict, Window
@@ -58,9 +58,9 @@ def test_a_burst_came_together_if_its_spread_is_at_most_a_quarter_of_the_median(
     spread = delayed(summary(), 40_000)
     steps = tuple(
         replace(step, percentiles_us={**step.percentiles_us, "50": median_us}) if step.step == Timing.TOTAL else step
-        for step in spread.steps
+        for step in spread.trial.steps
     )
-    found = judged(replace(spread, steps=steps), "1%", load=BURST)
+    found = judged(retold(spread, steps=steps), "1%", load=BURST)
     assert found.verdict is (Verdict.PASSED if is_together else Verdict.INVALID)
 
 
@@ -75,9 +75,11 @@ def test_users_whom_delays_kept_from_a_tenth_of_the_load_and_no_more_have_made_i
 ) -> None:
     """Iterations of 50 ms, in each of which the loop is waited for six times, 0.8 ms each: 5 ms with the late start."""
     lagging = delayed(summary(), 150_000)
-    lagging = replace(lagging, generator=replace(lagging.generator, loop_lag_mean_us=800))
-    steps = tuple(replace(step, mean_us=late_us) if step.step == Timing.START_DELAY else step for step in lagging.steps)
-    found = judged(replace(lagging, steps=steps), "1%", load=USERS)
+    lagging = retold(lagging, generator=replace(lagging.trial.generator, loop_lag_mean_us=800))
+    steps = tuple(
+        replace(step, mean_us=late_us) if step.step == Timing.START_DELAY else step for step in lagging.trial.steps
+    )
+    found = judged(retold(lagging, steps=steps), "1%", load=USERS)
     assert found.verdict is (Verdict.PASSED if is_made else Verdict.INVALID)
 
 
@@ -101,7 +103,7 @@ def test_where_nothing_is_promised_about_errors_it_is_told_how_many_failed_and_h
 
 
 def test_of_what_never_ended_no_share_has_failed() -> None:
-    assert many_failed((), plan(quickstart()).spec.load, summary(0, steps=(), load=load(0))) == ""
+    assert many_failed((), plan(quickstart()).spec.load, summary(0, steps=(), load=load(0)).trial) == ""
 
 
 def test_the_only_iteration_of_a_run_fails_it() -> None:
@@ -126,8 +128,8 @@ def test_too_many_failures_are_the_generators_only_if_too_few_are_left_without_t
 
 def test_sessions_that_were_held_in_the_warm_up_were_not_held_to_the_end() -> None:
     before, measured = held_step("held.hold", 7, 0), held_step("held.hold", 37, 13)
-    found = summary(steps=(*summary().steps, replace(before, window=Window.WARM_UP), measured))
-    assert held_sessions(HOLD, found).failed == 13
+    found = summary(steps=(*summary().trial.steps, replace(before, window=Window.WARM_UP), measured))
+    assert held_sessions(HOLD, found.trial).failed == 13
 
 
 def test_in_a_load_that_was_stopped_only_the_lost_sessions_have_ended() -> None:
@@ -136,5 +138,5 @@ def test_in_a_load_that_was_stopped_only_the_lost_sessions_have_ended() -> None:
         ErrorCount("exec", Outcome.EXIT_CODE, Window.MEASURED, 5, ""),
         ErrorCount("held.hold", Outcome.DISCONNECTED, Window.WARM_UP, 7, ""),
     )
-    found = held_sessions(HOLD, summary(end=RunEnd.STOPPED, errors=lost))
+    found = held_sessions(HOLD, summary(end=RunEnd.STOPPED, errors=lost).trial)
     assert (found.ended, found.failed) == (3, 3)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lagging_generator import delayed, with_percentile
 from plans import plan, quickstart
-from runs import errors, generator, load, summary
+from runs import errors, generator, load, retold, summary
 from sshload_contract.judgement.pauses import DELAYABLE
 from sshload_contract.vocabulary import Outcome, Timing, Verdict, Window
 from sshload_contract.wire.report import ErrorCount
@@ -91,7 +91,7 @@ def test_a_limit_below_the_shortest_latency_of_all_is_broken_however_long_single
     assert outcome(delayed(summary(), 400_000), strict) == FAILED
     assert outcome(delayed(summary(), 20_000), strict) == FAILED
     always = delayed(summary(), 400_000)
-    always = replace(always, generator=replace(always.generator, loop_lag_p50_us=4_000))
+    always = retold(always, generator=replace(always.trial.generator, loop_lag_p50_us=4_000))
     assert outcome(always, strict) == SATURATED
 
 
@@ -139,7 +139,7 @@ def test_lag_cannot_turn_one_exit_code_into_another() -> None:
 
 def near_pauses(found: RunSummary) -> RunSummary:
     """Return the summary of workers who counted all of their failures near a pause of theirs."""
-    return replace(found, errors=tuple(replace(error, near_pause=error.count) for error in found.errors))
+    return retold(found, errors=tuple(replace(error, near_pause=error.count) for error in found.trial.errors))
 
 
 def test_time_outs_near_the_pauses_of_a_generator_break_nothing_and_count_twice_where_a_promise_is_kept() -> None:
@@ -149,7 +149,7 @@ def test_time_outs_near_the_pauses_of_a_generator_break_nothing_and_count_twice_
     assert outcome(paused, ERRORS_BELOW_1_PERCENT) == SATURATED
     assert outcome(paused, {"errorRate": {"below": "6%"}}) == SATURATED
     assert outcome(paused, {"errorRate": {"below": "9%"}}) == PASSED
-    both = replace(late, errors=(*errors(12), *errors(8, Outcome.STEP_TIMEOUT)))
+    both = retold(late, errors=(*errors(12), *errors(8, Outcome.STEP_TIMEOUT)))
     assert outcome(delayed(near_pauses(both), 400_000), ERRORS_BELOW_1_PERCENT) == FAILED
     none_left = summary(0, 600, errors=errors(600, Outcome.CONNECT_TIMEOUT))
     assert outcome(none_left) == (Verdict.FAILED, Reason.ALL_FAILED)
@@ -163,7 +163,7 @@ def test_time_outs_far_from_each_pause_are_the_servers_unless_the_generator_was_
     assert outcome(delayed(none_left, 400_000)) == (Verdict.FAILED, Reason.ALL_FAILED)
     for always in ({"loop_lag_p50_us": 5_001}, {"cpu_share": 0.95}):
         lagging = delayed(late, 400_000)
-        lagging = replace(lagging, generator=replace(lagging.generator, **always))
+        lagging = retold(lagging, generator=replace(lagging.trial.generator, **always))
         assert outcome(lagging, ERRORS_BELOW_1_PERCENT) == SATURATED
     assert outcome(delayed(late, 400_000), {"errorRate": {"below": "6%"}}) == SATURATED
 
@@ -198,7 +198,7 @@ def test_what_the_pause_of_one_worker_brings_together_is_refused_to_the_others_t
         found = summary(560, 40, errors=near_one)
         found = delayed(found, lag_us) if lag_us else found
         assert outcome(found, ERRORS_BELOW_1_PERCENT) == SATURATED
-        alone = replace(found, generator=replace(found.generator, workers_expected=1, workers_connected=1))
+        alone = retold(found, generator=replace(found.trial.generator, workers_expected=1, workers_connected=1))
         assert outcome(alone, ERRORS_BELOW_1_PERCENT) == FAILED
 
 
@@ -214,7 +214,7 @@ def test_a_burst_that_was_spread_proves_no_error_rate_and_its_latency_only_below
 def test_users_whom_the_lag_kept_from_a_tenth_of_the_load_prove_nothing_that_was_kept() -> None:
     calm = delayed(summary(), 150_000)
     assert outcome(calm, P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, load=USERS) == PASSED
-    slowed = replace(calm, generator=replace(calm.generator, loop_lag_mean_us=2_000))
+    slowed = retold(calm, generator=replace(calm.trial.generator, loop_lag_mean_us=2_000))
     assert outcome(slowed, latency("1s"), load=USERS) == SATURATED
     assert outcome(slowed, ERRORS_BELOW_1_PERCENT, load=USERS) == SATURATED
     assert outcome(slowed, THROUGHPUT_ABOVE_19, load=USERS) == SATURATED
@@ -235,14 +235,14 @@ def test_a_generator_that_stood_still_for_more_than_a_tenth_of_the_window_has_no
 
 
 def test_a_pause_that_had_arrivals_dropped_may_have_cost_many_times_its_length() -> None:
-    paused = replace(summary(), generator=generator(loop_lag_max_us=500_000))
+    paused = retold(summary(), generator=generator(loop_lag_max_us=500_000))
     assert outcome(paused, {"throughput": {"above": 21}}) == FAILED
-    dropped = replace(paused, load=load(600, dropped=1))
+    dropped = retold(paused, load=load(600, dropped=1))
     assert judged(dropped, {"throughput": {"above": 21}}).thresholds[0].met is None
 
 
 def test_a_throughput_that_only_the_delay_of_a_sound_generator_may_have_cost_is_one_of_noise() -> None:
-    sound = replace(summary(), generator=generator(loop_lag_max_us=15_000))
+    sound = retold(summary(), generator=generator(loop_lag_max_us=15_000))
     assert outcome(sound, {"throughput": {"above": 20.005}})[0] is Verdict.INCONCLUSIVE
 
 

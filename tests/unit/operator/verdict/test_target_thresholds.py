@@ -29,9 +29,9 @@ READ = (
 
 def read(limit_cores: float | None = 2.0, **changes: Any) -> RunSummary:
     found = summary(server_series=READ)
-    assert found.target_after is not None
+    assert found.trial.target_after is not None
     after = {"cpu_limit_cores": limit_cores, **changes}
-    return summary(server_series=READ, target_after=target_stats(found.target_after.accepted, **after))
+    return summary(server_series=READ, target_after=target_stats(found.trial.target_after.accepted, **after))
 
 
 def judged(found: RunSummary, *thresholds: Any, **changes: Any) -> Judgement:

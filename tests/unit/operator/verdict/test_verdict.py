@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, plan, quickstart
-from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
+from runs import WARM_UP_LOGINS, errors, generator, held_step, load, retold, steps, summary, target_stats
 from specs.gateway import GATEWAY
 from sshload_contract.judgement.error_rate import Attempts
 from sshload_contract.thresholds import Terms
@@ -35,9 +35,9 @@ def outcome(judgement: Judgement) -> tuple[Verdict, Reason]:
 
 def too_few(found: RunSummary) -> RunSummary:
     """Return the summary with no p99 of total."""
-    kept = [step for step in found.steps if (step.step, step.window) != (Timing.TOTAL, Window.MEASURED)]
-    total = next(step for step in found.steps if (step.step, step.window) == (Timing.TOTAL, Window.MEASURED))
-    return replace(found, steps=(*kept, replace(total, percentiles_us={**total.percentiles_us, "99": None})))
+    kept = [step for step in found.trial.steps if (step.step, step.window) != (Timing.TOTAL, Window.MEASURED)]
+    total = next(step for step in found.trial.steps if (step.step, step.window) == (Timing.TOTAL, Window.MEASURED))
+    return retold(found, steps=(*kept, replace(total, percentiles_us={**total.percentiles_us, "99": None})))
 
 
 def test_a_sound_run_that_keeps_all_promises_passes() -> None:
@@ -121,7 +121,7 @@ HOLD = {"hold": {"sessions": 50, "rampUp": "5s", "duration": "30s", "probeRate":
 def held(to_the_end: int, found: RunSummary | None = None) -> RunSummary:
     """Return a summary of 50 sessions, of which so many were held to the end, beside probes that went well."""
     probes = found or summary()
-    return replace(probes, steps=(*probes.steps, held_step("held.hold", to_the_end, 50 - to_the_end)))
+    return retold(probes, steps=(*probes.trial.steps, held_step("held.hold", to_the_end, 50 - to_the_end)))
 
 
 def judged_hold(found: RunSummary, *thresholds: Any) -> Judgement:
@@ -135,7 +135,7 @@ def test_held_sessions_that_are_lost_are_errors_beside_the_probes() -> None:
 
 
 def test_a_session_that_never_logged_in_was_not_held_either() -> None:
-    none_begun = replace(summary(), steps=tuple(step for step in summary().steps if "held" not in step.step))
+    none_begun = retold(summary(), steps=tuple(step for step in summary().trial.steps if "held" not in step.step))
     judgement = judged_hold(none_begun, {"errorRate": {"below": "50%"}})
     assert judgement.thresholds[0].observed == "7.692 % (50 of 650)"
 
@@ -173,7 +173,7 @@ def test_a_percentile_of_too_few_samples_is_inconclusive_and_says_how_many_it_ne
 
 
 def test_a_step_that_was_never_begun_cannot_be_judged() -> None:
-    found = replace(summary(), steps=tuple(step for step in summary().steps if step.step != Timing.EXEC))
+    found = retold(summary(), steps=tuple(step for step in summary().trial.steps if step.step != Timing.EXEC))
     judgement = judged(found, {"latency": {"step": "exec", "percentile": 50, "below": "2s"}})
     assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES)
     assert "there are 0" in judgement.message
@@ -189,9 +189,9 @@ def test_what_the_warm_up_showed_is_not_judged() -> None:
         replace(step, percentiles_us={**step.percentiles_us, "99": 9_000_000})
         if step.window is Window.WARM_UP
         else step
-        for step in summary().steps
+        for step in summary().trial.steps
     )
-    assert judged(replace(summary(), steps=slow), P99_BELOW_2S).verdict is Verdict.PASSED
+    assert judged(retold(summary(), steps=slow), P99_BELOW_2S).verdict is Verdict.PASSED
 
 
 def test_a_run_in_which_nothing_worked_fails_whatever_was_promised() -> None:
@@ -250,7 +250,7 @@ def test_failures_near_a_pause_that_decide_whether_a_promise_is_kept_are_told() 
 def test_failures_of_the_warm_up_near_a_pause_excuse_none_of_the_measured_ones() -> None:
     late = ErrorCount("exec", Outcome.STEP_TIMEOUT, Window.WARM_UP, 100, "late", 100)
     code = ErrorCount("exec", Outcome.EXIT_CODE, Window.MEASURED, 5, "code 1")
-    found = replace(NEAR_A_PAUSE, errors=(late, code))
+    found = retold(NEAR_A_PAUSE, errors=(late, code))
     assert outcome(judged(found, ERRORS_BELOW_1_OF_2000)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
 
 
@@ -260,7 +260,9 @@ def test_a_share_of_failures_at_its_limit_is_not_below_it() -> None:
 
 def test_failures_far_from_its_pauses_break_it_whatever_else_is_near_one() -> None:
     more = ErrorCount("exec", Outcome.EXIT_CODE, Window.MEASURED, 5, "code 1")
-    found = replace(NEAR_A_PAUSE, load=load(1_790, 10), steps=steps(1_790, 10), errors=(*NEAR_A_PAUSE.errors, more))
+    found = retold(
+        NEAR_A_PAUSE, load=load(1_790, 10), steps=steps(1_790, 10), errors=(*NEAR_A_PAUSE.trial.errors, more)
+    )
     assert outcome(judged(found, ERRORS_BELOW_1_OF_2000)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
 
 
@@ -278,7 +280,7 @@ def test_many_failures_near_a_pause_are_not_the_servers() -> None:
 
 
 def test_a_throughput_that_failures_near_a_pause_may_have_cost_is_not_missed() -> None:
-    found = replace(NEAR_A_PAUSE, load=load(1_795, 5, duration_s=60.0, completed_rate=29.92))
+    found = retold(NEAR_A_PAUSE, load=load(1_795, 5, duration_s=60.0, completed_rate=29.92))
     judgement = judged(found, {"throughput": {"above": 29.95}})
     assert judgement.verdict is not Verdict.FAILED
 
@@ -450,7 +452,7 @@ def test_each_result_says_its_terms_and_what_was_seen_for_programs() -> None:
     assert latency is not None
     assert 0 < latency < 2_000
     assert errors_seen == 0
-    assert throughput == summary().load.completed_rate
+    assert throughput == summary().trial.load.completed_rate
 
 
 def test_of_what_was_not_seen_no_value_is_told() -> None:
