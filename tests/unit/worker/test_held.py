@@ -32,6 +32,12 @@ def test_the_range_is_of_the_time_in_which_all_are_to_be_held(
     assert (held.most, held.least) == (most, least)
 
 
+def test_one_session_is_held_too() -> None:
+    held = HeldRange(replace(CONFIG, load=replace(HOLD, sessions=1)))
+    held.observe(replace(NOTHING_YET, at_s=9.0, oldest_report_at_s=9.0, held=1))
+    assert (held.most, held.least) == (1, 1)
+
+
 def test_other_loads_hold_nothing() -> None:
     held = HeldRange(run_config(NOWHERE, arrivals(1, 10)))
     held.observe(replace(NOTHING_YET, at_s=5.0, held=0))

@@ -31,6 +31,13 @@ def test_an_interval_in_which_the_target_was_started_again_is_left_out() -> None
     assert [(point.at_s, point.cores) for point in series.points()] == [(4.0, 0.5)]
 
 
+def test_two_answers_at_one_time_of_the_trial_are_no_interval() -> None:
+    series = ServerSeries(12.0)
+    for at_s, at_unix_s in ((0.0, 1000.0), (2.0, 1002.0), (2.0, 1002.5), (4.0, 1004.0)):
+        series.add(at_s, replace(STATS, at_unix_s=at_unix_s))
+    assert [point.at_s for point in series.points()] == [2.0, 4.0]
+
+
 def test_answers_of_one_moment_and_those_beyond_the_limit_add_nothing() -> None:
     series = ServerSeries(12.0)
     for number in range(2 * SERVER_POINTS_LIMIT):

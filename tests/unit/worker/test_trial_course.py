@@ -1,4 +1,5 @@
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -6,13 +7,15 @@ from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.load import HoldLoad, Search, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.thresholds import ErrorRateThreshold
-from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.vocabulary import InPath, Outcome, RunEnd, Window
 from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Health, Report
 from sshload_contract.wire.reporting import first_report_s, report_interval_s
 from sshload_contract.wire.run_summary import EarlyEnd
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.summary import trial_course
 from sshload_worker.summary.progress import RunState, snapshot
 from sshload_worker.summary.totals import NO_COUNTS
 from sshload_worker.summary.trial_course import TrialCourse
@@ -96,6 +99,28 @@ def test_a_hopeless_load_ends_once_and_its_window_with_it() -> None:
     assert (told.early_end, told.trial.load.duration_s) == (trial.early_end, 4.0)
 
 
+def test_a_load_at_its_planned_end_is_not_ended_early() -> None:
+    assert not hopeless().end_if_hopeless(110.0)
+    assert hopeless().end_if_hopeless(109.9)
+
+
+def test_whether_a_load_is_hopeless_is_looked_at_from_its_begin_on_and_again_5_s_after_a_look_that_cost_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: list[float] = []
+
+    def look(_config: object, _totals: object, _unreported_s: float, so_far: Callable[[], object]) -> None:
+        looked_at.append(now_s)
+        so_far()
+
+    monkeypatch.setattr(trial_course, "unrecoverable_threshold", look)
+    trial = TrialCourse(TrialOrder(0, 10.0), replace(run_config(NOWHERE, arrivals(10, 60.0)), warm_up_s=0.0), 1.0)
+    trial.start(0.0, 1_000.0)
+    for now_s in (0.5, 1.0, 5.4, 5.5, 10.4, 10.5):
+        assert not trial.end_if_hopeless(now_s)
+    assert looked_at == [0.5, 5.5, 10.5]
+
+
 def test_a_hopeless_load_was_as_long_as_its_workers_say() -> None:
     trial = hopeless()
     trial.note_load_end(0, 6.0)  # not ended yet
@@ -156,12 +181,13 @@ def test_what_has_yet_to_be_reported_may_still_save_a_load(workers: int, unrepor
 def test_the_series_ends_with_the_trial() -> None:
     trial, counting = course(), recorder(2)
     trial.start(100.0, 1_000.0)
+    trial.add(counting.take_report(HEALTHY, until_s=1.0, final=False))
     trial.mark(101.0)
-    trial.add(counting.take_report(HEALTHY, final=True))
+    trial.add(counting.take_report(HEALTHY, until_s=1.2, final=True))
     trial.end(101.2, 1_001.2)
     trial.mark(105.0)
     series = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0).series
-    assert [(round(point.at_s, 3), point.succeeded) for point in series] == [(1.2, 1)]
+    assert [(round(point.at_s, 3), point.succeeded) for point in series] == [(1.0, 1), (1.2, 0)]
 
 
 def test_a_trial_that_never_started_has_no_series_and_no_duration() -> None:
@@ -218,9 +244,21 @@ def test_each_rate_of_an_even_load_is_the_same_however_rarely_its_workers_report
     trial.end(length_s, 1_010.0)
     series = trial.summary(RunEnd.COMPLETED, "", workers_connected=workers, workers_lost=0).series
     begins_s = [0.0, *(point.at_s for point in series)]
+    assert len(series) > length_s / 2
     rates = [point.succeeded / (point.at_s - begin_s) for point, begin_s in zip(series, begins_s, strict=False)]
     assert [*live, *rates] == pytest.approx([all_at_once] * (len(live) + len(rates)), rel=0.05)
     assert (sum(point.succeeded for point in series), series[-1].at_s) == (all_at_once * length_s, length_s)
+
+
+def test_of_the_programs_in_the_path_those_count_that_were_read_before_and_after() -> None:
+    trial = course()
+    early, late = ProgramStats(1.0, 0.0, None), ProgramStats(3.0, 0.0, None)
+    trial.in_path_before = {InPath.PROXY: early, InPath.GATEWAY: early}
+    trial.in_path_after = {InPath.PROXY: late}
+    trial.end(101.0, 1_001.0)
+    told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
+    assert told.in_path == {InPath.PROXY: ProgramUse(early, late)}
+    assert trial.target_activity == ""
 
 
 def test_live_rates_are_of_enough_of_the_load() -> None:
