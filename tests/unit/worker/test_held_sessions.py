@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic_ns
 from typing import Any, cast
 
 import gevent
 import pytest
+from gevent import GreenletExit
 from gevent.event import Event
 from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Outcome, Window
@@ -16,6 +18,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario import held_sessions
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.step_clock import Due
+from virtual_greenlets import VirtualClock
 
 HOLD, KEEP_ALIVE = "held.hold", "held.keepAlive"
 TIMEOUTS = Timeouts(connect_s=10.0, banner_s=10.0, kex_s=10.0, auth_s=10.0, channel_s=10.0, step_s=0.05)
@@ -293,3 +296,92 @@ def test_the_end_counts_a_reply_that_is_missing_then_as_unfinished_and_the_sessi
         {f"{KEEP_ALIVE} unfinished": 1, f"{HOLD} unfinished": 1},
         {Outcome.UNFINISHED: 1},
     )
+
+
+@pytest.mark.parametrize(("sessions", "least", "most"), [(1, 10, 11), (64, 10, 11), (640, 9, 11)])
+def test_sessions_that_do_not_rest_are_looked_at_once_a_second_however_many_they_are(
+    monkeypatch: pytest.MonkeyPatch, sessions: int, least: int, most: int
+) -> None:
+    clock, server = VirtualClock(), Server(Watched)
+    monkeypatch.setattr(held_sessions, "sleep", clock.sleep)
+    looks: Counter[Any] = Counter()
+    for session in server.hold(*range(sessions)):
+        session.is_lost = lambda one=session: bool(looks.update((id(one),)))
+
+    def work() -> None:
+        watching = gevent.spawn(server.sessions.watch)
+        clock.sleep(10.0)
+        watching.kill()
+
+    clock.run(work)
+    assert len(looks) == sessions
+    assert all(least <= count <= most for count in looks.values())
+
+
+def test_sessions_that_end_while_others_are_looked_at_are_not_looked_at_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server, turns = Server(Watched), 0
+    server.hold(*range(130))
+
+    def sleep(seconds: float) -> None:
+        nonlocal turns
+        turns += seconds > 0
+        if seconds and turns == 1:
+            server.sessions.close(Outcome.OK)
+        if turns == 4:
+            raise GreenletExit
+
+    monkeypatch.setattr(held_sessions, "sleep", sleep)
+    with pytest.raises(GreenletExit):
+        server.sessions.watch()
+    assert (server.ends(), server.sessions._to_check) == ([1] * 130, {})
+
+
+def test_a_session_that_awaits_a_reply_is_left_to_who_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_sessions, "_CHECK_INTERVAL_S", 0.001)
+    server = Server(Watched)
+    (only,) = server.hold(0)
+    server.sessions.keep_alive(0)
+    settle()
+    only.lost = True
+    watching = gevent.spawn(server.sessions.watch)
+    gevent.sleep(0.01)
+    watching.kill()
+    assert server.recorder.held == 1
+    only.failure = GONE
+    only.replies.set()
+    settle()
+    assert (server.recorder.held, server.ends(), server.sessions._to_check) == (0, [1], {})
+    assert server.counted() == (
+        {f"{KEEP_ALIVE} disconnected": 1, f"{HOLD} disconnected": 1},
+        {Outcome.DISCONNECTED: 1},
+    )
+
+
+class Waited:
+    """An event that is never set, and for how long it was waited for."""
+
+    def __init__(self) -> None:
+        self.limits_s: list[float] = []
+
+    def clear(self) -> None: ...
+
+    def set(self) -> None: ...
+
+    def wait(self, limit_s: float) -> None:
+        self.limits_s.append(limit_s)
+
+
+@BOTH
+def test_replies_are_waited_for_no_longer_than_is_asked_for(kind: type[Watched]) -> None:
+    server = Server(kind)
+    server.sessions = HeldSessions(cast("Any", server), replace(TIMEOUTS, step_s=1e6), server.recorder)
+    server.hold(0)
+    server.sessions.keep_alive(0)
+    settle()
+    waited: Any = Waited()
+    server.sessions._no_reply_missing = waited
+    gevent.spawn(server.sessions.await_replies, 0.001).get(timeout=300.0)
+    assert waited.limits_s == ([] if kind is Watched else [pytest.approx(0.0, abs=0.002)])
+    server.sessions.close(Outcome.UNFINISHED)

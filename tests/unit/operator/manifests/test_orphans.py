@@ -25,6 +25,7 @@ def test_the_masters_job_of_an_earlier_test_is_known_by_the_uid_that_its_run_is_
         pytest.param({"ownerReferences": JOB["metadata"]["ownerReferences"]}, id="it has an owner"),
         pytest.param({"deletionTimestamp": "2026-11-28T00:00:00Z"}, id="it is being deleted"),
         pytest.param({"annotations": {}}, id="it states no uid"),
+        pytest.param({"annotations": None}, id="its annotations are null"),
         pytest.param({"annotations": {"sshload.dev/test-uid": "another"}}, id="it states another uid"),
         pytest.param({"name": f"other-{PLAN.run_id}-master"}, id="it has another name"),
         pytest.param({"labels": {**LEFT["labels"], "sshload.dev/run-id": "0123456789"}}, id="it claims another run"),
