@@ -27,7 +27,7 @@ def seen(first: MachineCpu | None = FIRST, last: MachineCpu | None = LAST, **cha
         target_after=target_stats(700, cpu_s=27.0, machine_cpu=last),
         generator=generator(cpu_s=10.0),
     )
-    return replace(found, **{"in_path": {InPath.PROXY: used(3.0, 9.0)}, **changes})
+    return retold(found, **{"in_path": {InPath.PROXY: used(3.0, 9.0)}, **changes})
 
 
 def share(found: RunSummary) -> str:
