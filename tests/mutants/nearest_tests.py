@@ -223,7 +223,6 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_GATEWAY}/ssh/floods.py": ("tests/unit/gateway/test_floods.py",),
     f"{_GATEWAY}/ssh/destinations.py": ("tests/unit/gateway/test_destinations.py",),
     f"{_GATEWAY}/sessions.py": ("tests/unit/gateway/test_sessions.py",),
-    f"{_GATEWAY}/gathering.py": ("tests/unit/gateway/test_gathering.py",),
     f"{_GATEWAY}/identity": (
         "tests/unit/gateway/test_key_set.py",
         "tests/unit/gateway/test_rate_limit.py",

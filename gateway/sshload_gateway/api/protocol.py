@@ -1,4 +1,4 @@
-"""HTTP/1.1 by uvicorn and h11, with each answer in one write, and no more room and time than a client may take."""
+"""HTTP/1.1 by uvicorn and h11, with no more room and time than a client may take."""
 
 import asyncio
 from enum import Enum, auto, unique
@@ -7,8 +7,6 @@ from typing import ClassVar, Final
 from sshload_contract.front.admission import Admission, Limits, address_of
 from sshload_contract.front.heads import HEAD_BYTES
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from sshload_gateway.gathering import GatheringTransport
 
 API: Final = Limits(connections=2_048, per_address=1_536)  # a load test, or a proxy, has one address
 MANAGEMENT: Final = Limits(connections=64, per_address=32)
@@ -55,8 +53,7 @@ class HttpProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Begin to serve a client."""
         transport.set_write_buffer_limits(0)  # whatever waits to be taken is told by pause_writing
-        self._gathering = GatheringTransport(transport)
-        super().connection_made(self._gathering)
+        super().connection_made(transport)
         leaving = self.admission.admit(self, address_of(transport.get_extra_info("peername")))
         if leaving is not None:
             leaving.abort()
@@ -64,7 +61,7 @@ class HttpProtocol(H11Protocol):
 
     def abort(self) -> None:
         """Close at once, whatever is not sent."""
-        self._gathering.abort()
+        self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Hear that the client is gone."""
@@ -92,8 +89,7 @@ class HttpProtocol(H11Protocol):
         super().resume_writing()
 
     def on_response_complete(self) -> None:
-        """Send an answer whose last part was written."""
-        self._gathering.flush()
+        """Hear that the last part of an answer was written."""
         super().on_response_complete()
         self._look()
 

@@ -10,8 +10,6 @@ from asyncssh.channel import SSHChannel
 from asyncssh.constants import MSG_IGNORE
 from asyncssh.logging import SSHLogger
 
-from sshload_gateway.gathering import GatheringTransport
-
 _AUTHENTICATED: Final = ("aes128-gcm@", "aes256-gcm@", "chacha20-poly1305@")
 
 
@@ -19,8 +17,6 @@ def lean_connection(ssh: asyncssh.SSHClientConnection) -> asyncssh.SSHClientConn
     """Make a connection that is logged in lean; return it."""
     _without_empty_packets(ssh)
     _without_logs(ssh)
-    if ssh._transport is not None:  # noqa: SLF001 - see above
-        ssh._transport = GatheringTransport(ssh._transport)  # noqa: SLF001 - see above
     return ssh
 
 

@@ -14,7 +14,7 @@ from runs import summary
 from sshload_operator.report.document import report_document
 from sshload_operator.report.html_page import html_page
 from sshload_operator.report.markdown import markdown_text
-from sshload_operator.report.saved_run import ReportError, SavedRun, read_saved_run, saved_run_text
+from sshload_operator.report.saved_run import ReportError, SavedRun, saved_json, saved_run_of, saved_run_text
 
 _PAGE_LIMIT_BYTES = 1_500_000
 _SCRIPTS = 5
@@ -43,7 +43,7 @@ def mutate(data: bytes, seed: int) -> bytes:
 def check(data: bytes) -> None:
     """Read a file, and write all that a report can be."""
     try:
-        run = read_saved_run(data)
+        run = saved_run_of(saved_json(data))
     except ReportError:
         return
     document = report_document(run, "0.1.0")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from sshload_operator.cli.record.command import TraceError, recorded
-from sshload_operator.cli.record.sshd_log import read_arrivals
+from sshload_operator.cli.record.sshd_log import arrivals_of, entries_of
 
 _NOW = datetime.fromisoformat("2026-11-23T12:00:00+00:00")
 _MESSAGES = (
@@ -39,7 +39,7 @@ def seeds() -> Iterator[bytes]:
 def check(data: bytes) -> None:
     """Read the log, and make a trace of it."""
     lines = data.decode("utf-8", "replace").splitlines()
-    found = read_arrivals(lines, _NOW)
+    found = arrivals_of(entries_of(lines, _NOW))
     assert len(found.arrivals) <= len(lines)
     try:
         made = recorded(found, None, None)

@@ -13,7 +13,8 @@ from sshload_operator.report.saved_run import (
     ReportError,
     SavedRun,
     finished_run,
-    read_saved_run,
+    saved_json,
+    saved_run_of,
     saved_run_text,
     summary_in,
 )
@@ -29,16 +30,16 @@ TEST: dict[str, Any] = {
 
 
 def test_a_saved_run_is_read_back_whole() -> None:
-    assert read_saved_run(saved_run_text(TEST, RUN.summary).encode()) == RUN
+    assert saved_run_of(saved_json(saved_run_text(TEST, RUN.summary).encode())) == RUN
 
 
 def test_a_run_without_a_summary_is_saved_too() -> None:
-    assert read_saved_run(saved_run_text(TEST, None).encode()).summary is None
+    assert saved_run_of(saved_json(saved_run_text(TEST, None).encode())).summary is None
 
 
 def test_what_sshload_run_printed_as_json_is_a_run_without_a_summary() -> None:
     expected = SavedRun(RUN.name, RUN.namespace, RUN.spec, RUN.status, None)
-    assert read_saved_run(json.dumps(TEST).encode()) == expected
+    assert saved_run_of(saved_json(json.dumps(TEST).encode())) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_what_sshload_run_printed_as_json_is_a_run_without_a_summary() -> None:
 )
 def test_what_is_no_finished_run_is_refused(text: bytes, problem: str) -> None:
     with pytest.raises(ReportError, match=problem):
-        read_saved_run(text)
+        saved_run_of(saved_json(text))
 
 
 def test_the_summary_of_a_cluster_is_read_out_of_its_config_map() -> None:

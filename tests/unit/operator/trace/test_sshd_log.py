@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 from sshload_operator.cli.record import sshd_log
 from sshload_operator.cli.record.command import TraceError, recorded
-from sshload_operator.cli.record.sshd_log import LogArrivals, read_arrivals
+from sshload_operator.cli.record.sshd_log import LogArrivals, arrivals_of, entries_of
 
 NOW = datetime.fromisoformat("2026-11-23T12:00").astimezone()
 PEER = "192.0.2.7 port 50000"
@@ -21,7 +21,7 @@ def log(*messages: str, program: str = "sshd") -> list[str]:
 
 
 def read(lines: list[str]) -> LogArrivals:
-    return read_arrivals(lines, NOW)
+    return arrivals_of(entries_of(lines, NOW))
 
 
 def seconds(found: LogArrivals) -> list[float]:
