@@ -54,14 +54,9 @@ class SavedRun(KeptObject):
 
 
 def saved_run_text(test: Mapping[str, Any], summary: RunSummary | None) -> str:
-    """Return a finished test and its summary as the text of a file, which `read_saved_run` reads."""
+    """Return a finished test and its summary as the text of a file, which `saved_run_of` reads."""
     plain = None if summary is None else to_plain(summary)
     return json.dumps({"version": _VERSION, "test": test, "summary": plain}, separators=(",", ":"), allow_nan=False)
-
-
-def read_saved_run(text: bytes) -> SavedRun:
-    """Return the run that a file holds, or what `sshload run -o json` printed; raises ReportError."""
-    return saved_run_of(saved_json(text))
 
 
 def saved_json(text: bytes) -> Any:
@@ -75,7 +70,7 @@ def saved_json(text: bytes) -> Any:
 
 
 def saved_run_of(found: Any) -> SavedRun:
-    """Return the run in the JSON of a file; raises ReportError."""
+    """Return the run in the JSON of a file, or of what `sshload run -o json` printed; raises ReportError."""
     try:
         if isinstance(found, dict) and found.get("kind") == TEST.name:
             return finished_run(found, None)

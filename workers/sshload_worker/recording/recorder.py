@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from time import monotonic_ns
 from typing import NamedTuple, Protocol
 
@@ -39,25 +39,8 @@ class _Counts:
     late: int = 0
     dropped: int = 0
 
-    def add(self, other: "_Counts") -> None:
-        self.scheduled += other.scheduled
-        self.started += other.started
-        self.succeeded += other.succeeded
-        self.failed += other.failed
-        self.completed += other.completed
-        self.late += other.late
-        self.dropped += other.dropped
-
     def frozen(self) -> ArrivalCounts:
-        return ArrivalCounts(
-            scheduled=self.scheduled,
-            started=self.started,
-            succeeded=self.succeeded,
-            failed=self.failed,
-            completed=self.completed,
-            late=self.late,
-            dropped=self.dropped,
-        )
+        return ArrivalCounts(*astuple(self))
 
 
 class Listener(Protocol):
@@ -303,10 +286,9 @@ class Recorder:
         return report
 
     def _frozen_counts(self) -> Mapping[Window, ArrivalCounts]:
-        whole = _Counts()
-        for counts in (self._counts[Window.MEASURED], *self._stage_counts.values()):  # a warm-up has no stages
-            whole.add(counts)
-        return {Window.WARM_UP: self._counts[Window.WARM_UP].frozen(), Window.MEASURED: whole.frozen()}
+        measured = (self._counts[Window.MEASURED], *self._stage_counts.values())  # a warm-up has no stages
+        whole = ArrivalCounts(*(sum(column) for column in zip(*map(astuple, measured), strict=True)))
+        return {Window.WARM_UP: self._counts[Window.WARM_UP].frozen(), Window.MEASURED: whole}
 
 
 def _by_window(counts: Mapping[tuple[str, int], int]) -> Iterable[tuple[tuple[str, Window | None], int]]:

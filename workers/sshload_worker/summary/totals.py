@@ -5,7 +5,8 @@ Slices keep the latencies of the measured window by time, as coarsely as the sim
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 from sshload_contract.percentiles import MOST_SLICES, spread
 from sshload_contract.vocabulary import Outcome, Window
@@ -17,6 +18,7 @@ _SLICE_BITS = 6
 
 _Slice = dict[str, Counter[int]]
 
+_counted = attrgetter(*(one.name for one in fields(ArrivalCounts)))
 NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed=0, late=0, dropped=0)
 SampleKey = tuple[str, Window, Outcome]
 ErrorKey = tuple[str, Outcome, Window]
@@ -228,29 +230,12 @@ class Totals:
 
 def add_counts(counts: Iterable[ArrivalCounts]) -> ArrivalCounts:
     """Return the sums."""
-    every = tuple(counts)
-    return ArrivalCounts(
-        scheduled=sum(one.scheduled for one in every),
-        started=sum(one.started for one in every),
-        succeeded=sum(one.succeeded for one in every),
-        failed=sum(one.failed for one in every),
-        completed=sum(one.completed for one in every),
-        late=sum(one.late for one in every),
-        dropped=sum(one.dropped for one in every),
-    )
+    return ArrivalCounts(*(sum(column) for column in zip(_counted(NO_COUNTS), *map(_counted, counts), strict=True)))
 
 
 def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCounts:
     """Return `later` minus `earlier`."""
-    return ArrivalCounts(
-        scheduled=later.scheduled - earlier.scheduled,
-        started=later.started - earlier.started,
-        succeeded=later.succeeded - earlier.succeeded,
-        failed=later.failed - earlier.failed,
-        completed=later.completed - earlier.completed,
-        late=later.late - earlier.late,
-        dropped=later.dropped - earlier.dropped,
-    )
+    return ArrivalCounts(*(now - then for now, then in zip(_counted(later), _counted(earlier), strict=True)))
 
 
 def worst_health(healths: Iterable[Health]) -> Health:

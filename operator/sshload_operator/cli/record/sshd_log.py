@@ -100,16 +100,11 @@ class _State(Enum):
     ENDED = auto()
 
 
-def read_arrivals(lines: Iterable[str], now: datetime) -> LogArrivals:
-    """Return the arrivals in a log's lines; other lines are ignored.
+def entries_of(lines: Iterable[str], now: datetime) -> Iterator[Entry]:
+    """Yield the entries of a log's lines; other lines are ignored.
 
     Times without a zone are local times. Those without a year are in the twelve months before `now`.
     """
-    return arrivals_of(entries_of(lines, now))
-
-
-def entries_of(lines: Iterable[str], now: datetime) -> Iterator[Entry]:
-    """Yield the entries of a log's lines, as `read_arrivals` reads them."""
     for line in lines:
         if len(line) <= _LONGEST_LINE:
             found = _json_entry(line) if line.startswith("{") else _syslog_entry(line, now)
