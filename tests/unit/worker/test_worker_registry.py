@@ -21,6 +21,7 @@ def test_all_are_ready_only_when_each_has_come_and_said_so() -> None:
     worker_registry.register(0, "a", 0.0)
     worker_registry.note_ready(0, "a")
     assert (worker_registry.connected, worker_registry.all_connected, worker_registry.absent) == (1, False, (1,))
+    assert not worker_registry.all_ready
     worker_registry.register(1, "b", 0.0)
     assert (worker_registry.all_connected, worker_registry.all_ready) == (True, False)
     worker_registry.note_ready(1, "b")
@@ -110,14 +111,17 @@ def test_a_time_in_which_the_master_itself_stood_still_is_no_silence() -> None:
     worker_registry.note_silence(19.0)
     assert worker_registry.losses == ()
     worker_registry.note_message("client-0", 19.1)
-    look_each_second(worker_registry, 20, 25)
+    look_each_second(worker_registry, 20, 24)
+    assert worker_registry.losses == ()
+    look_each_second(worker_registry, 25, 25)
     assert worker_registry.losses == ("worker 1 was silent for 11.0 s",)
 
 
 def test_silence_before_the_start_is_no_loss() -> None:
     worker_registry = WorkerRegistry(1)
     worker_registry.register(0, "a", 0.0)
-    worker_registry.note_silence(100.0)
+    look_each_second(worker_registry, 1, 100)
+    assert worker_registry.losses == ()
     worker_registry.note_start(100.0)
     worker_registry.note_silence(101.0)
     assert worker_registry.losses == ()
@@ -145,6 +149,16 @@ def test_a_late_word_of_a_lost_worker_does_not_bring_it_back() -> None:
     worker_registry.note_message("client-0", 101.0)
     worker_registry.note_silence(101.0)
     assert len(worker_registry.losses) == 1
+
+
+def test_the_first_reason_why_a_worker_is_lost_is_the_one_that_is_told() -> None:
+    worker_registry = started(0, 1)
+    worker_registry.note_message("client-1", 5.0)
+    look_each_second(worker_registry, 1, 11)
+    for client in ("client-0", "client-1"):
+        worker_registry.note_leave(int(client[-1]), client, "told to terminate")
+    worker_registry.register(1, "another", 12.0)
+    assert worker_registry.losses == ("worker 0 was silent for 11.0 s", "worker 1 left: told to terminate")
 
 
 def test_for_another_trial_all_must_be_ready_again() -> None:
