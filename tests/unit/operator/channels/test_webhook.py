@@ -23,7 +23,18 @@ def test_a_key_may_be_any_bytes_of_enough_length() -> None:
     assert read_key(b"0123456789abcdef01234567\r\n") == b"0123456789abcdef01234567"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n" * 30, b"short", b"whsec_c2hvcnQ=", b"whsec_" + b"!" * 40, b"k" * 4097])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n" * 30,
+        b"short",
+        b"whsec_c2hvcnQ=",
+        b"whsec_" + b"!" * 40,
+        b"whsec_MfKQ9r8GKYqr!TwjUPD8ILPZIo2LaLaSw",
+        b"k" * 4097,
+    ],
+)
 def test_a_key_that_is_short_long_or_garbled_is_refused_in_words_without_it(content: bytes) -> None:
     with pytest.raises(SecretError) as refused:
         read_key(content)

@@ -95,3 +95,16 @@ def test_the_caller_has_its_turn_behind_each_family() -> None:
     begun = time.time_ns()
     turns = [one for one in requests_of(metrics.collect(), RESOURCE, Times(begun, begun)) if one is None]
     assert len(turns) == len(list(metrics.collect()))
+
+
+def test_each_metric_says_what_it_is_whose_it_is_and_of_when_a_summary_is() -> None:
+    metrics = operator(1)
+    (request,) = filter(None, requests_of(metrics.collect(), RESOURCE, TIMES))
+    assert request.resource_metrics[0].scope_metrics[0].scope.name == "sshload"
+    described = {family.name: family.documentation for family in metrics.collect()}
+    found = {metric.name: metric for metric in metrics_of(request)}
+    assert len(found) > 20
+    for name, metric in found.items():
+        assert metric.description == described[name.removesuffix("_total").removesuffix("_created")], name
+    latencies = found["sshload_test_step_latency_seconds"].summary.data_points
+    assert {(point.start_time_unix_nano, point.time_unix_nano) for point in latencies} == {(0, 2_000)}
