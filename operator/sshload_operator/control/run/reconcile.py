@@ -219,11 +219,8 @@ def _plan(
     if isinstance(known.spec, SpecError):
         return known.spec
     run = current_run(known.spec_hash, test.generation, past.status)
-    try:
-        if known.plan is None or known.plan.run != run:
-            known.plan = make_plan(test, known.spec, installation, run)
-    except SpecError as error:
-        return error
+    if known.plan is None or known.plan.run != run:
+        known.plan = make_plan(test, known.spec, installation, run)
     return known.plan
 
 

@@ -167,7 +167,9 @@ def test_a_start_that_is_refused_is_no_start_and_is_looked_at_again_at_once() ->
 
 
 def test_a_test_that_is_gone_when_its_status_is_written_is_gone() -> None:
-    assert a_pass(Api({("PATCH", "sshloadtests"): [404]}), a_test(1)) == Reconciled(None, None)
+    done = a_pass(Api({("PATCH", "sshloadtests"): [404]}), a_test(1))
+    assert isinstance(done, Reconciled)
+    assert (done.test, done.requeue_after_s, done.started) == (None, None, False)
 
 
 @pytest.mark.parametrize(("status", "is_told"), [(403, True), (422, True), (500, False), (409, False)])
