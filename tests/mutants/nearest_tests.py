@@ -84,6 +84,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/baseline": ("tests/unit/operator/baseline",),
     f"{_DECISION}/capacity": ("tests/unit/operator/capacity", "tests/unit/operator/verdict"),
     f"{_DECISION}/comparison": ("tests/unit/operator/comparison",),
+    f"{_DECISION}/comparison/interval.py": ("tests/unit/operator/comparison/test_interval.py",),
+    f"{_DECISION}/comparison/milliseconds.py": ("tests/unit/operator/comparison/test_milliseconds.py",),
+    f"{_DECISION}/comparison/decide.py": tuple(
+        f"tests/unit/operator/comparison/test_{name}.py" for name in ("decide_comparison", "identity_and_causes")
+    ),
     f"{_DECISION}/lease.py": ("tests/unit/operator/lease",),
     f"{_DECISION}/load_test/verdict.py": (
         "tests/unit/operator/verdict",
@@ -183,6 +188,14 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_CONTROL}/metrics/certificate_end.py": (f"{_WIRING}/test_serving_certificate.py",),
     f"{_CONTROL}/metrics/self_signed.py": (f"{_WIRING}/test_serving_certificate.py",),
     f"{_CONTROL}/metrics/serving_certificate.py": (f"{_WIRING}/test_serving_certificate.py",),
+    f"{_CONTROL}/run/baseline.py": (f"{_WIRING}/test_baseline_look.py",),
+    f"{_OPERATOR}/world/execute.py": (f"{_WIRING}/test_execute.py",),
+    f"{_CONTROL}/run/judging.py": (f"{_WIRING}/test_judging.py",),
+    f"{_OPERATOR}/world/keys.py": (f"{_WIRING}/test_keys.py",),
+    f"{_CONTROL}/run/pod_facts.py": (f"{_WIRING}/test_pod_facts.py", f"{_WIRING}/test_observations.py"),
+    f"{_CONTROL}/run/reconcile.py": tuple(
+        f"{_WIRING}/test_{name}.py" for name in ("reconcile", "parsed_spec", "refusals_in_a_row")
+    ),
     f"{_CONTROL}/run": tuple(
         f"{_WIRING}/test_{name}.py"
         for name in (
