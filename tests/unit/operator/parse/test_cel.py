@@ -11,6 +11,10 @@ SPEC = {"rate": 5, "name": "a\n", "steps": [{"sleep": "1s"}, {"exec": {"name": "
     [
         "self.rate >= 5 && self.rate < 5.5 || self.missing",
         "self.rate + 2 * 3 == 11 && !(self.rate - 2 == 2)",
+        "1 <= 1 && 1 >= 1 && !(1 < 1) && !(1 > 1) && 1 != 2 && !(1 != 1) && 2 / 1 == 2",
+        "!(true && self.rate == 6)",
+        "self.rate == 6 || true",
+        "quantity('1Ki').compareTo(quantity('2Ki')) < 0 && quantity('2Ki').compareTo(quantity('1Ki')) > 0",
         "self.on ? self.rate == 5 : self.rate == 6",
         "!has(self.none) && has(self.rate) && !has(self.steps[0].exec)",
         "self.?none.?name.orValue('x') == 'x' && self.?rate.orValue(1) == 5",
@@ -28,6 +32,15 @@ SPEC = {"rate": 5, "name": "a\n", "steps": [{"sleep": "1s"}, {"exec": {"name": "
 def test_a_rule_that_holds_is_found_to_hold(rule: str) -> None:
     assert cel.holds(rule, SPEC)
     assert not cel.holds(f"!({rule})", SPEC)
+
+
+def test_a_value_that_is_not_true_is_no_rule_that_holds() -> None:
+    assert not cel.holds("self.rate", SPEC)
+
+
+def test_a_message_is_made_of_the_value_and_is_empty_where_it_cannot_be() -> None:
+    assert cel.text("'is ' + string(self.rate)", SPEC) == "is 5"
+    assert not cel.text("'is ' + self.rate", SPEC)
 
 
 @pytest.mark.parametrize("rule", ["self.name < 5", "self.steps[7] == 1", "self.rate.size() == 1", "duration('1') == 1"])
