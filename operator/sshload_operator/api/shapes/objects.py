@@ -198,13 +198,13 @@ class ObjectShape:
 
 
 def with_defaults(shape: Shape, value: Any) -> Any:
-    """Return a value with its defaults, which rules read. What does not fit stays as it is."""
+    """Return a value with its defaults, which rules read. What does not fit stays as it is, and is not looked into."""
     match shape, value:
         case ((RuledShape() | ValuedShape() | BareShape()), _):
             return with_defaults(shape.of, value)
-        case ListShape(), list():
+        case ListShape(), list() if len(value) <= shape.bounds.most:
             return [with_defaults(shape.item, item) for item in value]
-        case MapShape(), Mapping():
+        case MapShape(), Mapping() if len(value) <= shape.bounds.most:
             return {key: with_defaults(shape.item, item) for key, item in value.items()}
         case UnionShape(), Mapping():
             return _each_with_defaults(shape.members, value)

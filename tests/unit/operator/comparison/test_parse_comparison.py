@@ -1,5 +1,6 @@
 """A comparison's spec: what the patches make of the base, and what is refused, by the field's name."""
 
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -9,7 +10,7 @@ from sim_comparison import comparison_spec
 from specs.comparisons import BAD, BURST, GOOD, swept, with_second
 from sshload_contract.client import Library
 from sshload_contract.load import BurstLoad
-from sshload_operator.api.comparison.spec import named_values, parse_comparison
+from sshload_operator.api.comparison.spec import MOST_VARIANTS, named_values, parse_comparison
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.decision.comparison.plan import comparison_hash
@@ -111,6 +112,18 @@ def test_each_value_has_a_name_that_a_label_takes(values: str, names: list[str])
 @pytest.mark.parametrize(("spec", "says"), [pytest.param(*row, id=name) for name, row in BAD.items()])
 def test_a_bad_spec_is_refused_by_a_message_that_names_the_field(spec: dict[str, Any], says: str) -> None:
     assert refusal(deepcopy(spec)).startswith(says)
+
+
+class Unread(list[Any]):
+    """A list that nobody may look into: aliases let a short YAML file say one of a million lists of a million items."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError("a list that is too long was looked into")
+
+
+def test_a_list_that_is_too_long_is_refused_by_its_length() -> None:
+    variants = Unread([{"name": "a"}] * (MOST_VARIANTS + 1))
+    assert refusal(comparison_spec(variants=variants)).startswith("spec.variants: must have from 2 to 16 items, not 17")
 
 
 def test_defaults_that_the_api_server_fills_in_are_no_settings() -> None:
