@@ -1,5 +1,6 @@
 """The Secret of a collector: headers as HTTP has them, and no message that shows a part of one."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,16 @@ def test_each_line_that_is_not_blank_is_a_header() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [HUSH, f"{HUSH}\x00: x", f"Name: {HUSH}\x01", f"Name: {HUSH}é", f"Na me: {HUSH}", "Name:", f": {HUSH}"],
+    [
+        HUSH,
+        "Authorization",
+        f"{HUSH}\x00: x",
+        f"Name: {HUSH}\x01",
+        f"Name: {HUSH}é",
+        f"Na me: {HUSH}",
+        "Name:",
+        f": {HUSH}",
+    ],
 )
 def test_what_is_no_header_is_refused_by_the_number_of_its_line(text: str) -> None:
     with pytest.raises(SecretError, match="line 2 of the headers") as refused:
@@ -63,5 +73,24 @@ def test_every_file_of_the_secret_may_be_missing(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_used_is_refused_in_words_without_it(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_text(HUSH)
     with pytest.raises(SecretError, match="cannot be read") as refused:
+        read_access(options(tmp_path))
+    assert HUSH not in str(refused.value)
+
+
+def test_a_key_that_is_encrypted_is_refused_and_nobody_is_asked_for_its_password(tmp_path: Path) -> None:
+    words = [
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-subj",
+        "/CN=x",
+        "-passout",
+        f"pass:{HUSH}",
+    ]
+    made = ["openssl", "req", *words, "-keyout", tmp_path / "tls.key", "-out", tmp_path / "tls.crt"]
+    subprocess.run(made, check=True, capture_output=True)
+    with pytest.raises(SecretError, match=r"tls\.key is encrypted") as refused:
         read_access(options(tmp_path))
     assert HUSH not in str(refused.value)
