@@ -249,6 +249,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_live.py",
         "tests/unit/worker/test_merge.py",
         "tests/unit/worker/test_progress_over_time.py",
+        "tests/unit/worker/test_refusals.py",
         "tests/unit/worker/test_report.py",
         "tests/unit/worker/test_search_course.py",
         "tests/unit/worker/test_server_series.py",

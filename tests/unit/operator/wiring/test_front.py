@@ -326,3 +326,18 @@ def test_a_handshake_that_fails_and_one_after_it_leave_all_room() -> None:
         assert b"401" in await rest(streams[0][0])
 
     served(talk, LONG, guard=guard)
+
+
+def test_a_port_whose_server_was_stopped_takes_no_connection_any_more() -> None:
+    async def play() -> None:
+        port = free_port()
+        server = MetricsServer(port, small, LONG)
+        await server.start(None)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await server.stop()
+        assert await rest(reader) == b""
+        writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+
+    asyncio.run(play())
