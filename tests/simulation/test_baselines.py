@@ -182,6 +182,7 @@ def test_equal_servers_pass_in_95_percent_of_pairs_with_samples_enough(percentil
     assert shares(moods(0), count, within(0.1, percentile))[True] >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("moods of 5 %")
 def test_taken_for_independent_moods_would_be_called_a_change() -> None:
     """So that the simulation shows what the widening is for: without it, more than one in five would be called so."""

@@ -23,7 +23,7 @@ _LATER = TokenIssuer("later")
 def jwks() -> Iterator["_Jwks"]:
     """An issuer's key set at a URL."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         yield _Jwks(server)
         server.shutdown()

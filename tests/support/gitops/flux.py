@@ -88,7 +88,7 @@ def git_source(cluster: LiveCluster, name: str, repository: GitRepository, serve
     """Serve the commits of a repository on loopback until the block ends."""
     handler = functools.partial(_Quiet, directory=str(served))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        serving = threading.Thread(target=server.serve_forever)
+        serving = threading.Thread(target=server.serve_forever, args=(0.05,))
         serving.start()
         try:
             yield GitSource(cluster, name, repository, served, f"http://127.0.0.1:{server.server_port}")

@@ -118,7 +118,7 @@ def stored_objects(folder: Path) -> Iterator[StoredObjects]:
         "contexts": [{**here, "context": {"cluster": "here", "user": "here"}}],
     }
     kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield stored

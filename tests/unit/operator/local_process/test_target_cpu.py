@@ -37,7 +37,7 @@ def target(*answers: str) -> Iterator[int]:
     """Give the port of a target that answers so."""
     Target.answers[:] = answers
     with http.server.HTTPServer(("127.0.0.1", 0), Target) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server.server_port
         server.shutdown()

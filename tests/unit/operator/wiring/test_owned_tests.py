@@ -91,6 +91,7 @@ class Counting(ScheduleKind):
         return super().facts(test)
 
 
+@pytest.mark.slow
 def test_of_the_tests_of_a_schedule_no_more_than_a_page_is_in_memory_at_once() -> None:
     pages, tests = Pages(), OwnedTests[ScheduledTest](lambda _: None)
     gc.collect()  # of what tests before left behind, which may go at any time
