@@ -123,7 +123,7 @@ def permissions_taken(value: Any, path: str) -> Iterator[tuple[str, Permission]]
     if isinstance(value, tuple | list):
         for index, item in enumerate(value):
             yield from permissions_taken(item, f"{path}[{index}]")
-    if not is_dataclass(value) or isinstance(value, type):
+    if not is_dataclass(value) or isinstance(value, type) or not permissions_of(type(value)):
         return
     path = field_path(path, getattr(value, "kind", ""))
     if hasattr(value, "permission"):
@@ -303,6 +303,7 @@ def camel_case(attribute: str) -> str:
     return head + "".join(word.capitalize() for word in tail)
 
 
+@cache
 def permissions_of(shape: type) -> frozenset[Permission]:
     """Return every permission that an instance of a declared class may take."""
     hint: Any = shape
