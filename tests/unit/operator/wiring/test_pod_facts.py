@@ -312,3 +312,82 @@ def test_no_more_than_200_disrupted_pods_are_remembered() -> None:
     for number in range(300):
         observations.pod_changed("DELETED", pod(disrupted(), name=f"p-{number}", resourceVersion=str(number + 6)))
     assert len(observations.disrupted_of("ours")) == 200
+
+
+def facts_of(status: dict[str, Any]) -> Any:
+    facts = pod_facts(pod(status))
+    assert facts is not None
+    return facts
+
+
+def test_no_more_than_32_amounts_of_resources_are_kept() -> None:
+    many = {f"example.com/r{number:02}": "1" for number in range(40)}
+    kept = facts_of(container(resources={"requests": many, "limits": {"cpu": "1"}})).resources
+    assert [amount.name for amount in kept] == sorted(many)[:32]
+    assert facts_of(container(resources={"requests": None, "limits": None})).resources == ()
+
+
+def test_pods_with_the_same_resources_share_one_copy_of_them() -> None:
+    first, second = (facts_of(container(resources={"requests": {"cpu": "1"}})).resources for _ in range(2))
+    assert first is second
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("Unschedulable", "0/1 nodes"), ("SchedulingGated", "0/1 nodes"), ("Other", ""), (None, "")]
+)
+def test_only_what_keeps_a_pod_from_its_node_blocks_it(reason: str | None, said: str) -> None:
+    condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes"}
+    if reason is not None:
+        condition["reason"] = reason
+    assert facts_of({"conditions": [{"type": "Ready", "status": "False"}, condition]}).blocked_message == said
+    assert facts_of({"conditions": None}).blocked_message == ""
+
+
+def test_the_restarts_are_those_of_its_own_container() -> None:
+    status = container(restartCount=2)
+    status["containerStatuses"].insert(0, injected("istio-proxy", running={}))
+    assert facts_of(status).restarts == 2
+
+
+def test_what_its_own_container_waits_for_comes_before_what_an_injected_one_waits_for() -> None:
+    broken = injected("sidecar", waiting={"reason": "CrashLoopBackOff", "message": "again"})
+    own = container(state={"waiting": {"reason": "ErrImagePull", "message": "no such image"}})
+    own["containerStatuses"].append(broken)
+    assert (facts_of(own).waiting_reason, facts_of(own).waiting_message) == ("ErrImagePull", "no such image")
+    made = container(state={"running": {}})
+    made["containerStatuses"].append(broken)
+    assert facts_of(made).waiting_message == "injected container sidecar: again"
+
+
+def test_of_several_injected_containers_that_wait_the_first_of_those_that_run_before_it_is_named() -> None:
+    init = injected("init", waiting={"reason": "ImagePullBackOff"})
+    side = injected("side", waiting={"reason": "CrashLoopBackOff"})
+    status = {**container(state={"waiting": {"reason": "PodInitializing"}}), "initContainerStatuses": [init]}
+    status["containerStatuses"].append(side)
+    assert facts_of(status).waiting_reason == "ImagePullBackOff"
+    assert facts_of(status).waiting_message == "injected container init: "
+    unnamed = {**status, "initContainerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}
+    assert facts_of(unnamed).waiting_message == "injected container : "
+
+
+@pytest.mark.parametrize("role", ["target", "proxy", "gateway"])
+def test_a_pod_that_serves_the_load_is_not_over_when_its_container_ends(role: str) -> None:
+    labels = {**LABELS, "sshload.dev/role": role}
+    owner = controlled_by("ReplicaSet", f"t-0123456789-{role}-5c9f")
+    status = {"containerStatuses": [{"name": role, "state": {"terminated": {"exitCode": 0}}}], "phase": "Running"}
+    facts = pod_facts(pod(status, labels=labels, ownerReferences=owner))
+    assert facts is not None
+    assert facts.phase == "Running"
+
+
+def test_a_pod_whose_phase_is_not_running_keeps_it_whatever_its_container_says() -> None:
+    ended = container(state={"terminated": {"exitCode": 1, "reason": "Error"}})
+    assert facts_of({**ended, "phase": "Succeeded"}).phase == "Succeeded"
+    assert facts_of({**ended, "phase": "Pending"}).phase == "Pending"
+
+
+def test_the_present_end_of_a_container_comes_before_its_last_one() -> None:
+    ends = {"state": {"terminated": {"exitCode": 3}}, "lastState": {"terminated": {"exitCode": 4, "message": "before"}}}
+    found = facts_of(container(**ends))
+    assert (found.exit_code, found.termination_message) == (3, "")
+    assert facts_of(container(lastState=ends["lastState"])).exit_code == 4
