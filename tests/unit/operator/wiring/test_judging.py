@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pytest
 from plans import TOKEN
 from runs import snapshot, summary
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_contract.wire.master_log import SUMMARY_LINES_LIMIT, snapshot_line, summary_lines
+from sshload_contract.wire.master_log import SUMMARY_LINES_LIMIT, MasterLog, snapshot_line, summary_lines
 from sshload_contract.wire.report import EncodedHistogram
-from sshload_operator.control.run.judging import Judging, LogReading
+from sshload_operator.control.run.judging import Judging, LogReading, _still_printed
 
 # Random enough that it takes more lines than a tail has.
 RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))
@@ -187,3 +188,101 @@ def test_a_run_that_no_longer_waits_keeps_no_turn() -> None:
 
     asyncio.run(judge_all())
     assert done == ["stays"]
+
+
+def test_while_one_namespaces_work_goes_on_nothing_else_is_handed_to_the_thread() -> None:
+    """What is handed over cannot give way to another namespace any more."""
+    done: list[str] = []
+
+    async def judge_all() -> None:
+        judging, release = Judging(), threading.Event()
+        first = asyncio.create_task(judging.run("many", release.wait))
+        names = ("many/1", "many/2", "one/0")
+        others = [
+            asyncio.create_task(judging.run(name.partition("/")[0], partial(done.append, name))) for name in names
+        ]
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(first, *others)
+        judging.stop()
+
+    asyncio.run(judge_all())
+    assert done == ["one/0", "many/1", "many/2"]
+
+
+def test_one_whole_summary_is_read_at_a_time_because_it_may_be_large() -> None:
+    class Slow(Logs):
+        """Answers once it is told to."""
+
+        def __init__(self) -> None:
+            super().__init__([])
+            self.asked: list[str] = []
+            self.go_on = asyncio.Event()
+
+        async def read_log(self, namespace: str, _pod: str, _container: str, _lines: int) -> str | None:
+            self.asked.append(namespace)
+            await self.go_on.wait()
+            return None
+
+    async def play() -> None:
+        judging, logs = Judging(), Slow()
+        end = LogReading("", MasterLog(None, None, 5, ""), 5)
+        cluster: Any = logs
+        reads = [asyncio.create_task(judging.read_whole(cluster, name, "pod", end)) for name in ("a", "b")]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert logs.asked == ["a"]
+        logs.go_on.set()
+        await asyncio.gather(*reads)
+        assert logs.asked == ["a", "b"]
+        judging.stop()
+
+    asyncio.run(play())
+
+
+def test_a_whole_log_that_lacks_the_summary_is_kept_without_its_tail_so_that_it_is_looked_for_again() -> None:
+    logs: Any = Logs([snapshot_line(snapshot())])
+
+    async def reading() -> LogReading:
+        judging = Judging()
+        found = await judging.read_whole(logs, "ns", "pod", LogReading("a tail", MasterLog(None, None, 5, ""), 5))
+        judging.stop()
+        return found
+
+    assert asyncio.run(reading()) == LogReading("", MasterLog(snapshot(), None, 0, ""))
+
+
+def test_an_operator_that_stops_waits_for_no_work_and_takes_none() -> None:
+    async def play() -> None:
+        judging, release, began = Judging(), threading.Event(), threading.Event()
+
+        def work() -> None:
+            began.set()
+            release.wait()
+
+        going_on = asyncio.create_task(judging.run("a", work))
+        await asyncio.to_thread(began.wait)
+        judging.stop()
+        release.set()
+        await going_on
+        with pytest.raises(RuntimeError, match="shutdown"):
+            await judging.run("a", release.wait)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("before", "stays"),
+    [
+        (MasterLog(None, None, 5, "its SHA-256 is wrong"), True),
+        (MasterLog(None, summary(), 5, ""), False),
+        (MasterLog(None, None, 0, "nothing of a summary"), False),
+    ],
+)
+def test_only_a_summary_that_is_there_and_unusable_outlives_the_lines_after_it(
+    before: MasterLog, *, stays: bool
+) -> None:
+    now = MasterLog(snapshot(), None, 0, "")
+    assert _still_printed(before, now) == (replace(before, snapshot=snapshot()) if stays else now)
+    newer = MasterLog(None, None, 7, "")
+    assert _still_printed(before, newer) == newer
