@@ -213,6 +213,21 @@ def test_the_results_of_a_sweep_name_the_value_of_each_variant_and_the_field() -
     assert [one["value"] for one in results["variants"]] == ["10:30:100", "20:30:200"]
 
 
+def test_a_sweep_is_told_by_its_values() -> None:
+    spec = comparison_spec(sweep={"field": "target.managed.sshd.maxStartups", "values": "10:30:100,20:30:200"})
+    del spec["variants"]
+    world = SimComparison(spec)
+    world.settle()
+    play(world)
+    assert "20:30:200 shows no difference from 10:30:100 in 4 figures" in world.status["message"]
+
+
+def test_a_variant_of_which_nothing_can_be_measured_is_named_and_no_other() -> None:
+    world = started("a", "b", "c", repeats=50)
+    play(world, {"b": ERROR})
+    assert world.status["message"] == ("none of the 2 tests of variant b gave figures; cmp-2-b: Error: no such image")
+
+
 def test_one_error_of_a_comparison_of_one_round_ends_it() -> None:
     world = started(repeats=1)
     play(world, {"a": ERROR})
@@ -259,6 +274,8 @@ def test_three_differences_are_told_the_most_telling_first_and_the_rest_is_count
     assert text.startswith("b differs from a in 5 of 5 figures: completedRate 2 times")
     assert text.index("total p99 2") < text.index("login p50 2")
     assert text.endswith(" and in 2 more")
+    assert "cpuPerLoginMs" not in text
+    assert "exec" not in text
     three = sentence("b", "a", [compared(key, 2.0) for key in keys[:3]])
     assert "more" not in three
     assert three.startswith("b differs from a in 3 of 3 figures: login p50 2 times")
