@@ -39,7 +39,7 @@ def test_a_search_for_users_sessions_or_a_burst_has_the_rest_of_its_load() -> No
 
 
 def test_held_sessions_log_in_at_the_rate_that_is_asked_for_however_many_they_are() -> None:
-    most = parse(SEARCH_HOLD).load.at(5000)
+    most = parse(SEARCH_HOLD).load.trial_at(5000)
     assert isinstance(most, HoldLoad)
     assert most.sessions / most.ramp_up_s == 20
 
