@@ -288,6 +288,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_session_pool.py",
         "tests/unit/worker/test_sessions_given_back.py",
     ),
+    f"{_WORKER}/scenario/first_login.py": ("tests/unit/worker/test_first_login_over_time.py",),
     f"{_WORKER}/scenario/step_clock.py": (
         "tests/unit/worker/test_time_limit.py",
         "tests/unit/worker/test_command_step.py",
