@@ -254,6 +254,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_search_course.py",
         "tests/unit/worker/test_server_series.py",
         "tests/unit/worker/test_slices.py",
+        "tests/unit/worker/test_summary_figures.py",
         "tests/unit/worker/test_trial_course.py",
         "tests/unit/worker/test_trial_verdict.py",
     ),
