@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -195,7 +196,10 @@ def _run(name: str, lanes: int, tests: Sequence[str], given: Given, mark: str = 
 def ended(
     command: Sequence[str], environment: Mapping[str, str], limit_s: float, output: IO[str] | None = None
 ) -> tuple[int, float]:
-    """Return a command's exit code and CPU time. What takes too long is ended with all that it started, then killed."""
+    """Return a command's exit code and CPU time. What takes too long is ended with all that it started, then killed.
+
+    What it leaves behind is killed: a program that a lane started may outlive the lane.
+    """
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -215,6 +219,7 @@ def ended(
         timer.start()
     _, status, used = os.wait4(process.pid, 0)
     _under_way.remove(process.pid)
+    _signal(process.pid, signal.SIGKILL)
     process.returncode = os.waitstatus_to_exitcode(status)
     for timer in timers:
         timer.cancel()
@@ -224,8 +229,19 @@ def ended(
 @atexit.register
 def _end_all() -> None:
     """End what is under way where somebody interrupts the run: a session of its own does not hear of that."""
-    for group in _under_way:
+    groups = tuple(_under_way)
+    for group in groups:
         _signal(group, signal.SIGTERM)
+    for group in groups:
+        _await_end(group)
+        _signal(group, signal.SIGKILL)
+
+
+def _await_end(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(pid)
+        select.select([descriptor], [], [], _END_LIMIT_S)
+        os.close(descriptor)
 
 
 def _signal(group: int, number: int) -> None:

@@ -391,17 +391,34 @@ def test_a_run_that_takes_too_long_says_so_and_what_was_under_way(tmp_path: Path
     }
 
 
-def test_who_interrupts_a_run_ends_what_is_under_way(tmp_path: Path) -> None:
-    """A suite is a session of its own, so that it can be ended with all that it started; it hears of no Ctrl-C."""
-    began = tmp_path / "began"
+STUBBORN = "(trap '' TERM; exec sleep 600) &"
+"""As an API server is that a lane has started, whose etcd has ended."""
+
+
+def ended_here(script: str, folder: Path) -> tuple[str, Path]:
+    """Return a program that runs a script as a suite, and the file in which the script notes its last child."""
+    began = folder / "began"
+    whole = f"{STUBBORN} echo $! > {began}.new; mv {began}.new {began}; {script}"
     program = (
         "import os, signal; from testing.pytest_run import ended; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "  # in the background, a shell has it ignored
-        f"ended(['sh', '-c', 'echo $$ > {began}.new; mv {began}.new {began}; exec sleep 600'], os.environ, 600)"
+        f"ended(['sh', '-c', {whole!r}], os.environ, 600)"
     )
+    return program, began
+
+
+def test_who_interrupts_a_run_ends_what_is_under_way(tmp_path: Path) -> None:
+    """A suite is a session of its own, so that it can be ended with all that it started; it hears of no Ctrl-C."""
+    program, began = ended_here("exec sleep 600", tmp_path)
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as running:
         asyncio.run(until(began.exists))
         running.send_signal(signal.SIGINT)
+    asyncio.run(until(lambda: state(int(began.read_text())) in {"", "Z"}))
+
+
+def test_what_a_suite_leaves_behind_is_ended(tmp_path: Path) -> None:
+    program, began = ended_here("exit 0", tmp_path)
+    subprocess.run([sys.executable, "-c", program], check=True)
     asyncio.run(until(lambda: state(int(began.read_text())) in {"", "Z"}))
 
 
