@@ -204,6 +204,7 @@ LAYERS = (
     _one_program("chaos-network", 120, "scripts/chaos", "network"),
     _one_program("chaos-cluster", 120, "scripts/chaos", "cluster"),
     _one_program("fuzz", 120, "scripts/fuzz", "60"),
+    _one_program("sanitized", 200, "scripts/sanitized"),
     _one_program("images", 120, "scripts/images", "compare"),
     _one_program("mutants", 240, ".venv/bin/python", "tests/mutants/mutants.py", "--turn", "5"),
 )

@@ -296,5 +296,7 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["--random", count]:
             print(*_random_outcomes(int(count)))  # noqa: T201 - for whoever started this
+        case ["--all"]:
+            sys.exit(any(_apart(play)[1] for play in PLAYS.values()))
         case faults:
             print(json.dumps({fault: _apart(PLAYS[fault]) for fault in faults}))  # noqa: T201 - likewise
