@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import json
+import logging
 import socket
 import ssl
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import aiohttp
 import pytest
 import yaml
 from aiohttp import web
@@ -416,3 +418,130 @@ def test_the_operator_does_not_load_the_models_of_the_client() -> None:
 def test_the_operator_does_not_load_what_it_needs_for_a_moment_only() -> None:
     """A certificate is signed by a process of its own: the library would take 11 MB for good."""
     assert "cryptography" not in loaded()
+
+
+def with_namespaces(path: Path) -> Path:
+    """Write a kubeconfig whose first and current context has a namespace, the second another one, the third none."""
+    written = config(*((name, {"server": SERVERS["one"]}, {}) for name in ("one", "two", "three")))
+    for entry, namespace in zip(written["contexts"], ("first", "second"), strict=False):
+        entry["context"]["namespace"] = namespace
+    path.write_text(yaml.safe_dump(written))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("context", "namespace"),
+    [
+        pytest.param("", "first", id="the current one"),
+        pytest.param("two", "second", id="another one that is named"),
+        pytest.param("three", "default", id="one without a namespace"),
+        pytest.param("four", "default", id="one that is not there"),
+    ],
+)
+def test_the_namespace_is_that_of_the_context(tmp_path: Path, context: str, namespace: str) -> None:
+    assert module.context_namespace(str(with_namespaces(tmp_path / "kubeconfig")), context) == namespace
+
+
+def test_the_namespace_is_that_of_the_kubeconfig_of_the_environment_else_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    own = with_namespaces(tmp_path / "own")
+    own.write_text(own.read_text().replace("first", "mine"))
+    monkeypatch.setattr(module, "_DEFAULT_KUBECONFIG", str(own))
+    assert module.context_namespace() == "mine"
+    monkeypatch.setenv("KUBECONFIG", str(with_namespaces(tmp_path / "other")))
+    assert module.context_namespace() == "first"
+    assert module.context_namespace(str(own)) == "mine"
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "in_pod"),
+    [
+        pytest.param(("", ""), {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}, True, id="in a pod"),
+        pytest.param(("", ""), {}, False, id="elsewhere"),
+        pytest.param(("", ""), {"KUBERNETES_SERVICE_HOST": "h", "KUBECONFIG": "k"}, False, id="a kubeconfig is set"),
+        pytest.param(("k", ""), {"KUBERNETES_SERVICE_HOST": "h"}, False, id="a kubeconfig is given"),
+        pytest.param(("", "c"), {"KUBERNETES_SERVICE_HOST": "h"}, False, id="a context is given"),
+    ],
+)
+def test_the_pods_own_api_server_is_meant_where_no_other_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+    given: tuple[str, str],
+    environment: Mapping[str, str],
+    *,
+    in_pod: bool,
+) -> None:
+    for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert module._is_in_pod(*given) is in_pod
+
+
+@pytest.mark.usefixtures("service_account")
+def test_the_namespace_of_a_pod_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "namespace").write_text("of-the-pod\n")
+    monkeypatch.setattr(module, "_SERVICE_ACCOUNT_NAMESPACE", tmp_path / "namespace")
+    assert module.context_namespace() == "of-the-pod"
+
+
+def test_a_kubeconfig_that_cannot_be_read_has_no_namespace_and_says_where_it_is_no_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text("contexts:\n- {name: one\nusers: []\n")
+    with pytest.raises(AccessError) as refused:
+        module.context_namespace(str(path))
+    assert str(refused.value) == "the kubeconfig is not YAML, see line 3"
+
+
+def test_a_client_limits_no_connections_itself_and_asks_nothing_of_the_environment() -> None:
+    configuration = module.careful_configuration()
+    assert configuration.connection_pool_maxsize == 0
+    assert configuration.client_session_kwargs["trust_env"] is False
+
+
+def test_an_answer_that_is_a_redirect_is_closed() -> None:
+    closed: list[None] = []
+
+    async def play() -> None:
+        answer: Any = SimpleNamespace(status=302, close=lambda: closed.append(None))
+        request: Any = SimpleNamespace(url=SimpleNamespace(path="/elsewhere"))
+
+        async def send(_: object) -> Any:
+            return answer
+
+        await module.refuse_redirects(request, send)
+
+    with pytest.raises(aiohttp.ClientConnectionError, match="/elsewhere is a redirect"):
+        asyncio.run(play())
+    assert len(closed) == 1
+
+
+def test_without_credentials_there_is_no_login(tmp_path: Path) -> None:
+    async def play() -> str:
+        path = tmp_path / "kubeconfig"
+        path.write_text(yaml.safe_dump(config(("one", {"server": SERVERS["one"]}, {}))))
+        async with await api_client(str(path)) as client:
+            return await module.authorization(client)
+
+    assert asyncio.run(play()) == ""
+
+
+def test_a_kubeconfig_is_never_written(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded_with: dict[str, Any] = {}
+    load = module.load_kube_config
+
+    async def look(**how: Any) -> Any:
+        loaded_with.update(how)
+        return await load(**how)
+
+    monkeypatch.setattr(module, "load_kube_config", look)
+    made(kubeconfig)
+    assert loaded_with["persist_config"] is False
+
+
+def test_a_line_of_the_log_is_kept_without_what_it_quotes_of_a_kubeconfig() -> None:
+    record = logging.LogRecord("x", logging.WARNING, "x.py", 1, "bad config %s/{'token': %r}", ("/path", SECRET), None)
+    assert module._without_contents(record) is True
+    assert record.getMessage() == "bad config /path"
