@@ -69,7 +69,7 @@ def test_no_pause_makes_a_server_fail_of_which_nothing_fails_without_it(
         drawn = draw(OnePause(begin_s, pause_s), limit=limit)
         _, _, found = measured(drawn)
         for threshold in (HARDLY_ONE, NEARLY_ALL):
-            assert judge_threshold(threshold, drawn.load, found).result.met is not False, begin_s
+            assert judge_threshold(threshold, drawn.load, found.trial).result.met is not False, begin_s
 
 
 def test_without_a_pause_nothing_fails() -> None:
@@ -84,8 +84,8 @@ def test_no_pause_excuses_a_server_that_hangs(pause_s: float) -> None:
     for begin_s in moments():
         drawn = draw(OnePause(begin_s, pause_s), hung_of_hundred=3)
         _, _, found = measured(drawn)
-        assert own_delay(found).is_small_beside_any_limit
-        assert judge_threshold(ONE_IN_A_HUNDRED, drawn.load, found).result.met is False, begin_s
+        assert own_delay(found.trial).is_small_beside_any_limit
+        assert judge_threshold(ONE_IN_A_HUNDRED, drawn.load, found.trial).result.met is False, begin_s
 
 
 @pytest.mark.slow
@@ -94,4 +94,4 @@ def test_no_pause_excuses_a_server_of_which_a_fifth_hangs_all_the_time(pause_s: 
     for begin_s in moments():
         drawn = draw(OnePause(begin_s, pause_s), hung_of_hundred=20)
         _, _, found = measured(drawn)
-        assert judge_threshold(ONE_IN_A_HUNDRED, drawn.load, found).result.met is False, begin_s
+        assert judge_threshold(ONE_IN_A_HUNDRED, drawn.load, found.trial).result.met is False, begin_s

@@ -51,6 +51,8 @@ class LoadModel:
     """What makes the largest trial smaller."""
     likely_trials: ClassVar[int] = 1
     """How many trials a run may have."""
+    budget_s: ClassVar[float] = 0.0
+    """For how long after the start of the first trial others may run."""
 
     @property
     def field(self) -> str:
@@ -224,16 +226,6 @@ class LoadModel:
         """Return how long a run may make load."""
         del deadline_s
         return warm_up_s + self.lasts_s
-
-    def left_s(self, elapsed_s: float, trial_left_s: float) -> float:
-        """Return the longest time that trials can still take."""
-        del elapsed_s
-        return trial_left_s
-
-    def has_time_for(self, trial_s: float, at_s: float) -> bool:
-        """Return whether there is time for a trial."""
-        del trial_s, at_s
-        return True
 
     def most_iterations(self, pause_s: float) -> float | None:
         """Return the most iterations of the measured part if each takes at least `pause_s`; None if unknown."""

@@ -102,14 +102,3 @@ class Search:
         """Return how long a run may make load."""
         del warm_up_s
         return deadline_s
-
-    def left_s(self, elapsed_s: float, trial_left_s: float) -> float:
-        """Return the longest time that trials can still take: the rest of the budget, or of the trial in progress.
-
-        The number of trials is not known beforehand, so a search usually ends earlier.
-        """
-        return max(self.budget_s - elapsed_s, trial_left_s)
-
-    def has_time_for(self, trial_s: float, at_s: float) -> bool:
-        """Return whether a trial of this length that begins `at_s` after the start of the first ends in time."""
-        return at_s + trial_s <= self.budget_s

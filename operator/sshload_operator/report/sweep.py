@@ -96,7 +96,7 @@ def _report_point(value: _Scalar, test: KeptObject) -> dict[str, Any]:
         "verdict": verdict_of(status),
         **{name: found[name].value if name in found else None for name in _PLAIN},
         **{name: found[name].interval if name in found else None for name in _WITH_INTERVALS},
-        "capacity": None if status.capacity is None else status.capacity.in_words,
+        "capacity": status.capacity_in_words,
     }
 
 

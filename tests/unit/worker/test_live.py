@@ -35,12 +35,12 @@ CONFIG = replace(run_config(NOWHERE, arrivals(1, 10)), warm_up_s=2.0, drain_s=5.
 )
 def test_the_stage_and_what_is_left_follow_the_plan(at_s: float, stage: Stage, left_s: float) -> None:
     assert run_stage(CONFIG, at_s, started=True) is stage
-    assert remaining_s(CONFIG, at_s) == left_s
+    assert remaining_s(CONFIG, at_s, CONFIG, at_s) == left_s
 
 
 def test_before_the_start_workers_are_waited_for_and_all_is_left() -> None:
     assert run_stage(CONFIG, 0.0, started=False) is Stage.WAITING_FOR_WORKERS
-    assert remaining_s(CONFIG, 0.0) == 12.0
+    assert remaining_s(CONFIG, 0.0, CONFIG, 0.0) == 12.0
 
 
 def progress_at(at_s: float, ended: int) -> Progress:
@@ -60,18 +60,18 @@ SEARCHED = replace(CONFIG, load=Search(CONFIG.load.at(1), most=9, precision=0.05
 
 
 @pytest.mark.parametrize(
-    ("config", "elapsed_s", "trial_left_s", "left_s"),
+    ("config", "elapsed_s", "at_s", "left_s"),
     [
-        pytest.param(CONFIG, 100.0, 7.0, 7.0, id="nothing searched: what is left of the one trial"),
-        pytest.param(SEARCHED, 100.0, 7.0, 200.0, id="what is left of the budget"),
-        pytest.param(SEARCHED, 298.0, 7.0, 7.0, id="the last trial's drain goes beyond it"),
-        pytest.param(SEARCHED, 400.0, 0.0, 0.0, id="overdue"),
+        pytest.param(CONFIG, 100.0, 5.0, 7.0, id="nothing searched: what is left of the one trial"),
+        pytest.param(SEARCHED, 100.0, 5.0, 200.0, id="what is left of the budget"),
+        pytest.param(SEARCHED, 298.0, 5.0, 7.0, id="the last trial's drain goes beyond it"),
+        pytest.param(SEARCHED, 400.0, 20.0, 0.0, id="overdue"),
     ],
 )
 def test_of_a_search_is_left_what_its_trials_may_still_take(
-    config: RunConfig, elapsed_s: float, trial_left_s: float, left_s: float
+    config: RunConfig, elapsed_s: float, at_s: float, left_s: float
 ) -> None:
-    assert config.load.left_s(elapsed_s, trial_left_s) == left_s
+    assert remaining_s(config, elapsed_s, CONFIG, at_s) == left_s
 
 
 def standing(stage: Stage, **changes: Any) -> RunState:

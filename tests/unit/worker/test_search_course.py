@@ -141,11 +141,6 @@ def test_a_longer_ramp_takes_more_of_the_budget() -> None:
     assert not course.has_time_for(TrialOrder(2, 800.0), 0.0)
 
 
-def test_a_run_that_searches_nothing_has_no_budget() -> None:
-    course = SearchCourse(run_config(NOWHERE, BURST))
-    assert course.has_time_for(course.first_order(), 1e9)
-
-
 def test_a_search_that_is_not_at_its_end_ran_out_of_time() -> None:
     config = searching(BURST)
     course = SearchCourse(config)

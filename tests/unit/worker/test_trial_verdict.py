@@ -104,17 +104,17 @@ def nothing_succeeded() -> RunSummary:
 def test_a_trial_is_judged_as_a_run_is(
     tried: RunSummary, thresholds: tuple[Any, ...], state: TrialState, invalidity: Invalidity | None, said: str
 ) -> None:
-    counted, why, message, results = count_trial(replace(CONFIG, thresholds=thresholds), tried)
-    assert (counted, why) == (state, invalidity)
-    assert said in message
-    assert bool(message) is (state is not TrialState.PASSED)
-    assert len(results) == len(thresholds)
+    counted = count_trial(replace(CONFIG, thresholds=thresholds), tried)
+    assert (counted.state, counted.invalidity) == (state, invalidity)
+    assert said in counted.message
+    assert bool(counted.message) is (state is not TrialState.PASSED)
+    assert len(counted.thresholds) == len(thresholds)
 
 
 def test_an_external_target_has_no_counts_to_disagree() -> None:
     external = replace(CONFIG, stats_url="", thresholds=(SLOW,))
-    assert count_trial(external, summary(target_before=None, target_after=None))[0] is TrialState.PASSED
-    assert count_trial(replace(CONFIG, thresholds=(SLOW,)), summary(target_after=None))[0] is TrialState.INVALID
+    assert count_trial(external, summary(target_before=None, target_after=None)).state is TrialState.PASSED
+    assert count_trial(replace(CONFIG, thresholds=(SLOW,)), summary(target_after=None)).state is TrialState.INVALID
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_an_external_target_has_no_counts_to_disagree() -> None:
 )
 def test_of_held_sessions_those_count_that_were_held_to_the_end(to_the_end: int, state: TrialState) -> None:
     held = summary(0, steps=(*steps(0, 0), held_step("held.hold", to_the_end, 10 - to_the_end)))
-    counted, _, message, _ = count_trial(replace(CONFIG, load=HOLD, thresholds=(NO_ERRORS,)), held)
-    assert counted is state, message
+    counted = count_trial(replace(CONFIG, load=HOLD, thresholds=(NO_ERRORS,)), held)
+    assert counted.state is state, counted.message
 
 
 def test_a_trial_whose_target_was_not_read_cannot_be_judged() -> None:
     busy = replace(CONFIG, thresholds=(TargetCpuThreshold(0.8),))
-    state, invalidity, said, _ = count_trial(busy, summary())
-    assert (state, invalidity) == (TrialState.INVALID, Invalidity.COUNTS_DISAGREE)
-    assert "not read within the measured window" in said
+    counted = count_trial(busy, summary())
+    assert (counted.state, counted.invalidity) == (TrialState.INVALID, Invalidity.COUNTS_DISAGREE)
+    assert "not read within the measured window" in counted.message

@@ -329,7 +329,7 @@ class Master:
         standing = RunState(
             stage=Stage.SETTLING if self._is_settling else run_stage(trial.config, at_s, started=trial.started),
             elapsed_s=elapsed_s,
-            remaining_s=self.config.load.left_s(elapsed_s, remaining_s(trial.config, at_s)),
+            remaining_s=remaining_s(self.config, elapsed_s, trial.config, at_s),
             workers_connected=self.worker_registry.connected,
             search=self._search.progress(trial.order),
             problem=self._target_problem if self._is_target_gone else "",

@@ -204,11 +204,15 @@ def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:
     return Stage.WARM_UP if at_s < config.warm_up_s else Stage.MEASURING
 
 
-def remaining_s(config: RunConfig, at_s: float) -> float:
-    """Return the time until the planned end or, while draining, until the latest end of the drain."""
-    planned_s = _planned_s(config)
-    end_s = planned_s if at_s < planned_s else planned_s + config.drain_s
-    return max(end_s - at_s, 0.0)
+def remaining_s(run: RunConfig, elapsed_s: float, trial: RunConfig, at_s: float) -> float:
+    """Return the longest time that trials can still take: the rest of the search's budget, or of the trial in progress.
+
+    That is the time until its planned end or, while draining, until the latest end of the drain. The number of trials
+    of a search is not known beforehand, so it usually ends earlier.
+    """
+    planned_s = _planned_s(trial)
+    end_s = planned_s if at_s < planned_s else planned_s + trial.drain_s
+    return max(run.load.budget_s - elapsed_s, end_s - at_s, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

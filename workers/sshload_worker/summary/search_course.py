@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from sshload_contract.judgement.trial import Asked, judge
 from sshload_contract.load import Load
-from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import (
     Invalidity,
     Outcome,
@@ -57,7 +56,8 @@ class SearchCourse:
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
         """Return whether a trial that begins `at_s` after the start of the first ends within the search's budget."""
         trial = order.config(self._config)
-        return self._config.load.has_time_for(trial.start_lead_s + trial.warm_up_s + trial.trial_load.lasts_s, at_s)
+        length_s = trial.start_lead_s + trial.warm_up_s + trial.trial_load.lasts_s
+        return at_s + length_s <= self._config.load.budget_s
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
         """Add a trial that has ended or was cut off, and its summary. It began `started_s` after the first one."""
@@ -107,47 +107,41 @@ def _goal(config: RunConfig) -> Goal | None:
 
 
 def _counted(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
-    """Return a trial of a search with what it counts as."""
-    state, invalidity, message, thresholds = count_trial(over.config, summary)
-    return replace(
-        summary.trial,
-        number=over.order.number,
-        amount=over.order.amount,
-        state=state,
-        message="; ".join(filter(None, (message, over.target_activity if message else ""))),
-        invalidity=invalidity,
-        thresholds=thresholds,
-        started_s=started_s,
-        failed_by=_failed_by(summary.trial),
-    )
+    """Return a trial of a search with what it counts as, and beside what it began if it did not pass."""
+    trial, order = count_trial(over.config, summary), over.order
+    message = "; ".join(filter(None, (trial.message, over.target_activity if trial.message else "")))
+    return replace(trial, number=order.number, amount=order.amount, message=message, started_s=started_s)
 
 
-def count_trial(
-    config: RunConfig, summary: RunSummary
-) -> tuple[TrialState, Invalidity | None, str, tuple[ThresholdResult, ...]]:
-    """Return what a trial counts as in a search, why, and its thresholds. One that the run's end cut off is invalid.
+def count_trial(config: RunConfig, summary: RunSummary) -> Trial:
+    """Return the trial with what it counts as in a search, and why. One that the run's end cut off is invalid.
 
     A threshold that cannot be judged has not held, unless nobody knows the figure. `config` is the trial's own.
     """
     asked = Asked(config.trial_load, config.thresholds, config.is_managed, is_searched=True, warm_up_s=config.warm_up_s)
-    judged = judge(asked, summary.trial)
-    if summary.end is not RunEnd.COMPLETED:
-        message = f"the run ended before the trial did: {summary.message}"
-        return TrialState.INVALID, _END_AS_INVALIDITY.get(summary.end), message, judged.thresholds
-    if isinstance(judged.reason, Invalidity):
-        return TrialState.INVALID, judged.reason, judged.message, judged.thresholds
-    if judged.reason is TrialReason.TARGET_UNREAD:
-        return TrialState.INVALID, Invalidity.COUNTS_DISAGREE, judged.message, judged.thresholds
+    trial = summary.trial
+    judged = judge(asked, trial)
     state = TrialState.PASSED if judged.verdict is Verdict.PASSED else TrialState.FAILED
-    return state, None, judged.message, judged.thresholds
-
-
-def _failed_by(trial: Trial) -> dict[Outcome, int]:
-    counted: Counter[Outcome] = Counter()
+    message, invalidity = judged.message, None
+    if summary.end is not RunEnd.COMPLETED:
+        state, invalidity = TrialState.INVALID, _END_AS_INVALIDITY.get(summary.end)
+        message = f"the run ended before the trial did: {summary.message}"
+    elif isinstance(judged.reason, Invalidity):
+        state, invalidity = TrialState.INVALID, judged.reason
+    elif judged.reason is TrialReason.TARGET_UNREAD:
+        state, invalidity = TrialState.INVALID, Invalidity.COUNTS_DISAGREE
+    failed_by: Counter[Outcome] = Counter()
     for error in trial.errors:
         if error.window is Window.MEASURED and not is_of_jump_host(error.step):
-            counted[error.outcome] += error.count
-    return dict(counted)
+            failed_by[error.outcome] += error.count
+    return replace(
+        trial,
+        state=state,
+        message=message,
+        invalidity=invalidity,
+        thresholds=judged.thresholds,
+        failed_by=dict(failed_by),
+    )
 
 
 def _seen(load: Load, amount: float, trial: Trial) -> PastTrial:

@@ -144,6 +144,11 @@ class TestStatus(TestHead):
     ] = ""
 
     @property
+    def capacity_in_words(self) -> str | None:
+        """What is known of the capacity, None if nothing is."""
+        return None if self.capacity is None else self.capacity.in_words
+
+    @property
     def judged(self) -> tuple[ThresholdStatus, ...]:
         """The thresholds as they count. In a run that was not measured, none is judged, whatever was observed."""
         if self.verdict in MEASURED_VERDICTS:

@@ -209,8 +209,8 @@ def _figures(status: TestStatus | ComparisonStatus) -> _Values:
     if status.is_finished and status.verdict not in MEASURED_VERDICTS:
         return _NO_FIGURES
     figures = status.results if status.is_finished else status.progress
-    capacity = status.capacity.in_words if status.capacity is not None else None
-    return (*((None, None) if figures is None else (figures.completed_rate, figures.p99_ms)), capacity, None)
+    measured = (None, None) if figures is None else (figures.completed_rate, figures.p99_ms)
+    return (*measured, status.capacity_in_words, None)
 
 
 def _schedule(status: Any) -> _Values:

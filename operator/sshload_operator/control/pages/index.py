@@ -155,7 +155,7 @@ def _test_line(body: Mapping[str, Any], status: TestStatus) -> Line:
         "completed/s": None if measured is None else measured.completed_rate,
         "p99 ms": None if measured is None else measured.p99_ms,
         "errors %": None if measured is None else measured.error_percent,
-        "capacity": None if status.capacity is None else status.capacity.in_words,
+        "capacity": status.capacity_in_words,
     }
     return _line(
         body,

@@ -106,7 +106,7 @@ def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
         completion_time=status.completion_time,
         figures=Figures(
             capacity=None if capacity is None else capacity.found,
-            capacity_in_words=None if capacity is None else capacity.in_words,
+            capacity_in_words=status.capacity_in_words,
             p99_ms=None if results is None else results.p99_ms,
             completed_rate=None if results is None else results.completed_rate,
         ),
