@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from circles import draws
-from followed_comparison import Comparison, compared
-from live_cluster import LiveCluster
+from live_cluster import Comparison, LiveCluster, compared
 from short_examples import short_example
 from statuses import steps_of
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from followed_comparison import Comparison, compared
-from live_cluster import LiveCluster, load_test
+from live_cluster import Comparison, LiveCluster, compared, load_test
 from short_examples import short_example
 from sshload_operator.api.comparison.spec import merged
 from statuses import steps_of

@@ -11,13 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import case_study
 import pytest
 import yaml
 from guide import PAGES, ROOT, blocks_of, commands, yaml_file
 from local_cli import ENDS_WITHIN_S, Ended, sshload
 from own_server import USER, OwnServer, running_server
-from short_examples import short_example
+from short_examples import short, short_example
 
 HOST = "bastion.example.com"
 VERDICTS = {0, 1, 2, 3}
@@ -105,7 +104,7 @@ class Reader:
     def _here(self, word: str) -> str:
         """Return a word as it has to be on this machine, with the file made that it names."""
         if word.startswith("examples/case-study/"):
-            return self._written(Path(word).name, [case_study.short(ROOT / word)])
+            return self._written(Path(word).name, [short(ROOT / word)])
         if word.startswith("examples/"):
             return self._written(Path(word).name, list(map(shortest, short_example(Path(word).stem))))
         if word.endswith(".yaml") and not word.startswith("-") and not (self.folder / word).exists():

@@ -2,13 +2,16 @@ import asyncio
 import socket
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import asyncssh
 import pytest
 from bare_ssh_server import CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS, string
-from hostile_ssh_server import HostileServer, hostile_server
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sshload_contract.allow_list import AllowedTarget
 from sshload_gateway.ssh.command import Command, Execution, Outcome, Result
 from sshload_gateway.ssh.destinations import destinations
@@ -16,6 +19,43 @@ from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
 from sshload_gateway.ssh.listing import Listing, Page, Request
 from sshload_gateway.ssh.login import Account, Secrets, SshLogin
 from staged_ssh_server import CHANNEL_EOF, DISCONNECT, GLOBAL_REQUEST, WINDOW_ADJUST, Fields, StagedServer
+
+
+@dataclass(frozen=True)
+class HostileServer:
+    """A running server."""
+
+    port: int
+    host_key: str
+    """As a line of authorized_keys."""
+
+
+@contextmanager
+def hostile_server(serve: Callable[[StagedServer], object]) -> Iterator[HostileServer]:
+    """Exchange keys in order on each connection, let the user in and then call `serve`, until the block ends."""
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+
+    def take(connection: socket.socket) -> None:
+        with connection, suppress(OSError, EOFError):
+            server = StagedServer(connection, key)
+            server.exchange_own_keys()
+            server.let_in()
+            serve(server)
+
+    def listen() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                threading.Thread(target=take, args=(connection,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=listen, daemon=True).start()
+        try:
+            yield HostileServer(listening.getsockname()[1], public.decode())
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+
 
 _PATIENCE_S = 300.0
 _IGNORE, _NO_SUCH_MESSAGE = 2, 192

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from case_study import EXAMPLES, short
 from circles import some
 from generator_reruns import lagged_comparison, rerun_while_lagging
 from local_cli import sshload
+from short_examples import CASE_STUDY, short
 
 
-@pytest.mark.parametrize("path", some({path.stem: path for path in EXAMPLES}, 2))
+@pytest.mark.parametrize("path", some({path.stem: path for path in CASE_STUDY}, 2))
 def test_an_example_of_the_case_study_measures_each_of_its_variants(path: Path, tmp_path: Path) -> None:
     file = tmp_path / path.name
     file.write_text(yaml.safe_dump(short(path)))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from free_ports import free_port
 from gateway_stand_in import TOKEN, Reply, StandIn, command_reply, stand_in
+from master_here import counted, one_load
 from one_iteration import Counted, run_once
-from one_load import counted, one_load
 from run_configs import EXEC_TRUE, arrivals, client, run_config, scenario
 from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ExecStep, ScenarioStep, SftpListStep

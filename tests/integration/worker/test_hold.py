@@ -9,8 +9,8 @@ from typing import Any
 
 import gevent
 import pytest
+from master_here import counted, failures, latencies, one_load
 from one_iteration import unexpected
-from one_load import counted, failures, latencies, one_load
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.client import Library

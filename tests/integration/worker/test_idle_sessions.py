@@ -13,7 +13,7 @@ from client_kinds import Kind, every_kind, every_kind_in_the_process
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from gevent import Timeout
 from gevent.event import AsyncResult
-from one_load import counted, failures, one_load
+from master_here import counted, failures, one_load
 from run_configs import EXEC_TRUE, client, endpoint, run_config, scenario
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer

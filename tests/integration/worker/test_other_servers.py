@@ -13,8 +13,8 @@ from free_ports import free_port
 from gevent.server import StreamServer
 from git_repository import git_repository
 from guide import ROOT
+from master_here import counted
 from one_iteration import run_once, unexpected
-from one_load import counted
 from other_server_table import KEEP_ALIVE, OTHERS, Other, Place, doings, page
 from other_servers import OtherServer, go_server
 from run_configs import arrivals, run_config, scenario

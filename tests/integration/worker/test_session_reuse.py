@@ -6,8 +6,8 @@ from time import monotonic_ns
 
 import gevent
 import pytest
+from master_here import counted, failures, one_load
 from one_iteration import prepare
-from one_load import counted, failures, one_load
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.load import Load, ThinkTime, UsersLoad, UsersStage

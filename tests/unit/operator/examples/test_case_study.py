@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from case_study import EXAMPLES, short, written
 from plans import INSTALLATION
+from short_examples import CASE_STUDY, short, written
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
-EACH = pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in EXAMPLES])
+EACH = pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CASE_STUDY])
 
 
 @EACH
@@ -30,6 +30,6 @@ def test_each_of_its_tests_passes_the_preflight_and_rounds_are_enough_for_an_int
 
 
 def test_figure_1_is_of_all_rates_of_the_study() -> None:
-    logins = next(path for path in EXAMPLES if path.stem == "figure-1-logins")
+    logins = next(path for path in CASE_STUDY if path.stem == "figure-1-logins")
     variants = parse_comparison(written(logins)["spec"]).variants
     assert [variant.name for variant in variants] == [f"{rate}" for rate in range(10, 91, 10)]
