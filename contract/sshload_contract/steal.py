@@ -9,6 +9,7 @@ from sshload_contract.wire.bounds import Amount, Count
 _IDLE_COLUMNS = slice(3, 5)  # idle, and idle while a disk is waited for
 _STEAL_COLUMN = 7
 _ONE_CPU = re.compile(r"cpu[0-9]")
+_STOLEN_FROM = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +49,8 @@ def stolen_share(before: MachineCpu | None, after: MachineCpu | None) -> float |
     if before is None or after is None or after.total_s <= before.total_s:
         return None
     return min(max((after.stolen_s - before.stolen_s) / (after.total_s - before.total_s), 0.0), 1.0)
+
+
+def is_stolen(share: float | None) -> bool:
+    """Return whether so much CPU time was stolen that messages name it as the cause of the generator's delay."""
+    return share is not None and share >= _STOLEN_FROM

@@ -131,7 +131,6 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/max_startups/test_advice.py",
     ),
     f"{_DECISION}/max_startups/advice.py": ("tests/unit/operator/max_startups/test_advice.py",),
-    f"{_DECISION}/notification.py": ("tests/unit/operator/channels",),
     f"{_DECISION}/owner.py": (
         "tests/unit/operator/comparison",
         "tests/unit/operator/schedule",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.percentiles import percentile_key
+from sshload_contract.steal import is_stolen
 from sshload_contract.vocabulary import Invalidity, Timing, Window
 from sshload_contract.wire.run_summary import GeneratorStats, StepStats, Trial
 
@@ -29,7 +30,6 @@ MORE_CPU = (
     "Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that they do not share with the target"
 )
 OTHER_MACHINE = "Use another machine, or one with dedicated CPUs: more workers and whole CPUs do not help"
-_STOLEN_FROM = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,6 @@ def own_delay(trial: Trial) -> OwnDelay:
         figures=_figures(trial, start_max_us),
         stolen_share=generator.stolen_share,
     )
-
-
-def is_stolen(share: float | None) -> bool:
-    """Return whether so much CPU time was stolen that messages name it as the cause of the generator's delay."""
-    return share is not None and share >= _STOLEN_FROM
 
 
 def steal_in_words(share: float) -> str:

@@ -17,7 +17,7 @@ from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.exit_code import ExitCode, complain, failed, failed_on
 from sshload_operator.cli.options import FILE, cluster_options
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+from sshload_operator.manifests.labels import SCHEDULE_LABEL
 from sshload_operator.report.comparison import comparison_document
 from sshload_operator.report.document import report_document
 from sshload_operator.report.html_page import html_page

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from sshload_operator.decision.server_software import openssh_version
+from sshload_operator.api.server_software import openssh_version
 
 SSHD_PATH = Path("/usr/sbin/sshd")
 _SHADOW_PATH = Path("/etc/shadow")

@@ -20,6 +20,7 @@ from sshload_operator.state import Role
 _TEST_CHARACTERS = 40
 TEST_LABEL = f"{GROUP}/test"
 COMPARISON_LABEL = f"{GROUP}/comparison"
+SCHEDULE_LABEL = f"{GROUP}/schedule"
 RUN_ID_LABEL = f"{GROUP}/run-id"
 RUN_LABEL = f"{GROUP}/run"
 ROLE_LABEL = f"{GROUP}/role"

@@ -11,10 +11,10 @@ from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.compared import place
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.measured import COMPARED, Figure, figures
-from sshload_operator.decision.baseline.differs import difference, installed_difference
-from sshload_operator.decision.comparison.figures import place
+from sshload_operator.planning.differs import difference, installed_difference
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import over_time
 from sshload_operator.report.saved_run import SavedRun

@@ -7,6 +7,7 @@ from typing import Any, Final
 from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.compared import place, split
 from sshload_operator.api.status.comparison import (
     ComparedFigure,
     ComparisonResults,
@@ -17,7 +18,6 @@ from sshload_operator.api.status.comparison import (
     VariantResult,
 )
 from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE
-from sshload_operator.decision.comparison.figures import place, split
 from sshload_operator.report.document import spec_text, verdict_of, within_limit
 from sshload_operator.report.saved_run import KeptObject
 

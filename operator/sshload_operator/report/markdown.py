@@ -6,10 +6,10 @@ from typing import Any, Final
 from sshload_operator.api.inert_text import inert_markdown, inert_paragraph, inert_table
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
+from sshload_operator.api.status.compared import milliseconds_text
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
-from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.report.comparison import COMPARISON_REPORT_VERSION
 from sshload_operator.report.document import REPORT_VERSION
 from sshload_operator.report.schedule import SCHEDULE_REPORT_VERSION

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any, Final
 
-from sshload_contract.judgement.own_delay import is_stolen
+from sshload_contract.steal import is_stolen
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, RunSummary, SeriesPoint, ServerPoint
 

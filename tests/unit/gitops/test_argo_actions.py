@@ -20,7 +20,8 @@ from sshload_operator.api.load_test import parse
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.decision.comparison.plan import comparison_hash
 from sshload_operator.decision.schedule.decide import child
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduleIdentity
+from sshload_operator.decision.schedule.facts import ScheduleIdentity
+from sshload_operator.manifests.labels import SCHEDULE_LABEL
 from sshload_operator.planning.plan import spec_hash
 from sshload_operator.state import Phase, Role
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from sshload_contract.vocabulary import MEASURED_VERDICTS, Outcome
 
+from sshload_operator.api.server_software import is_openssh
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import MaxStartupsAdvice, Results
 from sshload_operator.cli.view.page import Facts, Page, Paste
-from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.state import Phase, Resource
 
 _SETTING: Final = re.compile(r"(\d{1,9}):(\d{1,9}):(\d{1,9})")

@@ -6,6 +6,7 @@ from typing import Final
 from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.inert_text import printable
+from sshload_operator.api.status.compared import milliseconds_text, place
 from sshload_operator.api.status.comparison import (
     ComparedFigure,
     ComparisonPhase,
@@ -18,8 +19,6 @@ from sshload_operator.api.status.comparison import (
 from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE, ERROR_PERCENT
 from sshload_operator.cli.view.page import Facts, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, size_text
-from sshload_operator.decision.comparison.figures import place
-from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.report.comparison import values_of
 
 _GROUPED_FROM: Final = 100.0

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from sshload_operator.decision.notification import Asked, Notification
+from sshload_operator.control.channels.ends import Asked, Notification
 
 _ANSWER_LIMIT_S: Final = 10
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=_ANSWER_LIMIT_S, connect=5)

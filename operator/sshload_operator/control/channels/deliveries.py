@@ -19,7 +19,7 @@ from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.channels.channel import Channel, Outcome, Sender
-from sshload_operator.decision.notification import Notification, back_off_s, due, notified_annotation
+from sshload_operator.control.channels.ends import Notification, back_off_s, due, notified_annotation
 
 _LOG = logging.getLogger(__name__)
 _MOST_PENDING: Final = 1_000

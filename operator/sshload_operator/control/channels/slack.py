@@ -10,14 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
 
-from sshload_contract.declared import Absent, Rule, Text
+from sshload_contract.declared import Absent, Check, Text
 from sshload_contract.thresholds import BASELINE_UNIT
 
 from sshload_operator.api.inert_text import parted, printable
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.measured import COMPLETED_RATE, ERROR_PERCENT, figures
 from sshload_operator.control.channels.channel import URL_CHARACTERS, Channel, Request, SecretError, is_url
-from sshload_operator.decision.notification import Notification
+from sshload_operator.control.channels.ends import Notification
 
 _URL_FILE: Final = "url"
 _HEADLINES: Final = {
@@ -36,7 +36,7 @@ class Slack(Channel):
     pages_url: Annotated[
         str,
         Text(longest=500),
-        Rule("", "must be a URL of http or https, with a host", lambda url: not url or is_url(url)),
+        Check(lambda url: "" if not url or is_url(url) else "must be a URL of http or https, with a host"),
         Absent(""),
     ] = ""
 

@@ -25,8 +25,8 @@ from sshload_operator.decision.comparison.facts import ObservedTest, observed_te
 from sshload_operator.decision.comparison.plan import ComparisonPlan, comparison_hash, make_comparison_plan
 from sshload_operator.decision.life_cycle import current_run
 from sshload_operator.decision.schedule.decide import ScheduleSubject
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduledTest, identity, scheduled_test
-from sshload_operator.manifests.labels import COMPARISON_LABEL
+from sshload_operator.decision.schedule.facts import ScheduledTest, identity, scheduled_test
+from sshload_operator.manifests.labels import COMPARISON_LABEL, SCHEDULE_LABEL
 from sshload_operator.planning.installation import Installation
 from sshload_operator.planning.plan import TestIdentity
 

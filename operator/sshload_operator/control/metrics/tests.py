@@ -26,7 +26,7 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.control.metrics.published import Key, Published
-from sshload_operator.decision.owner import Owner, owner_of
+from sshload_operator.manifests.owned_test import Owner, owner_of
 from sshload_operator.state import Phase, Reason
 
 _PUBLISHED_RESULTS: Final = 100

@@ -23,7 +23,7 @@ from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.pages.index import Line
 from sshload_operator.control.turns import Turns
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+from sshload_operator.manifests.labels import SCHEDULE_LABEL
 from sshload_operator.world.program import program
 
 _LOG = logging.getLogger(__name__)

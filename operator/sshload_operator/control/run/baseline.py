@@ -20,7 +20,7 @@ from sshload_operator.decision.baseline.find import (
     candidate,
     judge_candidate,
 )
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+from sshload_operator.manifests.labels import SCHEDULE_LABEL
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import ObservedBaseline, Reason
 

@@ -17,8 +17,8 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
-from sshload_operator.decision.baseline.differs import comparable_hash, difference, installed_difference
 from sshload_operator.decision.baseline.measured import own_delay_ms
+from sshload_operator.planning.differs import comparable_hash, difference, installed_difference
 from sshload_operator.planning.plan import Plan, is_of_generation, is_same_spec, spec_hash
 from sshload_operator.state import Manifest, ObservedBaseline, Phase, Reason
 

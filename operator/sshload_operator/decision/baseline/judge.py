@@ -9,7 +9,8 @@ from datetime import datetime
 from math import ceil, inf, isinf, log
 from typing import Any, Final, TypeAlias
 
-from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
+from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE
+from sshload_contract.steal import is_stolen
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import MEASURED_VERDICTS, Verdict
 

@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sshload_contract.judgement.own_delay import is_stolen
-from sshload_contract.steal import stolen_share
+from sshload_contract.steal import is_stolen, stolen_share
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
 from sshload_contract.wire.run_summary import Trial
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
+from sshload_operator.api.server_software import is_openssh
 from sshload_operator.decision.capacity.trials import Searched, amount_in_words, those, trials_at, unjudged_least
-from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Resource
 

@@ -14,6 +14,7 @@ from math import exp, log, log1p
 from statistics import median
 
 from sshload_operator.api.comparison.spec import ComparisonSpec, Variant
+from sshload_operator.api.status.compared import Figures, is_latency, most_telling, place, split
 from sshload_operator.api.status.comparison import (
     MOST_FIGURES,
     ComparedFigure,
@@ -24,7 +25,6 @@ from sshload_operator.api.status.comparison import (
 )
 from sshload_operator.api.status.figures import rounded
 from sshload_operator.api.status.measured import ERROR_PERCENT
-from sshload_operator.decision.comparison.figures import Figures, is_latency, most_telling, place, split
 from sshload_operator.decision.comparison.interval import Interval, interval
 from sshload_operator.decision.comparison.milliseconds import RESOLUTION, Milliseconds, milliseconds_more
 

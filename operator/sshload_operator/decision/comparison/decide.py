@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.status.compared import most_of_each
 from sshload_operator.api.status.comparison import (
     MOST_REPEATS,
     ComparisonCondition,
@@ -25,7 +26,6 @@ from sshload_operator.api.status.head import Condition, Remembered
 from sshload_operator.decision.comparison.compare import Results, compare, results_status
 from sshload_operator.decision.comparison.endings import Ending, ending, given_up
 from sshload_operator.decision.comparison.facts import ObservedTest, test_run
-from sshload_operator.decision.comparison.figures import most_of_each
 from sshload_operator.decision.comparison.plan import ComparisonPlan, Place, refusal, test_manifest
 from sshload_operator.decision.life_cycle import (
     Finding,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.api.status.compared import milliseconds_text, split
 from sshload_operator.api.status.comparison import (
     ComparisonReason,
     ComparisonVerdict,
@@ -13,9 +14,7 @@ from sshload_operator.api.status.comparison import (
 )
 from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE, ERROR_PERCENT
 from sshload_operator.decision.comparison.compare import Compared
-from sshload_operator.decision.comparison.figures import split
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
-from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.decision.comparison.plan import ComparisonPlan
 
 # If tests end in Error from the start, more tests will not help.

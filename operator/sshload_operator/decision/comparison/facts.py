@@ -10,10 +10,10 @@ from sshload_contract.vocabulary import MEASURED_VERDICTS, Invalidity, Verdict
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.compared import Figures, compared_figures, most_telling
 from sshload_operator.api.status.comparison import MOST_REPEATS, TestRun
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.measured import own_delay_ms
-from sshload_operator.decision.comparison.figures import Figures, compared_figures, most_telling
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.planning.plan import spec_hash as hash_of_spec
 from sshload_operator.state import Phase, Reason

@@ -6,13 +6,11 @@ becomes slower or faster. The difference is the mean of the rounds' differences.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from sshload_operator.decision.comparison.interval import interval
 
 RESOLUTION = 0.001
 """The relative resolution of a latency: latencies are kept with three digits."""
-_DECIMALS: Final = ((100.0, 0), (10.0, 1), (1.0, 2), (0.0, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +33,3 @@ def milliseconds_more(pairs: Sequence[tuple[float, float]], seed: int) -> Millis
         return Milliseconds(mean, None, None)
     least = RESOLUTION * max(sum(side) / len(pairs) for side in zip(*pairs, strict=True))
     return Milliseconds(mean, min(found.low, mean - least), max(found.high, mean + least))
-
-
-def milliseconds_text(difference_ms: float) -> str:
-    """Return a difference with its sign, rounded to three digits or the microsecond: `+1,120`, `-3.25`, `+0.041`."""
-    decimals = next(decimals for least, decimals in _DECIMALS if abs(difference_ms) >= least)
-    return f"{difference_ms:+,.{decimals}f}"

@@ -9,8 +9,8 @@ from typing import Any
 from sshload_operator.api.comparison.spec import ComparisonSpec, Variant
 from sshload_operator.api.kinds import COMPARISON, GROUP
 from sshload_operator.api.names import extended, label_value
-from sshload_operator.decision.owner import Owner, owned_test
 from sshload_operator.manifests.labels import COMPARISON_LABEL
+from sshload_operator.manifests.owned_test import Owner, owned_test
 from sshload_operator.planning.installation import Installation
 from sshload_operator.planning.plan import TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.planning.preflight import preflight

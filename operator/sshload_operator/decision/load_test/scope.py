@@ -5,8 +5,8 @@ from typing import Final
 
 from sshload_contract.wire.report import Negotiated
 
+from sshload_operator.api.server_software import is_openssh, openssh_version
 from sshload_operator.api.status.results import ALGORITHM_CHARACTERS
-from sshload_operator.decision.server_software import is_openssh, openssh_version
 from sshload_operator.planning.plan import Plan
 
 _BANNER_OF_SSHD_AUTH: Final = (10, 3)

@@ -10,6 +10,7 @@ from sshload_contract.judgement.validity import arrivals_dropped, defects, figur
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 
+from sshload_operator.api.server_software import is_openssh
 from sshload_operator.api.status.figures import percent
 from sshload_operator.api.status.results import MaxStartupsAdvice
 from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady
@@ -22,7 +23,6 @@ from sshload_operator.decision.max_startups.setting import (
     MaxStartups,
     setting_of,
 )
-from sshload_operator.decision.server_software import is_openssh
 from sshload_operator.planning.cautions import LISTEN_BACKLOG
 from sshload_operator.planning.plan import Plan
 

@@ -16,9 +16,8 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.schedule import ScheduleReason
 from sshload_operator.decision.life_cycle import changed_status
-from sshload_operator.decision.owner import Owner, OwnerDecision, owned_test
+from sshload_operator.decision.owner import OwnerDecision
 from sshload_operator.decision.schedule.facts import (
-    SCHEDULE_LABEL,
     SCHEDULED_ANNOTATION,
     ScheduledTest,
     ScheduleFacts,
@@ -27,6 +26,8 @@ from sshload_operator.decision.schedule.facts import (
 )
 from sshload_operator.decision.schedule.starts import MANY_MISSED, Starts, is_too_late, starts
 from sshload_operator.decision.schedule.status import CAUSES, ScheduleTimes, status, surplus
+from sshload_operator.manifests.labels import SCHEDULE_LABEL
+from sshload_operator.manifests.owned_test import Owner, owned_test
 from sshload_operator.state import Announcement, Manifest
 
 _SHORTEST_WAIT_S: Final = 0.01

@@ -19,7 +19,6 @@ from sshload_operator.decision.baseline.find import EarlierTest, installed_hash,
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.owner import OwnerSubject
 
-SCHEDULE_LABEL: Final = f"{GROUP}/schedule"
 SCHEDULED_ANNOTATION: Final = f"{GROUP}/scheduled-timestamp"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE: Final = timedelta(minutes=1)

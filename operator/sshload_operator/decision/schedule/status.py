@@ -17,12 +17,12 @@ from sshload_operator.api.status.schedule import (
     ScheduleStatus,
     TrendPoint,
 )
-from sshload_operator.decision.baseline.differs import comparable_hash
 from sshload_operator.decision.baseline.find import is_clean
 from sshload_operator.decision.life_cycle import Finding, conditions, settled
 from sshload_operator.decision.owner import Cause
 from sshload_operator.decision.schedule.facts import ScheduledTest, ScheduleFacts
 from sshload_operator.decision.schedule.starts import calendar_since
+from sshload_operator.planning.differs import comparable_hash
 from sshload_operator.state import ConditionStatus
 
 CAUSES: Final = {Cause.REFUSED: ScheduleReason.CREATE_REFUSED, Cause.NAME_TAKEN: ScheduleReason.NAME_TAKEN}

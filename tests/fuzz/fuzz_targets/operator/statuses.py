@@ -30,12 +30,12 @@ from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.progress import progress_text
 from sshload_operator.cli.view.result import result_page, result_rows
+from sshload_operator.control.channels.ends import Asked, EndEvent, Notification, due
 from sshload_operator.control.channels.slack import message_of
 from sshload_operator.control.channels.webhook import event_of
 from sshload_operator.control.metrics.schedules import SchedulesCollector
 from sshload_operator.control.metrics.tests import TestsCollector
 from sshload_operator.decision.comparison.facts import observed_test
-from sshload_operator.decision.notification import Asked, EndEvent, Notification, due
 from sshload_operator.decision.schedule import facts
 from sshload_operator.state import Role
 from statuses import read_comparison_status, read_test_status

@@ -11,7 +11,7 @@ from plans import EXTERNAL, quickstart
 from runs import snapshot
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.status.installed import InstalledResources, PodResources
-from sshload_operator.decision.baseline.differs import comparable_hash, installed_difference
+from sshload_operator.planning.differs import comparable_hash, installed_difference
 from sshload_operator.state import Amount, ObservedBaseline, Role
 
 OF_SCHEDULE = asked(baseline=LAST_PASSED)

@@ -15,8 +15,8 @@ from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.channels import deliveries as deliveries_module
 from sshload_operator.control.channels.channel import Sender
 from sshload_operator.control.channels.deliveries import Counts, Deliveries
+from sshload_operator.control.channels.ends import EndEvent, notified_annotation
 from sshload_operator.control.channels.webhook import Webhook
-from sshload_operator.decision.notification import EndEvent, notified_annotation
 from webhook_receiver import Receiver, key_folder, webhook_receiver
 
 _MAX_AGE_S = 3_600.0

@@ -18,8 +18,8 @@ from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.channels import deliveries as deliveries_module
 from sshload_operator.control.channels.channel import Attempt, Outcome
 from sshload_operator.control.channels.deliveries import Counts, Deliveries
+from sshload_operator.control.channels.ends import EndEvent, Notification, notified_annotation
 from sshload_operator.control.channels.webhook import Webhook
-from sshload_operator.decision.notification import EndEvent, Notification, notified_annotation
 from virtual_time import run_at_once
 
 MAX_AGE_S = 3_600.0

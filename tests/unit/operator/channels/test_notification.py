@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import statuses
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
+from sshload_operator.control.channels import ends
+from sshload_operator.control.channels.ends import Asked, EndEvent, Notification, back_off_s, notified_annotation
 from sshload_operator.control.channels.webhook import event_of as webhook_event
-from sshload_operator.decision import notification
-from sshload_operator.decision.notification import Asked, EndEvent, Notification, back_off_s, notified_annotation
 
 ENDED = datetime(2026, 11, 21, 6, tzinfo=UTC)
 NOW = ENDED + timedelta(minutes=1)
@@ -21,7 +21,7 @@ ID = "u1/3/2026-11-21T06:00:00Z"
 
 def due(kind: Kind, body: dict[str, Any], asked: Asked, now: datetime) -> Notification | None:
     """Return the end that is due on the webhook."""
-    return notification.due(kind, body, "webhook", asked, now)
+    return ends.due(kind, body, "webhook", asked, now)
 
 
 def ended(

@@ -3,8 +3,8 @@
 import pytest
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.control.channels import read_channels
+from sshload_operator.control.channels.ends import EndEvent
 from sshload_operator.control.channels.webhook import Webhook
-from sshload_operator.decision.notification import EndEvent
 
 
 def test_a_webhook_is_read_with_its_events_and_namespaces() -> None:

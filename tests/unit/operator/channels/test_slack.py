@@ -13,8 +13,8 @@ from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, 
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.control.channels import read_channels
 from sshload_operator.control.channels.channel import Attempt, Outcome, Sender
+from sshload_operator.control.channels.ends import EndEvent, Notification, due
 from sshload_operator.control.channels.slack import Slack, message_of
-from sshload_operator.decision.notification import EndEvent, Notification, due
 from webhook_receiver import PATH, Receiver, webhook_receiver
 
 NOW = datetime(2026, 11, 21, 6, 1, tzinfo=UTC)

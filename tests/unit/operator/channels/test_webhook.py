@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.channels.channel import Outcome, SecretError, Sender
+from sshload_operator.control.channels.ends import Asked, EndEvent, Notification, due
 from sshload_operator.control.channels.webhook import Webhook, read_key, signed_headers
-from sshload_operator.decision.notification import Asked, EndEvent, Notification, due
 from webhook_receiver import PATH, key_folder, own_certificate, webhook_receiver
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from sshload_contract.vocabulary import SearchEnd
-from sshload_operator.decision.comparison.figures import Figures, compared_figures, most_of_each, most_telling, place
+from sshload_operator.api.status.compared import Figures, compared_figures, most_of_each, most_telling, place
 from statuses import RESULTS, read_test_status, step_json
 
 MEASURED = {

@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 from sshload_contract.vocabulary import Verdict
+from sshload_operator.api.status.compared import milliseconds_text
 from sshload_operator.api.status.comparison import TestRun
 from sshload_operator.decision.comparison.compare import compare
-from sshload_operator.decision.comparison.milliseconds import Milliseconds, milliseconds_more, milliseconds_text
+from sshload_operator.decision.comparison.milliseconds import Milliseconds, milliseconds_more
 
 Noise = Callable[[Random], float]
 SIMULATED = 1_000

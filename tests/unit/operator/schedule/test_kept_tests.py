@@ -11,7 +11,6 @@ from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.schedule.spec import ScheduleSpec, parse_schedule
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.schedule import MOST_POINTS, ScheduleStatus
-from sshload_operator.decision.baseline.differs import comparable_hash
 from sshload_operator.decision.schedule.facts import Figures, ScheduledTest
 from sshload_operator.decision.schedule.status import (
     ScheduleTimes,
@@ -22,6 +21,7 @@ from sshload_operator.decision.schedule.status import (
     surplus,
     trend,
 )
+from sshload_operator.planning.differs import comparable_hash
 
 NOTHING = Figures(None, None, None, None)
 AGAINST_LAST = {"testTemplate": {"spec": asked(baseline=LAST_PASSED)}}

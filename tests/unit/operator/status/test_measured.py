@@ -8,14 +8,14 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.shapes.reading import camel_case
+from sshload_operator.api.status.compared import compared_figures
 from sshload_operator.api.status.figures import Measured
 from sshload_operator.api.status.measured import OF_RUN, Declared, Figure, declared, figures, find_figure
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.result import result_page
+from sshload_operator.control.channels.ends import Asked, EndEvent, due
 from sshload_operator.control.channels.webhook import event_of
 from sshload_operator.control.metrics.server import OperatorMetrics
-from sshload_operator.decision.comparison.figures import compared_figures
-from sshload_operator.decision.notification import Asked, EndEvent, due
 from sshload_operator.report.document import report_document
 from sshload_operator.report.markdown import markdown_text
 from sshload_operator.report.saved_run import SavedRun

@@ -19,12 +19,12 @@ from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.watch_session import Listed
 from sshload_operator.control.channels.channel import Sender
 from sshload_operator.control.channels.deliveries import Counts, Deliveries
+from sshload_operator.control.channels.ends import EndEvent
 from sshload_operator.control.channels.webhook import Webhook
 from sshload_operator.control.live.kinds import ComparisonKind, LiveKinds, ScheduleKind
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.decision.life_cycle import decide
-from sshload_operator.decision.notification import EndEvent
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+from sshload_operator.manifests.labels import SCHEDULE_LABEL
 from until import until
 from webhook_receiver import Receiver, key_folder, webhook_receiver
 

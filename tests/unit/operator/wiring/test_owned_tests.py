@@ -16,7 +16,8 @@ from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live import owned_tests
 from sshload_operator.control.live.kinds import ScheduleKind
 from sshload_operator.control.live.owned_tests import OwnedTests
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduledTest
+from sshload_operator.decision.schedule.facts import ScheduledTest
+from sshload_operator.manifests.labels import SCHEDULE_LABEL
 
 PAGES = 3
 NOON = "2026-11-22T12:00:00Z"

@@ -22,8 +22,7 @@ from sshload_operator.control.live.owner_pass import execute, reconcile
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.owner import Cause, Obstacle, OwnedTest, OwnerDecision, OwnerSubject
-from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
-from sshload_operator.manifests.labels import COMPARISON_LABEL
+from sshload_operator.manifests.labels import COMPARISON_LABEL, SCHEDULE_LABEL
 from sshload_operator.state import Announcement, Reason
 
 METADATA = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}

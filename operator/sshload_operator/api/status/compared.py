@@ -1,6 +1,7 @@
 """The figures of a test's status that are compared. The key of each names its step and its unit."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from sshload_contract.vocabulary import Timing
 
@@ -14,6 +15,7 @@ _PARTS = frozenset(_STEPS[: _STEPS.index(Timing.COMMAND)]) - {Timing.LOGIN}
 # The figures of all tests take half of etcd's limit for one object: each has about 60 characters.
 _MOST_OF_A_TEST = 150
 _MOST_OF_ALL_TESTS = 15_000
+_DECIMALS: Final = ((100.0, 0), (10.0, 1), (1.0, 2), (0.0, 3))
 
 Figures = Mapping[str, float]
 
@@ -85,3 +87,9 @@ def _weight(key: str) -> tuple[int, str]:
     if not step:
         return 0, key
     return (1 if step == Timing.TOTAL else 2 if is_of_whole_step(key) else 3), key
+
+
+def milliseconds_text(difference_ms: float) -> str:
+    """Return a difference with its sign, rounded to three digits or the microsecond: `+1,120`, `-3.25`, `+0.041`."""
+    decimals = next(decimals for least, decimals in _DECIMALS if abs(difference_ms) >= least)
+    return f"{difference_ms:+,.{decimals}f}"

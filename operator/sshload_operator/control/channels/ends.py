@@ -21,7 +21,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import RunStatus
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.owner import Owner, owner_of
+from sshload_operator.manifests.owned_test import Owner, owner_of
 from sshload_operator.state import Phase
 
 _MESSAGE_CHARACTERS: Final = 1_000
