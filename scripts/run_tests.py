@@ -22,7 +22,7 @@ from testing.circles import CIRCLE, Circle
 from testing.layers import LAYERS, LINT, NEEDS, ROOT, Layer
 from testing.machine import CACHE, cpu_times, fixed_work_s
 from testing.preparation import Preparation, PreparationError, RootNeededError, serving
-from testing.pytest_run import REPORTS, Given, Lane, Test, ended, run_suite
+from testing.pytest_run import REPORTS, Given, Lane, Test, end_all_at_signals, ended, run_suite
 from testing.table import Outcome, Whole, counts, how_it_failed, table
 
 VENV = ROOT / ".venv/bin"
@@ -128,6 +128,7 @@ def main(names: list[str]) -> int:
         known = ", ".join(layer.name for layer in LAYERS)
         print(f"LAYERS: there is no layer {', '.join(sorted(unknown))}: write some of {known}", file=sys.stderr)
         return 2
+    end_all_at_signals()
     began, cpu, fixed_work_before_s = time.monotonic(), cpu_times(), fixed_work_s()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of thousands of processes compiles all that it imports
     os.environ.setdefault("GOGC", "400")  # Go's collector takes a third of an API server's CPU otherwise

@@ -1,11 +1,11 @@
 """The pytest runs of a suite: in its lanes, after them, and once more what failed; and their reports."""
 
-import atexit
 import os
 import select
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +29,7 @@ _END_LIMIT_S = 30
 _BESIDE = ("nice", "-n", "10")
 """How a suite runs beside others: a process has a ninth of the weight of theirs, which is enough to get somewhere."""
 _under_way: set[int] = set()
+_is_over = threading.Event()
 _MOST_RUN_AGAIN = 10
 """Of how many tests of a suite that failed each runs once more. More failures have one cause, which is not chance."""
 _ALONE = "alone"
@@ -210,6 +211,8 @@ def ended(
         start_new_session=True,
     )
     _under_way.add(process.pid)
+    if _is_over.is_set():
+        _signal(process.pid, signal.SIGKILL)
     timers = [
         threading.Timer(max(limit_s, 1) + later_s, _signal, (process.pid, number))
         for later_s, number in ((0, signal.SIGTERM), (_END_LIMIT_S, signal.SIGKILL))
@@ -226,15 +229,21 @@ def ended(
     return process.returncode, used.ru_utime + used.ru_stime
 
 
-@atexit.register
-def _end_all() -> None:
-    """End what is under way where somebody interrupts the run: a session of its own does not hear of that."""
+def end_all_at_signals() -> None:
+    """Let who interrupts or terminates the run end what is under way: a session of its own hears of neither."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end_all)
+
+
+def _end_all(number: int, _: object) -> None:
+    _is_over.set()
     groups = tuple(_under_way)
     for group in groups:
         _signal(group, signal.SIGTERM)
     for group in groups:
         _await_end(group)
         _signal(group, signal.SIGKILL)
+    sys.exit(128 + number)
 
 
 def _await_end(pid: int) -> None:

@@ -400,19 +400,20 @@ def ended_here(script: str, folder: Path) -> tuple[str, Path]:
     began = folder / "began"
     whole = f"{STUBBORN} echo $! > {began}.new; mv {began}.new {began}; {script}"
     program = (
-        "import os, signal; from testing.pytest_run import ended; "
-        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # in the background, a shell has it ignored
-        f"ended(['sh', '-c', {whole!r}], os.environ, 600)"
+        "import os; from testing.pytest_run import end_all_at_signals, ended; "
+        f"end_all_at_signals(); ended(['sh', '-c', {whole!r}], os.environ, 600)"
     )
     return program, began
 
 
-def test_who_interrupts_a_run_ends_what_is_under_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_interrupts_a_run_ends_what_is_under_way(tmp_path: Path, number: signal.Signals) -> None:
     """A suite is a session of its own, so that it can be ended with all that it started; it hears of no Ctrl-C."""
     program, began = ended_here("exec sleep 600", tmp_path)
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as running:
         asyncio.run(until(began.exists))
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
+    assert running.returncode == 128 + number
     asyncio.run(until(lambda: state(int(began.read_text())) in {"", "Z"}))
 
 
