@@ -83,7 +83,16 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_DECISION}/baseline": ("tests/unit/operator/baseline",),
     f"{_DECISION}/capacity": ("tests/unit/operator/capacity", "tests/unit/operator/verdict"),
-    f"{_DECISION}/comparison": ("tests/unit/operator/comparison",),
+    f"{_DECISION}/comparison": tuple(
+        f"tests/unit/operator/comparison/test_{name}.py"
+        for name in ("compare", "decide_comparison", "figures", "identity_and_causes", "milliseconds")
+    ),
+    f"{_DECISION}/comparison/facts.py": tuple(
+        f"tests/unit/operator/comparison/test_{name}.py" for name in ("decide_comparison", "identity_and_causes")
+    ),
+    f"{_DECISION}/comparison/figures.py": tuple(
+        f"tests/unit/operator/comparison/test_{name}.py" for name in ("compare", "figures", "decide_comparison")
+    ),
     f"{_DECISION}/comparison/interval.py": ("tests/unit/operator/comparison/test_interval.py",),
     f"{_DECISION}/comparison/milliseconds.py": ("tests/unit/operator/comparison/test_milliseconds.py",),
     f"{_DECISION}/comparison/decide.py": tuple(
