@@ -87,6 +87,9 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         f"tests/unit/operator/comparison/test_{name}.py"
         for name in ("compare", "decide_comparison", "figures", "identity_and_causes", "milliseconds")
     ),
+    f"{_DECISION}/comparison/plan.py": tuple(
+        f"tests/unit/operator/comparison/test_{name}.py" for name in ("comparison_hash", "decide_comparison")
+    ),
     f"{_DECISION}/comparison/facts.py": tuple(
         f"tests/unit/operator/comparison/test_{name}.py" for name in ("decide_comparison", "identity_and_causes")
     ),
