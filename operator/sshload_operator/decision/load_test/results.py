@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.judgement.error_rate import attempts
 from sshload_contract.judgement.figures import client_logins, find_step, total_step
 from sshload_contract.judgement.own_delay import own_delay
@@ -261,7 +260,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         dropped=_dropped(before, after, grown),
         cpu_seconds=cpu_s,
         cpu_cores=None if cores is None else rounded(cores),
-        cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s) if only_logs_in else None,
+        cpu_per_login_ms=_per_login_ms(accepted, cpu_s) if only_logs_in else None,
         cpu_per_iteration_ms=None if only_logs_in else _per_iteration_ms(plan, summary, cpu_s),
         cpu_throttled_seconds=told(grown["cpu_throttled_s"]),
         stolen_percent=percent(stolen_share(before.machine_cpu, after.machine_cpu)),
@@ -275,19 +274,8 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
     )
 
 
-def _logs_in_each_time(plan: Plan) -> bool:
-    """Whether each iteration, or each request to the run's gateway, has a login of its own."""
-    gateway = plan.spec.gateway
-    if gateway is not None:
-        return gateway.policy is PolicyName.LOGIN_PER_REQUEST
-    return plan.spec.scenario.session_reuse is SessionReuse.NONE
-
-
-def _per_login_ms(plan: Plan, accepted: int | None, cpu_s: float | None) -> float | None:
-    """Return the CPU time per login; None if sessions are reused, because they use CPU time for other work too."""
-    if not _logs_in_each_time(plan) or not accepted or cpu_s is None:
-        return None
-    return round(cpu_s * 1_000 / accepted, 3)
+def _per_login_ms(accepted: int | None, cpu_s: float | None) -> float | None:
+    return None if not accepted or cpu_s is None else round(cpu_s * 1_000 / accepted, 3)
 
 
 def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> ProxyResult | None:
@@ -299,8 +287,8 @@ def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> Prox
     if use is None:
         return None
     cpu_s, accepted = _cpu_s(use), None if target is None else target.accepted
-    if _logs_in_each_time(plan) and plan.spec.gateway is None:
-        return ProxyResult(**_used(use), cpu_per_login_ms=_per_login_ms(plan, accepted, cpu_s))
+    if plan.spec.scenario.session_reuse is SessionReuse.NONE and plan.spec.gateway is None:
+        return ProxyResult(**_used(use), cpu_per_login_ms=_per_login_ms(accepted, cpu_s))
     return ProxyResult(**_used(use), cpu_per_iteration_ms=_per_iteration_ms(plan, summary, cpu_s))
 
 

@@ -18,7 +18,7 @@ from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.head import written
-from sshload_operator.api.status.results import MOST_STEPS, Results
+from sshload_operator.api.status.results import MOST_NEGOTIATED, MOST_STEPS, Results
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.planning.plan import Plan
@@ -262,6 +262,68 @@ def test_a_load_that_was_ended_early_says_when_and_by_which_threshold() -> None:
     assert "endedEarly" not in results_json(PLAN, summary())
 
 
+def test_what_the_generator_lost_and_by_how_much_it_was_late_is_told() -> None:
+    lost = generator(workers_lost=1, reports_missing=2, overflows=3, loop_lag_p99_us=30_000, loop_lag_max_us=45_000)
+    found = results_json(PLAN, summary(generator=lost))["generator"]
+    told = {name: found[name] for name in ("workersLost", "reportsMissing", "overflows", "latenciesMayIncludeMs")}
+    assert told == {"workersLost": 1, "reportsMissing": 2, "overflows": 3, "latenciesMayIncludeMs": 45.0}
+    assert "latenciesMayIncludeMs" not in results_json(PLAN, summary())["generator"]
+
+
+def test_failures_of_the_warm_up_are_among_its_iterations() -> None:
+    failed = (replace(step, failures=7) if step.window is Window.WARM_UP else step for step in summary().trial.steps)
+    warm_up = results_json(PLAN, summary(steps=tuple(failed)))["warmUp"]
+    assert (warm_up["iterations"], warm_up["failures"]) == (WARM_UP_LOGINS + 7, 7)
+
+
+def test_a_burst_of_which_no_login_was_seen_has_established_none() -> None:
+    burst = plan(quickstart(load={"burst": {"connections": 300, "repeat": 2, "interval": "5s"}}))
+    without = tuple(step for step in summary().trial.steps if step.step != Timing.LOGIN)
+    assert results_json(burst, summary(steps=without))["burst"]["established"] == 0
+
+
+def test_no_more_agreements_are_stated_than_a_status_takes_and_they_are_the_most_frequent() -> None:
+    many = tuple(
+        NegotiatedCount(replace(NEGOTIATED, cipher=f"c{number}"), number + 1) for number in range(MOST_NEGOTIATED + 3)
+    )
+    stated = results_json(PLAN, summary(negotiated=many))["negotiated"]
+    assert [one["count"] for one in stated] == list(range(MOST_NEGOTIATED + 3, 3, -1))
+
+
+@pytest.mark.parametrize("unread", ["target_before", "target_after"])
+def test_a_target_that_was_read_only_once_has_no_figures(unread: str) -> None:
+    assert "target" in results_json(PLAN, summary())
+    assert "target" not in results_json(PLAN, summary(**{unread: None}))
+
+
+@pytest.mark.parametrize(
+    ("counter", "name"),
+    [
+        ("auth_failed", "authFailed"),
+        ("cpu_throttled_s", "cpuThrottledSeconds"),
+        ("oom_kills", "oomKills"),
+        ("refused_forks", "refusedForks"),
+        ("listen_overflows", "listenOverflows"),
+    ],
+)
+def test_each_count_of_what_went_wrong_at_the_target_is_told_as_it_has_grown(counter: str, name: str) -> None:
+    before, after = target_stats(0, **{counter: 2}), target_stats(700, **{counter: 9})
+    target = results_json(PLAN, summary(target_before=before, target_after=after))["target"]
+    assert target[name] == 7
+    assert name not in results_json(PLAN, summary())["target"]
+
+
+def test_a_target_that_used_no_cpu_used_none() -> None:
+    still = target_stats(700, cpu_s=target_stats(0).cpu_s)
+    assert results_json(PLAN, summary(target_after=still))["target"]["cpuSeconds"] == 0.0
+
+
+def test_an_iteration_that_failed_took_cpu_time_too() -> None:
+    found = summary(590, 10, generator=generator(cpu_s=7.0))
+    per_iteration_ms = results_json(PLAN, found)["generator"]["cpuPerIterationMs"]
+    assert per_iteration_ms == round(7_000 / (600 + WARM_UP_LOGINS), 3)
+
+
 def test_the_generator_shows_its_own_health() -> None:
     found = results_json(PLAN, summary(load=load(599, late=3, scheduled=600, dropped=1), generator=generator()))
     assert found["generator"] == {
@@ -408,6 +470,23 @@ def test_the_proxys_cpu_stands_beside_the_logins_that_went_through_it() -> None:
     results = results_json(PLAN, summary(target_after=target_stats(700), in_path=PROXIED))
     assert results["proxy"] == {"cpuSeconds": 0.7, "cpuPerLoginMs": 1.0, "memoryPeakBytes": 10_000_000}
     assert list(problems(results, SCHEMA, "results")) == []
+
+
+def test_where_nobody_was_let_in_the_proxys_cpu_is_of_no_login() -> None:
+    nobody = summary(0, steps=(), load=load(0), target_after=target_stats(0), in_path=PROXIED)
+    assert results_json(PLAN, nobody)["proxy"] == {"cpuSeconds": 0.7, "memoryPeakBytes": 10_000_000}
+
+
+def test_the_cpu_of_a_login_is_told_to_the_microsecond() -> None:
+    used = {InPath.PROXY: ProgramUse(ProgramStats(0.0, 0.0, 0), ProgramStats(1.0, 0.0, 0))}
+    results = results_json(PLAN, summary(target_after=target_stats(700), in_path=used))
+    assert results["proxy"]["cpuPerLoginMs"] == 1.429
+
+
+def test_a_program_that_used_nothing_and_was_held_back_for_a_moment_says_both() -> None:
+    used = {InPath.PROXY: ProgramUse(ProgramStats(1.5, 0.25, 0), ProgramStats(1.5, 0.5, 0))}
+    proxy = results_json(PLAN, summary(in_path=used))["proxy"]
+    assert (proxy["cpuSeconds"], proxy["cpuThrottledSeconds"]) == (0.0, 0.25)
 
 
 def test_where_sessions_are_kept_the_proxys_cpu_is_told_by_iteration() -> None:
