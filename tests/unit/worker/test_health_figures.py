@@ -47,6 +47,7 @@ class Kernel:
     children_s: tuple[float, float] = (0.0, 0.0)
     cpus: int = 4
     turns: list[dict[str, float]] = field(default_factory=list)
+    started: list[HealthMonitor] = field(default_factory=list)
 
     def tell(self, name: str, text: str) -> None:
         """Write a file of /proc."""
@@ -94,21 +95,23 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(found.cpus)))
     monkeypatch.setattr(os, "sysconf", lambda _: 100)
     yield found
+    for monitor in found.started:
+        monitor.stop()
     health_module._companions.clear()
     health_module._programs.clear()
 
 
 @pytest.fixture
-def monitor(kernel: Kernel) -> Iterator[HealthMonitor]:
+def monitor(kernel: Kernel) -> HealthMonitor:
     """Return a monitor that was started."""
-    started = started_monitor(kernel)
-    yield started
-    started.stop()
+    return started_monitor(kernel)
 
 
-def started_monitor(_: Kernel) -> HealthMonitor:
+def started_monitor(kernel: Kernel) -> HealthMonitor:
+    """Return a monitor that was started, and is stopped at the end of the test."""
     started = HealthMonitor()
     started.start()
+    kernel.started.append(started)
     return started
 
 
@@ -135,13 +138,13 @@ def say(lags: int, *lags_us: int) -> None:
 def test_the_share_of_waiting_for_a_cpu_is_of_the_time_since_the_start(kernel: Kernel) -> None:
     kernel.tell("thread-self/schedstat", f"100 {3 * MS_NS} 5")
     early = HealthMonitor()
+    kernel.started.append(early)
     kernel.now_ns += 100 * MS_NS
     kernel.tell("thread-self/schedstat", f"200 {7 * MS_NS} 6")
     early.start()
     kernel.now_ns += 10 * MS_NS
     kernel.tell("thread-self/schedstat", f"300 {9 * MS_NS} 7")
     assert figures(early).run_delay_share == pytest.approx(0.2)
-    early.stop()
 
 
 def test_the_waiting_of_a_companion_counts_where_it_is_more(kernel: Kernel, lags: int) -> None:
@@ -155,7 +158,6 @@ def test_the_waiting_of_a_companion_counts_where_it_is_more(kernel: Kernel, lags
     assert figures(monitor).run_delay_share == pytest.approx(0.5)
     kernel.tell("thread-self/schedstat", f"0 {6 * MS_NS} 1")
     assert figures(monitor).run_delay_share == pytest.approx(0.6)
-    monitor.stop()
 
 
 def test_of_a_companion_that_came_later_only_what_is_known_of_it_counts(kernel: Kernel) -> None:
@@ -166,7 +168,6 @@ def test_of_a_companion_that_came_later_only_what_is_known_of_it_counts(kernel: 
     watch_companion(7, reading)
     kernel.now_ns += 10 * MS_NS
     assert figures(monitor).run_delay_share == 0.0
-    monitor.stop()
     os.close(reading)
     os.close(writing)
 
@@ -197,12 +198,12 @@ def test_without_the_kernels_word_the_share_of_waiting_is_not_known(kernel: Kern
     assert figures(monitor).run_delay_share is None
     kernel.tell("thread-self/schedstat", "100 5 1")
     assert figures(monitor).run_delay_share is None
-    monitor.stop()
 
 
 def test_what_the_host_took_is_of_the_time_since_the_start(kernel: Kernel) -> None:
     kernel.tell("stat", STAT.format(1_000, 0))
     early = HealthMonitor()
+    kernel.started.append(early)
     kernel.tell("stat", STAT.format(2_000, 500))
     early.start()
     kernel.tell("stat", STAT.format(2_300, 600))
@@ -210,7 +211,6 @@ def test_what_the_host_took_is_of_the_time_since_the_start(kernel: Kernel) -> No
     assert found.stolen_share == 0.25
     assert found.machine_cpu is not None
     assert (found.machine_cpu.total_s, found.machine_cpu.stolen_s) == (4.0, 1.0)
-    early.stop()
 
 
 def probe(monitor: HealthMonitor, kernel: Kernel, late_us: int) -> None:
@@ -271,7 +271,6 @@ def test_the_lags_of_a_companion_are_lags_and_pauses_of_the_worker(kernel: Kerne
     say(lags, 70_000)
     probe(monitor, kernel, 0)
     assert monitor._companions_lag_max_us == 70_000
-    monitor.stop()
 
 
 def test_the_most_ports_that_were_used_and_all_that_were_there_are_told(monitor: HealthMonitor, kernel: Kernel) -> None:
@@ -287,7 +286,6 @@ def watched(kernel: Kernel, *turns: dict[str, float]) -> Health:
     kernel.turns = list(turns)
     with pytest.raises(GreenletExit):
         monitor._watch_cpu()
-    monitor.stop()
     return figures(monitor)
 
 
@@ -316,12 +314,12 @@ def test_a_companion_has_one_cpu_as_the_worker_has(kernel: Kernel, lags: int) ->
 
 def test_the_cpu_time_is_that_since_the_start_with_that_of_programs(kernel: Kernel) -> None:
     early = HealthMonitor()
+    kernel.started.append(early)
     kernel.process_s, kernel.children_s = 7.0, (1.0, 2.0)
     early.start()
     assert figures(early).cpu_s == 0.0
     kernel.process_s, kernel.children_s = 7.5, (1.25, 4.0)
     assert figures(early).cpu_s == pytest.approx(0.5 + 0.25 + 2.0)
-    early.stop()
 
 
 def test_running_programs_that_are_counted_have_their_user_and_system_time_whatever_their_name_is(
