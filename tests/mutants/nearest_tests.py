@@ -93,7 +93,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/comparison/facts.py": tuple(
         f"tests/unit/operator/comparison/test_{name}.py" for name in ("decide_comparison", "identity_and_causes")
     ),
-    f"{_DECISION}/comparison/figures.py": tuple(
+    f"{_OPERATOR}/api/status/compared.py": tuple(
         f"tests/unit/operator/comparison/test_{name}.py" for name in ("compare", "figures", "decide_comparison")
     ),
     f"{_DECISION}/comparison/interval.py": ("tests/unit/operator/comparison/test_interval.py",),

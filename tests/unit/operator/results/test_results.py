@@ -235,6 +235,21 @@ def test_errors_come_with_the_most_frequent_first_and_without_the_warm_ups() -> 
     ]
 
 
+def test_errors_that_are_as_frequent_stand_by_step_and_outcome_and_those_that_never_were_do_not() -> None:
+    found = (
+        ErrorCount("total", Outcome.THROTTLED, Window.MEASURED, 3, ""),
+        ErrorCount("total", Outcome.REFUSED, Window.MEASURED, 3, ""),
+        ErrorCount("login", Outcome.THROTTLED, Window.MEASURED, 3, ""),
+        ErrorCount("login", Outcome.REFUSED, Window.MEASURED, 0, ""),
+    )
+    told = results_json(PLAN, summary(590, 10, errors=found))["errors"]
+    assert [(one["step"], one["outcome"]) for one in told] == [
+        ("login", "throttled"),
+        ("total", "refused"),
+        ("total", "throttled"),
+    ]
+
+
 def test_what_was_negotiated_is_counted_once_per_combination() -> None:
     other = replace(NEGOTIATED, kex="ecdh-sha2-nistp256")
     counts = (NegotiatedCount(NEGOTIATED, 3), NegotiatedCount(other, 5), NegotiatedCount(NEGOTIATED, 4))
