@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from sshload_contract.wire.bounds import Amount, Count
+from sshload_contract.bounds import Amount, Count
 
 _IDLE_COLUMNS = slice(3, 5)  # idle, and idle while a disk is waited for
 _STEAL_COLUMN = 7

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TypeVar
 
-from sshload_contract.wire.bounds import ContractError
+from sshload_contract.bounds import ContractError
 from sshload_contract.wire.codec import from_json
 
 from sshload_target.errors import ConfigRefusedError

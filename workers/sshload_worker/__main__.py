@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from types import FrameType
 
+from sshload_contract.bounds import ContractError
 from sshload_contract.image_user import name_own_user
-from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_config import RunConfig
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import accumulate, count, repeat
 from math import ceil, nextafter, sqrt
 from random import Random
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self, TypeAlias
+from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Rule, Whole, exactly_one
 from sshload_contract.load.model import (
@@ -20,9 +20,7 @@ from sshload_contract.load.model import (
     SearchModel,
     StagedLoad,
 )
-
-if TYPE_CHECKING:
-    from sshload_contract.wire.run_summary import LoadStats
+from sshload_contract.load.stats import LoadStats
 
 _CERTAIN_DEVIATIONS: Final = 6.0
 
@@ -182,7 +180,7 @@ class SpacedArrivals(LoadModel):
         """Whether the process is poisson."""
         return self.process is ArrivalProcess.POISSON
 
-    def completed_amount(self, stats: "LoadStats") -> float | None:
+    def completed_amount(self, stats: LoadStats) -> float | None:
         """Return the completed iterations per second."""
         return stats.completed_rate
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias
+from typing import Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Whole
 from sshload_contract.load.model import AMOUNT, GREATEST, LEAST, MOST, LoadModel, SearchModel
-
-if TYPE_CHECKING:
-    from sshload_contract.wire.run_summary import LoadStats
+from sshload_contract.load.stats import LoadStats
 
 Repeat: TypeAlias = Annotated[int, Whole(1, 1000, read_by_rule=True), Default(1)]
 Interval: TypeAlias = Annotated[
@@ -79,7 +77,7 @@ class BurstLoad(LoadModel):
         """The connections of a burst per second of its interval."""
         return self.connections / self.interval_s
 
-    def completed_amount(self, stats: "LoadStats") -> float:
+    def completed_amount(self, stats: LoadStats) -> float:
         """Return the average number of completed iterations per burst."""
         return stats.succeeded / self.repeat
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil, floor
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias
+from typing import Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Rule, Whole
 from sshload_contract.load.arrivals import ArrivalProcess, ArrivalsStage, staged_arrivals
@@ -17,10 +17,8 @@ from sshload_contract.load.model import (
     LoadModel,
     SearchModel,
 )
+from sshload_contract.load.stats import LoadStats
 from sshload_contract.vocabulary import Timing
-
-if TYPE_CHECKING:
-    from sshload_contract.wire.run_summary import LoadStats
 
 KeepAlive: TypeAlias = Annotated[
     float,
@@ -123,7 +121,7 @@ class HoldLoad(LoadModel):
         """The probes or the logins per second, whichever are more."""
         return max(self.probe_rate, self.sessions / self.ramp_up_s if self.ramp_up_s else self.sessions)
 
-    def completed_amount(self, stats: "LoadStats") -> float | None:
+    def completed_amount(self, stats: LoadStats) -> float | None:
         """Return the fewest sessions that were held at once after the ramp."""
         return stats.held_least
 

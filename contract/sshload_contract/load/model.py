@@ -5,13 +5,13 @@ from math import inf
 from random import Random
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Protocol, Self, TypeAlias
 
+from sshload_contract.bounds import MOST_STAGES
 from sshload_contract.declared import Duration, Items, Rule, Whole
-from sshload_contract.wire.bounds import MOST_STAGES
+from sshload_contract.load.stats import LoadStats
 
 if TYPE_CHECKING:
     from sshload_contract.load.replay import Trace, TraceRef
     from sshload_contract.load.users import UserChange
-    from sshload_contract.wire.run_summary import LoadStats
 
 MOST: Final = 100_000
 """The most users, arrivals per second, connections of a burst and held sessions."""
@@ -266,7 +266,7 @@ class LoadModel:
         """Yield when each held session (counted over all workers) sends a keep-alive request: in turn, evenly."""
         raise NotImplementedError
 
-    def completed_amount(self, stats: "LoadStats") -> float | None:
+    def completed_amount(self, stats: LoadStats) -> float | None:
         """Return the amount that the server completed in a trial, None if its figures do not tell."""
         del stats
         return None

@@ -8,11 +8,11 @@ from math import ceil, inf, isfinite
 from random import Random
 from typing import Annotated, ClassVar, Self, TypeAlias
 
+from sshload_contract.bounds import ContractError
 from sshload_contract.declared import Default, Named, Number, Unwritten, Whole
 from sshload_contract.load.arrivals import MaxInFlight
 from sshload_contract.load.model import GREATEST, LEAST, MOST, LoadDuration, LoadModel, SearchModel
 from sshload_contract.names import ConfigMapKey, ConfigMapName
-from sshload_contract.wire.bounds import ContractError
 
 MOST_ARRIVALS = 1_000_000
 MOST_SECONDS = 8 * 86_400.0

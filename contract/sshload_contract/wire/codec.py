@@ -14,7 +14,7 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from sshload_contract.wire.bounds import WIRE_VERSION, ContractError, PercentileText, Range
+from sshload_contract.bounds import WIRE_VERSION, ContractError, PercentileText, Range
 
 T = TypeVar("T")
 _WHOLE_NUMBER_LIMIT = 2**63

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 
+from sshload_contract.bounds import WIRE_VERSION, Amount, ContractError, Count
 from sshload_contract.vocabulary import Outcome
-from sshload_contract.wire.bounds import WIRE_VERSION, Amount, ContractError, Count
 from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_json
 from sshload_contract.wire.run_summary import RunSummary, shortened_summaries
 

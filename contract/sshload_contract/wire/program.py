@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count
+from sshload_contract.bounds import WIRE_VERSION, Amount, Count
 
 ADDRESS_PLACE: Final = "@ADDRESS@"
 """The placeholder in a program's configuration for the address on which it must listen; IPv6 in brackets."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from sshload_contract.bounds import WIRE_VERSION, Amount, Count, Ordinal, StageNumber
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count, Ordinal, StageNumber
 
 
 @dataclass(frozen=True, slots=True)

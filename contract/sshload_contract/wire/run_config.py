@@ -6,12 +6,12 @@ from enum import StrEnum, unique
 from typing import ClassVar
 
 from sshload_contract.allow_list import AllowList
+from sshload_contract.bounds import WIRE_VERSION
 from sshload_contract.client import Auth, Client
 from sshload_contract.load import Load, Search
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.thresholds import Threshold
 from sshload_contract.vocabulary import InPath, measured_step
-from sshload_contract.wire.bounds import WIRE_VERSION
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from sshload_contract.bounds import WIRE_VERSION, Amount, Count, PercentileKey, StageNumber
+from sshload_contract.load.stats import LoadStats
 from sshload_contract.shortened import shortened
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import InPath, Invalidity, Outcome, RunEnd, SearchEnd, Timing, TrialState, Window
-from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count, PercentileKey, StageNumber
 from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, LoginFailure, NegotiatedCount
 from sshload_contract.wire.target import TargetStats
@@ -43,30 +44,6 @@ class StepStats:
     percentiles_us: Mapping[PercentileKey, Count | None]
     percentiles_low_us: Mapping[PercentileKey, Count | None]
     percentiles_high_us: Mapping[PercentileKey, Count | None]
-
-
-@dataclass(frozen=True, slots=True)
-class LoadStats:
-    """The load in the measured window, in iterations and iterations per second.
-
-    `held_most` and `held_least` are how many sessions were held at once, after the ramp; None for any load but hold.
-
-    `offered` is what the load model asked for, and `achieved` what was begun, of what was due in the window.
-    `completed` is what ended well in the window, whenever it was due.
-    """
-
-    duration_s: Amount
-    scheduled: Count
-    started: Count
-    succeeded: Count
-    failed: Count
-    late: Count
-    dropped: Count
-    offered_rate: Amount
-    achieved_rate: Amount
-    completed_rate: Amount
-    held_most: Count | None
-    held_least: Count | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
+from sshload_contract.bounds import WIRE_VERSION, Amount, Count
 from sshload_contract.declared import Size, Text, Whole
 from sshload_contract.steal import MachineCpu
-from sshload_contract.wire.bounds import WIRE_VERSION, Amount, Count
 
 _FixturePath: TypeAlias = Annotated[
     str,

@@ -6,7 +6,7 @@ import time
 from http import HTTPStatus
 from pathlib import Path
 
-from sshload_contract.wire.bounds import ContractError
+from sshload_contract.bounds import ContractError
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.master_log import MasterLog, read_master_log
 from sshload_contract.wire.target import TargetStats

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sshload_contract.wire.bounds import ContractError
+from sshload_contract.bounds import ContractError
 from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_plain
 from sshload_contract.wire.run_summary import RunSummary
 

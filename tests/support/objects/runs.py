@@ -11,12 +11,13 @@ from typing import Any
 
 from api_proxy import ApiProxy
 from played_pods import PlayedPods
+from sshload_contract.load.stats import LoadStats
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
-from sshload_contract.wire.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats, Trial
+from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepStats, Trial
 from sshload_contract.wire.target import TargetStats
 from sshload_operator.manifests.labels import Part, run_child_name
 from sshload_operator.state import PodFacts, Role

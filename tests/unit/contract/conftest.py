@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_ty
 
 import pytest
 from hypothesis import strategies as st
-from sshload_contract.wire.bounds import PercentileText, Range
+from sshload_contract.bounds import PercentileText, Range
 
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 _TEXT = st.text(max_size=40)

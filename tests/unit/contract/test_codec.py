@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from reports import REPORT
 from runs import snapshot, steps
+from sshload_contract.bounds import ContractError
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.steps import ExecStep, SleepStep
-from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.wire.master_log import Snapshot
 from sshload_contract.wire.report import Report

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from runs import load as load_stats
+from sshload_contract.bounds import ContractError
 from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
@@ -20,7 +21,6 @@ from sshload_contract.load import (
     UsersStage,
 )
 from sshload_contract.load.replay import Trace, read_trace, write_trace
-from sshload_contract.wire.bounds import ContractError
 
 CONSTANT, POISSON = ArrivalProcess.CONSTANT, ArrivalProcess.POISSON
 FIVE = ArrivalsStage(5.0, 10.0)

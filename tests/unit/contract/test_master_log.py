@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import retold
+from sshload_contract.bounds import WIRE_VERSION
 from sshload_contract.thresholds import LatencyThreshold, ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
-from sshload_contract.wire.bounds import WIRE_VERSION
 from sshload_contract.wire.codec import to_json, to_plain
 from sshload_contract.wire.master_log import (
     SNAPSHOT_LINE_LIMIT_BYTES,

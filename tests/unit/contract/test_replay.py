@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sshload_contract.bounds import ContractError
 from sshload_contract.load import ReplayLoad, TraceRef
 from sshload_contract.load.replay import MOST_ARRIVALS, Trace, read_trace, write_trace
-from sshload_contract.wire.bounds import ContractError
 
 OFFSETS = st.lists(st.integers(0, 100_000_000).map(lambda us: us / 1e6), min_size=1, max_size=60).map(sorted)
 TRACES = st.builds(lambda offsets, rest_s: Trace(offsets, offsets[-1] + rest_s), OFFSETS, st.integers(0, 50))

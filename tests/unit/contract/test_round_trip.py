@@ -13,9 +13,9 @@ import sshload_contract
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sshload_contract import declared
+from sshload_contract.bounds import ContractError
 from sshload_contract.load import UserChange
 from sshload_contract.load.replay import Trace
-from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.wire.master_log import MasterLog
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 import gevent
 from locust.env import Environment
+from sshload_contract.bounds import ContractError
 from sshload_contract.vocabulary import RunEnd
-from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json, from_plain
 from sshload_contract.wire.report import LoginFailure, Report
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import zmq
 from locust.rpc import zmqrpc
-from sshload_contract.wire.bounds import Amount
+from sshload_contract.bounds import Amount
 from zmq.utils import z85
 
 _PLAIN_SOCKET: Any = zmqrpc.BaseSocket.__init__

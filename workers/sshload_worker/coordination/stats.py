@@ -8,8 +8,8 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from gevent import Timeout
+from sshload_contract.bounds import ContractError
 from sshload_contract.vocabulary import InPath
-from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.program import ProgramStats
 

@@ -4,9 +4,9 @@ from collections import deque
 from pathlib import Path
 
 import gevent
+from sshload_contract.bounds import ContractError
 from sshload_contract.load import Load
 from sshload_contract.load.replay import Trace, read_trace
-from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.outcomes import GeneratorFaultError

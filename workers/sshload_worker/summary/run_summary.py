@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from sshload_contract.load.stats import LoadStats
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import InPath, Outcome, RunEnd, Timing, Window, is_of_jump_host
 from sshload_contract.wire.program import ProgramUse
@@ -16,7 +17,6 @@ from sshload_contract.wire.report import ArrivalCounts, EncodedHistogram, ErrorC
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
     GeneratorStats,
-    LoadStats,
     RunSummary,
     SeriesPoint,
     ServerPoint,

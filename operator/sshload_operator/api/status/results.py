@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from sshload_contract.bounds import MOST_STAGES
 from sshload_contract.declared import Absent, Items, Text
-from sshload_contract.wire.bounds import MOST_STAGES
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Measured, Ordinal, Percent, StepName
 from sshload_operator.api.status.steps import StepResult, in_order

@@ -13,7 +13,7 @@ from json_mutation import mutate_json
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from runs import snapshot, summary, target_stats
-from sshload_contract.wire.bounds import ContractError
+from sshload_contract.bounds import ContractError
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.master_log import SearchProgress, Snapshot
 from sshload_contract.wire.program import ProgramConfig, ProgramStats

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from math import isclose
 
+from sshload_contract.bounds import ContractError
 from sshload_contract.load.replay import read_trace, write_trace
-from sshload_contract.wire.bounds import ContractError
 
 
 def seeds() -> Iterator[bytes]:

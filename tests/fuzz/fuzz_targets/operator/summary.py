@@ -21,7 +21,7 @@ from runs import held_step, load, pod, snapshot, summary, target_stats
 from searches import failed, passed, searched, strained
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
-from sshload_contract.wire.bounds import ContractError
+from sshload_contract.bounds import ContractError
 from sshload_contract.wire.codec import from_plain, to_json
 from sshload_contract.wire.master_log import MasterLog, SearchProgress, Snapshot
 from sshload_contract.wire.run_summary import RunSummary
