@@ -7,6 +7,7 @@ from itertools import accumulate
 from math import exp, hypot, inf, sqrt
 
 from sshload_contract.judgement.figures import total_step
+from sshload_contract.load import Load
 from sshload_contract.percentiles import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
 from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
@@ -41,19 +42,20 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | Non
     ended, and one run does not tell how much that varies.
     """
     load = summary.trial.load
-    ended = load.completed_rate * (load.duration_s - plan.spec.load.least.before_iterations_s)
-    if ended <= 0 or plan.spec.load.least.bursts:
+    asked = plan.spec.load.trial_at(summary.trial.amount)
+    ended = load.completed_rate * (load.duration_s - asked.before_iterations_s)
+    if ended <= 0 or asked.bursts:
         return None
     measured = [] if plan.spec.load.is_search else list(_measured(plan, summary))
-    if plan.spec.load.least.most_users or load.dropped:
-        low, high = _bounds_of_events(plan, summary, ended, measured)
+    if asked.most_users or load.dropped:
+        low, high = _bounds_of_events(asked, summary, ended, measured)
     else:
-        low, high = _bounds_of_arrivals(plan, summary, ended, measured)
+        low, high = _bounds_of_arrivals(asked, summary, ended, measured)
     return RateBounds(rounded(load.completed_rate * low / ended), rounded(load.completed_rate * high / ended))
 
 
 def _bounds_of_arrivals(
-    plan: Plan, summary: RunSummary, ended: float, measured: list[tuple[float, SeriesPoint]]
+    asked: Load, summary: RunSummary, ended: float, measured: list[tuple[float, SeriesPoint]]
 ) -> tuple[float, float]:
     """Return the bounds of how many arrivals end well in the window.
 
@@ -66,7 +68,7 @@ def _bounds_of_arrivals(
     seconds, failed = [duration_s for duration_s, _ in measured], summary.trial.load.failed
     burst = failures_width(failed, spread(seconds, [point.failed for _, point in measured], failed))
     in_flight = variance_of_sum(seconds, list(_growth_in_flight(summary, measured)))
-    if not plan.spec.load.least.is_even:
+    if not asked.is_even:
         width = _factor(sqrt(ended + in_flight + (burst**2 - 1) * failed) / ended)
         return ended / width, ended * width
     z = _Z_95 * burst
@@ -105,37 +107,35 @@ def _growth_in_flight(summary: RunSummary, measured: list[tuple[float, SeriesPoi
 
 
 def _bounds_of_events(
-    plan: Plan, summary: RunSummary, ended: float, measured: list[tuple[float, SeriesPoint]]
+    asked: Load, summary: RunSummary, ended: float, measured: list[tuple[float, SeriesPoint]]
 ) -> tuple[float, float]:
     """Return the bounds of how many iterations end well in the window if when they begin depends on others' ends.
 
     Without enough of a time series, each user may end one more or less: they may all be in step.
     """
-    width = _factor(rate_width(ended, _rate_spread(plan, measured)) / sqrt(ended))
-    in_step = plan.spec.load.least.most_users if len(measured) < FEWEST_SLICES else 0
-    return max(ended / width - in_step, 0.0), max(min(ended * width + in_step, _most(plan, summary)), ended)
+    width = _factor(rate_width(ended, _rate_spread(asked, measured)) / sqrt(ended))
+    in_step = asked.most_users if len(measured) < FEWEST_SLICES else 0
+    return max(ended / width - in_step, 0.0), max(min(ended * width + in_step, _most(asked, summary)), ended)
 
 
-def _rate_spread(plan: Plan, measured: list[tuple[float, SeriesPoint]]) -> float:
+def _rate_spread(asked: Load, measured: list[tuple[float, SeriesPoint]]) -> float:
     """Return the factor by which the rate, per second or per user's time, varies more than independent events."""
-    counted = [
-        (duration_s, point) for duration_s, point in measured if point.users or not plan.spec.load.least.most_users
-    ]
+    counted = [(duration_s, point) for duration_s, point in measured if point.users or not asked.most_users]
     weights = [duration_s * (point.users or 1) for duration_s, point in counted]
     counts = [point.succeeded for _, point in counted]
     return spread(weights, counts, sum(counts))
 
 
-def _most(plan: Plan, summary: RunSummary) -> float:
+def _most(asked: Load, summary: RunSummary) -> float:
     """Return how many iterations users end if all take as long as the shortest did, and one more at the borders.
 
     Users who end long iterations in step are uneven over time, and yet limited by this.
     """
-    load, total = plan.spec.load.least, total_step(summary.trial, Window.MEASURED)
-    if load.least_pause_s is None or total is None:
+    total = total_step(summary.trial, Window.MEASURED)
+    if asked.least_pause_s is None or total is None:
         return inf
-    shortest_s = (total.min_us or 0) / _US_PER_S + load.least_pause_s
-    return load.most_users * (summary.trial.load.duration_s / shortest_s + 1) if shortest_s else inf
+    shortest_s = (total.min_us or 0) / _US_PER_S + asked.least_pause_s
+    return asked.most_users * (summary.trial.load.duration_s / shortest_s + 1) if shortest_s else inf
 
 
 def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, SeriesPoint]]:

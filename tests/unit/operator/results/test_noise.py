@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import QUICKSTART, plan, quickstart
 from runs import MEASURED_S, load, retold, summary
+from searches import search_plan
 from sshload_contract.percentiles import failures_width, spread
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_operator.decision.load_test.noise import RateBounds, completed_rate_interval
@@ -50,6 +51,19 @@ def test_a_rate_is_as_certain_as_the_number_that_ended_in_the_window_however_man
     points = run([0] * 5 + [3, 3, 4] * 10).series
     overloaded = summary(1_000, load=load(1_000, completed_rate=100 / MEASURED_S), series=points)
     assert half_width(overloaded) == pytest.approx(exp(1.96 / sqrt(100)) - 1, rel=0.01)
+
+
+def test_of_a_search_those_may_be_in_step_who_were_in_its_reported_trial() -> None:
+    trial = retold(summary(100, load=load(100)), amount=15)
+    bounds = rate_bounds(search_plan("users"), trial)
+    assert bounds.low == pytest.approx((100 / exp(1.96 / sqrt(100)) - 15) / MEASURED_S, abs=0.001)
+
+
+def test_of_a_search_the_ramp_is_that_of_its_reported_trial() -> None:
+    assert rate_bounds(search_plan("hold"), retold(summary(100, load=load(100)), amount=15)) == rate_bounds(
+        plan(quickstart(load={"hold": {"sessions": 15, "rampUp": "15s", "duration": "30s"}})),
+        retold(summary(100, load=load(100))),
+    )
 
 
 def test_without_a_time_series_users_may_all_be_in_step() -> None:
