@@ -14,8 +14,7 @@ ROOT = Path(__file__).parents[3]
 IN_PROCESSES_OF_THEIR_OWN = (
     *(f"operator/sshload_operator/cli/{name}.py" for name in ("advise", "validate", "cluster/apply", "cluster/manage")),
     "workers/sshload_worker/locustfile/__init__.py",
-    *(f"targets/sshload_target/{name}.py" for name in ("__main__", "config_file", "pid1", "prepare")),
-    *(f"targets/sshload_target/in_path/{name}.py" for name in ("__main__", "observer", "program")),
+    *(f"targets/sshload_target/{name}.py" for name in ("__main__", "prepare", "in_path/__main__")),
     "gateway/sshload_gateway/command.py",
     *(f"gateway/sshload_gateway/store/migrations/{name}.py" for name in ("env", "versions/0001_credentials")),
 )
