@@ -328,6 +328,13 @@ def test_each_count_of_what_went_wrong_at_the_target_is_told_as_it_has_grown(cou
     assert name not in results_json(PLAN, summary())["target"]
 
 
+def test_behind_a_gateway_no_cpu_is_told_by_login_though_iterations_do_nothing_else() -> None:
+    through = {"target": {"managed": {"gateway": {"policy": "pool"}}}, "scenario": {"steps": [{"sleep": "10ms"}]}}
+    target = results_json(plan(quickstart(**through)), summary())["target"]
+    assert "cpuPerLoginMs" not in target
+    assert target["cpuPerIterationMs"] > 0
+
+
 def test_a_target_that_used_no_cpu_used_none() -> None:
     still = target_stats(700, cpu_s=target_stats(0).cpu_s)
     assert results_json(PLAN, summary(target_after=still))["target"]["cpuSeconds"] == 0.0

@@ -183,6 +183,7 @@ def named(body: dict[str, Any], name: str) -> dict[str, Any]:
     return {**body, "metadata": {**body["metadata"], "name": name, "uid": f"uid of {name}"}}
 
 
+@pytest.mark.slow
 def test_only_a_test_whose_run_may_begin_has_a_place_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 0.0)
     room = Room(Limits(tests=1))
