@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from math import ceil, inf
 
-from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.quantities import resource_amount
 from sshload_contract.wire.run_config import SessionReuse
 
@@ -23,7 +22,7 @@ def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
     return (
         *_penalties(target),
         *_channels_above_max_sessions(plan, target),
-        *_gateway_beyond_sshd(plan, target),
+        *_of_gateway(plan, target),
         *_home_too_small(plan, target),
         *_full_proxy(plan, target),
         *_too_many_held_sessions(plan, target),
@@ -55,33 +54,10 @@ def _channels_above_max_sessions(plan: Plan, target: ManagedTarget) -> Iterator[
         )
 
 
-def _gateway_beyond_sshd(plan: Plan, target: ManagedTarget) -> Iterator[str]:
-    """Speak of logins or sessions that the run's gateway may ask for at once, and sshd refuses."""
-    gateway, at_once = target.gateway, plan.spec.load.largest.most_at_once
-    if gateway is None:
-        return
-    most = inf if at_once is None else at_once
-    connections = 1 if gateway.policy.has_one_connection else gateway.connections_per_credential
-    logins, start = min(gateway.logins_per_host, connections, most), target.sshd.startups_before_drops
-    if logins >= start:
-        yield (
-            f"spec.target.managed.gateway makes up to {logins} logins at once, and from {start} unauthenticated"
-            " connections on sshd may drop some (MaxStartups), which the gateway tries again later: lower loginsPerHost"
-            " or raise spec.target.managed.sshd.maxStartups"
-        )
-    allowed = target.sshd.most_sessions
-    if gateway.policy is PolicyName.CONNECTION_PER_USER_UNLIMITED and most > allowed:
-        yield (
-            f"up to {most} requests share the one connection of spec.target.managed.gateway, and"
-            f" spec.target.managed.sshd.maxSessions is {allowed}: those beyond it end in badGateway"
-        )
-    sessions = min(gateway.sessions_per_connection, most)
-    if gateway.policy in {PolicyName.CONNECTION_PER_USER, PolicyName.POOL} and sessions > allowed:
-        yield (
-            f"spec.target.managed.gateway has up to {sessions} sessions on a connection, and"
-            f" spec.target.managed.sshd.maxSessions is {allowed}: those beyond it are refused until the gateway has"
-            " learned that; lower sessionsPerConnection"
-        )
+def _of_gateway(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    if target.gateway is not None:
+        at_once = plan.spec.load.largest.most_at_once
+        yield from target.gateway.cautions(inf if at_once is None else at_once, target.sshd)
 
 
 def _home_too_small(plan: Plan, target: ManagedTarget) -> Iterator[str]:
