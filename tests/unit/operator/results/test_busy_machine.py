@@ -106,6 +106,11 @@ def test_others_are_told_from_a_quarter_of_the_machine_on() -> None:
     assert share(machine(0.25, whole_s=0.5)) == "50"
 
 
+def test_in_no_time_nobody_used_a_share_of_it() -> None:
+    assert share(machine(0.0, whole_s=0.0)) == ""
+    assert share(machine(0.0, whole_s=-100.0)) == ""
+
+
 def test_others_never_use_more_than_all_of_it() -> None:
     assert share(machine(150.0)) == "100"
 
