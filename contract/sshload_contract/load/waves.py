@@ -45,6 +45,11 @@ class WaveLoad(SpacedArrivals):
     seed: Seed
 
     @property
+    def amount(self) -> float:
+        """The average rate."""
+        return self.offered_rate
+
+    @property
     def lasts_s(self) -> float:
         """All waves."""
         return self.repeat * self.period_s

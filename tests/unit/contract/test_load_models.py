@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from runs import load as load_stats
@@ -20,6 +20,7 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
+from sshload_contract.load.model import LoadModel
 from sshload_contract.load.replay import Trace, read_trace, write_trace
 
 CONSTANT, POISSON = ArrivalProcess.CONSTANT, ArrivalProcess.POISSON
@@ -185,6 +186,12 @@ SAYS: dict[str, tuple[Load, dict[str, Any]]] = {
 @pytest.mark.parametrize(("load", "says"), SAYS.values(), ids=SAYS)
 def test_a_load_says_how_long_it_lasts_how_much_it_is_and_of_what_kind(load: Load, says: dict[str, Any]) -> None:
     assert {name: getattr(load, name) for name in says} == says
+
+
+@pytest.mark.parametrize("model", get_args(Load), ids=lambda model: model.kind)
+def test_each_load_answers_what_every_run_asks(model: type[LoadModel]) -> None:
+    asked = ("amount", "lasts_s", "most_connections", "words")
+    assert [name for name in asked if getattr(model, name) is getattr(LoadModel, name)] == []
 
 
 @pytest.mark.parametrize(

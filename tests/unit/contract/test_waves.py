@@ -70,6 +70,12 @@ def test_no_stretch_begins_more_than_it_says(load: WaveLoad, stretch_s: float) -
 def test_it_says_what_it_is() -> None:
     assert WAVE.words == "2 to 20 arrivals/s and back in 3 waves of 60 s, constant"
     assert replace(WAVE, repeat=1).words == "2 to 20 arrivals/s and back in 1 wave of 60 s, constant"
-    assert (WAVE.lasts_s, WAVE.offered_rate, WAVE.most_rate, WAVE.warm_up_iterations(5.0)) == (180, 11, 20, 10)
+    assert (WAVE.lasts_s, WAVE.amount, WAVE.offered_rate, WAVE.most_rate, WAVE.warm_up_iterations(5.0)) == (
+        180,
+        11,
+        11,
+        20,
+        10,
+    )
     assert (WAVE.drops_arrivals, WAVE.most_connections, WAVE.is_steady, WAVE.is_even) == (True, 50, False, True)
     assert WAVE.stage_durations_s == ()
