@@ -18,6 +18,7 @@ from live_cluster import LiveCluster
 
 _APPLICATION = "applications.argoproj.io"
 _HERE = "https://kubernetes.default.svc"
+_SHORT_PAUSES = {"duration": "1s", "maxDuration": "5s"}
 _REFRESH = "argocd.argoproj.io/refresh"
 
 
@@ -30,9 +31,15 @@ class Argo:
     logs: Path
 
     def apply(self, application: Mapping[str, Any], repository: Path) -> None:
-        """Apply an Application as it is, but in this namespace and of this repository."""
+        """Apply an Application as it is, but in this namespace, of this repository, with short pauses before retries.
+
+        Each pause is twice as long as the last one: the slower the machine, the more of them a test would wait for.
+        """
         spec = application["spec"]
-        own = {**spec, "source": {**spec["source"], "repoURL": f"file://{repository}"}}
+        policy = spec["syncPolicy"]
+        retry = {**policy["retry"], "backoff": {**policy["retry"]["backoff"], **_SHORT_PAUSES}}
+        source = {**spec["source"], "repoURL": f"file://{repository}"}
+        own = {**spec, "source": source, "syncPolicy": {**policy, "retry": retry}}
         metadata = {**application["metadata"], "namespace": self.cluster.namespace}
         self.cluster.apply({**application, "metadata": metadata, "spec": own})
 
