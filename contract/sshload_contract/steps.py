@@ -13,6 +13,7 @@ from sshload_contract.declared import (
     Default,
     Duration,
     Inline,
+    Items,
     Named,
     Permission,
     Rule,
@@ -42,13 +43,14 @@ _TEXT = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
 _PATH = Text(shortest=1, longest=1024, pattern=r"[^\x00-\x1f\x7f]+", wanted="a path without control characters")
 _FILE_SIZE = Size("0", "100Gi")
 
+_NAME = Text(
+    longest=STEP_NAME_LIMIT_CHARACTERS,
+    pattern=STEP_NAME_PATTERN,
+    wanted="a name that begins with a small letter, such as uptime",
+)
 _Name: TypeAlias = Annotated[
     str,
-    Text(
-        longest=STEP_NAME_LIMIT_CHARACTERS,
-        pattern=STEP_NAME_PATTERN,
-        wanted="a name that begins with a small letter, such as uptime",
-    ),
+    _NAME,
     Absent(""),
     "The prefix of the step's timings: `get` makes `get.sftpRead`. Required, and unique, if there are several steps.",
 ]
@@ -515,3 +517,13 @@ ScenarioStep = (
     | RsyncStep
     | SleepStep
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Steps that an iteration does if it is chosen for it, beside those that are in no alternative."""
+
+    weight: Annotated[int, Whole(1, 1000), Default(1), "How often it is chosen, relative to the others."]
+    steps: Annotated[
+        tuple[Annotated[str, _NAME, "A name."], ...], Items(most=15, distinct=True), "The names of its steps."
+    ]

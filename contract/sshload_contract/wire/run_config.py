@@ -1,15 +1,17 @@
 """RunConfig: everything that a master and its workers know about a run. Totals are over all workers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
+from itertools import accumulate
+from random import Random
 from typing import ClassVar
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.bounds import WIRE_VERSION
 from sshload_contract.client import Auth, Client
 from sshload_contract.load import Load, Search
-from sshload_contract.steps import ScenarioStep
+from sshload_contract.steps import Alternative, ScenarioStep
 from sshload_contract.thresholds import Threshold
 from sshload_contract.vocabulary import InPath, measured_step
 
@@ -78,6 +80,23 @@ class Scenario:
     pool_sessions: int
     steps: tuple[ScenarioStep, ...]
     locustfile_path: str
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def mixes(self) -> tuple[tuple[ScenarioStep, ...], ...]:
+        """The steps of an iteration, in their order, for each alternative; all of them if there are none."""
+        listed = {name for alternative in self.alternatives for name in alternative.steps}
+        return tuple(
+            tuple(step for step in self.steps if step.name not in listed or step.name in alternative.steps)
+            for alternative in self.alternatives
+        ) or (self.steps,)
+
+    def choices(self, worker: int) -> Iterator[tuple[ScenarioStep, ...]]:
+        """Yield the steps of each of a worker's iterations, chosen by the weights: the same ones in every run."""
+        random = Random(worker)  # noqa: S311 - a choice, no secret
+        mixes, weights = self.mixes, list(accumulate(alternative.weight for alternative in self.alternatives))
+        while True:
+            yield mixes[0] if len(mixes) == 1 else random.choices(mixes, cum_weights=weights)[0]
 
     @property
     def slept_s(self) -> float:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 from sshload_contract.client import Auth, Client, Library, in_cel, listed
 from sshload_contract.declared import (
     Absent,
+    Check,
     Default,
     Duration,
     Entries,
@@ -22,7 +23,7 @@ from sshload_contract.declared import (
 )
 from sshload_contract.load import Load, Search
 from sshload_contract.names import ConfigMapFile, ConfigMapKey, ConfigMapName
-from sshload_contract.steps import ScenarioStep
+from sshload_contract.steps import Alternative, ScenarioStep
 from sshload_contract.thresholds import CapacityThreshold, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
@@ -42,7 +43,6 @@ TRACE: Final = "trace.txt"
 
 _SESSIONS_MOST: Final = 100_000
 _KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step.timings]
-_NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
 _NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
 _LOADS: Final = ", ".join(load.kind for load in get_args(Load))
 _TTL = Duration("0s", "87600h")
@@ -58,20 +58,22 @@ class LocustfileRef:
 
 def _repeated(steps: tuple[ScenarioStep, ...]) -> list[str]:
     names = [step.name for step in steps if step.timings]
-    return [name for name in names if names.count(name) > 1]
+    return [name for name in names if name and names.count(name) > 1]
+
+
+def _nowhere(scenario: "WrittenScenario") -> list[str]:
+    """Return the names in alternatives that no step has."""
+    names = {step.name for step in scenario.steps or () if step.timings}
+    return [name for alternative in scenario.alternatives for name in alternative.steps if name not in names]
 
 
 _Steps: TypeAlias = Annotated[
     tuple[Annotated[ScenarioStep, "One step: exactly one of the kinds below."], ...],
     Items(most=15),
     Rule(
-        f"self.filter(s, !has(s.sleep)).size() < 2 || self.all(s, has(s.sleep) || {_NAMED_IN_CEL})",
-        "each step but sleep must have a name if there are several",
-    ),
-    Rule(
-        f"[self.filter(s, !has(s.sleep)).map(s, {_NAME_IN_CEL})]"
-        ".all(names, names.all(n, n == '' || names.indexOf(n) == names.lastIndexOf(n)))",
-        "the names of steps must differ",
+        f"[self.filter(s, !has(s.sleep)).map(s, {_NAME_IN_CEL})].all(names, names.all(n,"
+        " (n != '' || names.size() < 2) && names.indexOf(n) == names.lastIndexOf(n)))",
+        "each step but sleep must have a name if there are several, and no two the same",
         explain=lambda steps: naming("the names of steps must differ, and {} is repeated", _repeated(steps)),
     ),
 ]
@@ -81,12 +83,16 @@ _Steps: TypeAlias = Annotated[
 class WrittenScenario:
     """What each iteration does: exactly one of steps and locustfile."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[Rule | Check, ...]] = (
         exactly_one("steps", "locustfile"),
         Rule(
             "(has(self.sessionReuse) && self.sessionReuse == 'pool') == has(self.poolSize)",
             "is required with sessionReuse pool, and only then",
             at=".poolSize",
+        ),
+        Check(
+            lambda scenario: naming("no step of spec.scenario.steps has the name {}", _nowhere(scenario)),
+            at=".alternatives",
         ),
     )
     session_reuse: Annotated[
@@ -107,9 +113,17 @@ class WrittenScenario:
         " `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has.",
     ]
 
+    alternatives: Annotated[
+        tuple[Alternative, ...],
+        Items(most=10, least=2),
+        Absent(()),
+        "Each iteration does one of them, chosen at random by weight, in every run the same. Steps that are in none are"
+        " done in each.",
+    ]
+
     def value(self) -> Scenario:
         """Return the scenario, without the place of a locustfile in a worker."""
-        return Scenario(self.session_reuse, self.pool_size or 0, self.steps or (), locustfile_path="")
+        return Scenario(self.session_reuse, self.pool_size or 0, self.steps or (), "", self.alternatives)
 
 
 @dataclass(frozen=True, slots=True)

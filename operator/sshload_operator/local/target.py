@@ -101,7 +101,7 @@ def _sshd(
     ]
     if plan.spec.via:
         notes.append(f"the last jump host connects to {LOOPBACK} itself: it must run on this machine")
-    if leaves_files(plan.spec.scenario.steps):
+    if any(map(leaves_files, plan.spec.scenario.mixes)):
         notes.append(f"what the scenario writes and does not remove stays in {current_user().pw_dir}")
     notes += [f"left out of sshd_config, because {sshd.name} does not know it: {line}" for line in left_out]
     command = python(

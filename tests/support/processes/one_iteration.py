@@ -51,6 +51,7 @@ def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
         recorder=recorder,
         numbers=count(),
         forward_rule=forward_rule(config),
+        choices=config.scenario.choices(0),
     )
 
 

@@ -110,5 +110,6 @@ def _iteration(config: RunConfig, equipment: WorkerContext, share: Share, record
         recorder=recorder,
         numbers=equipment.numbers,
         forward_rule=forward_rule(config),
+        choices=scenario.choices(share.index),
         task=None if locust_users is None else locust_users.run_task,
     )

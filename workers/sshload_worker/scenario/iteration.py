@@ -19,7 +19,8 @@ from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 class Iteration:
     """Runs iterations. The latency of TOTAL counts from when the iteration was due, that of a step from its own start.
 
-    `numbers` counts this worker's iterations. `task` runs the task of a locustfile in place of steps, and returns
+    `numbers` counts this worker's iterations. `choices` yields the steps of each, in the order in which they begin, out
+    of `steps`; without it, each does all of them. `task` runs the task of a locustfile in place of steps, and returns
     whether its user continues.
     """
 
@@ -31,6 +32,7 @@ class Iteration:
     numbers: Iterator[int]
     forward_rule: ForwardRule
     task: Callable[[StepRun, int | None], bool] | None = None
+    choices: Iterator[tuple[ScenarioStep, ...]] | None = None
 
     def __post_init__(self) -> None:
         prepare_steps(self.steps)
@@ -42,6 +44,7 @@ class Iteration:
         """
         clock = StepClock(self.recorder, due)
         clock.begin()
+        steps = self.steps if self.choices is None else next(self.choices)
         outcome, message = Outcome.OK, ""
         run = None
         continues = True
@@ -51,7 +54,7 @@ class Iteration:
             run = StepRun(connection, clock, self.timeouts, number, self.forward_rule)
             if self.task is not None:
                 continues = self.task(run, user)
-            for step in self.steps:
+            for step in steps:
                 run_step(step, run)
             run.close()
         except BaseException as error:

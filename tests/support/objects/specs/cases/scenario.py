@@ -6,6 +6,19 @@ from specs.managed import LOCUSTFILE
 from specs.small import SMALL
 from specs.spec import Spec, changed, without
 
+MIXED: Spec = {
+    **SMALL,
+    "scenario": {
+        "steps": [
+            {"exec": {"name": "uptime", "command": "uptime"}},
+            {"sleep": "1s"},
+            {"exec": {"name": "list", "command": "ls"}},
+        ],
+        "alternatives": [{"weight": 3, "steps": ["uptime"]}, {"steps": ["list"]}, {"weight": 5, "steps": []}],
+    },
+    "thresholds": [{"latency": {"step": "list.command", "percentile": 90, "below": "1s"}}],
+}
+
 BAD: dict[str, Bad] = {
     "pool-size-with-a-point": bad("scenario.poolSize", 8.0, "spec", base=EXTERNAL_HOLD),
     "workers-of-a-pool-with-a-point": bad("workers.replicas", 4.0, "spec", base=EXTERNAL_HOLD),
@@ -19,11 +32,28 @@ BAD: dict[str, Bad] = {
         "scenario.locustfile", {"configMapRef": {"name": "a"}}, "spec.scenario", "exactly one of steps and locustfile"
     ),
     "neither-steps-nor-a-locustfile": bad("scenario", {}, says="exactly one of steps and locustfile"),
+    "alternative-of-a-step-that-is-not-there": bad(
+        "scenario.alternatives.1.steps", ["put"], "spec.scenario.alternatives", 'has the name "put"', base=MIXED
+    ),
+    "alternative-of-weight-0": bad(
+        "scenario.alternatives.0.weight", 0, "spec.scenario.alternatives[0].weight", base=MIXED
+    ),
+    "alternative-with-a-step-twice": bad(
+        "scenario.alternatives.0.steps", ["uptime", "uptime"], "spec.scenario.alternatives[0].steps", base=MIXED
+    ),
+    "one-alternative": bad("scenario.alternatives", [{"steps": ["uptime"]}], base=MIXED),
+    "alternatives-of-a-locustfile": bad(
+        "scenario.alternatives", MIXED["scenario"]["alternatives"], "spec.scenario.alternatives", base=LOCUSTFILE
+    ),
+    "latency-of-a-step-of-no-alternative": bad(
+        "thresholds.0.latency.step", "put.command", "spec.thresholds", base=MIXED
+    ),
     "locustfile-at-a-path": bad("scenario.locustfile.key", "../locustfile.py", base=LOCUSTFILE),
     "locustfile-of-no-config-map": bad("scenario.locustfile.configMapRef", None, base=LOCUSTFILE),
 }
 
 GOOD: dict[str, Spec] = {
+    "alternatives": MIXED,
     "locustfile-under-the-usual-key": changed(LOCUSTFILE, "scenario.locustfile", {"configMapRef": {"name": "a"}}),
     "steps-as-null-beside-a-locustfile": changed(LOCUSTFILE, "scenario.steps", None),
 }
