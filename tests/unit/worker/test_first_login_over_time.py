@@ -5,24 +5,28 @@
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
-from run_configs import client
+from gevent.event import Event
+from run_configs import NOWHERE, client
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.report import LoginFailure
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario import first_login as module
 from sshload_worker.scenario.first_login import (
+    UnreachableError,
     dial_until_accepted,
     dial_until_banner,
     log_in_once,
     patience_s,
     pauses_s,
+    unreachable_failure,
+    wait_within,
 )
 from virtual_greenlets import VirtualClock
 
@@ -295,3 +299,28 @@ def test_a_server_is_asked_for_its_version_twice_a_second_until_it_has_sent_one(
     ]
     assert (greeting.closed, greeting.limit_s, greeting.pieces) == (1, 5.0, [b"more", b""])
     assert turned_away.closed == 1
+
+
+def test_a_wait_that_ends_in_time_has_its_result_and_one_that_does_not_its_last_problem() -> None:
+    told: list[str] = []
+
+    def wait_for_ever(tell: Callable[[str], None]) -> None:
+        tell("first")
+        tell("last")
+        Event().wait()
+
+    assert wait_within(300.0, lambda tell: (tell("a problem"), 7)[1], told.append) == 7
+    with pytest.raises(UnreachableError, match=r"^last$"):
+        wait_within(0.001, wait_for_ever, told.append)
+    with pytest.raises(UnreachableError, match=r"^no answer$"):
+        wait_within(0.001, lambda _: Event().wait(), told.append)
+    assert told == ["a problem", "first", "last"]
+
+
+@pytest.mark.parametrize(("behind", "jump_host"), [(True, 1), (False, 0)])
+def test_the_first_server_on_the_way_is_a_jump_host_where_the_target_is_behind_it(
+    behind: bool,  # noqa: FBT001
+    jump_host: int,
+) -> None:
+    failure = unreachable_failure(3, replace(NOWHERE, host="first"), behind=behind, outcome=None, why="no such name")
+    assert failure == LoginFailure(3, jump_host, "first", 22, None, "no such name")

@@ -76,6 +76,11 @@ def test_steps_are_counted_by_outcome_and_their_latencies_are_those_of_successes
     latency = "step_latency_seconds"
     assert found[f"{latency}_count total"] == 22
     assert abs(found[f"{latency}_sum total"] - 22 * 0.002) < 1e-4
+    limits = [name.rpartition(" ")[2] for name in found if name.startswith(f"{latency}_bucket total ")]
+    assert limits == [
+        *("0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5"),
+        *("1.0", "2.5", "5.0", "10.0", "30.0", "60.0", "+Inf"),
+    ]
     buckets = [(limit, found[f"{latency}_bucket total {limit}"]) for limit in ("0.001", "0.0025", "60.0", "+Inf")]
     assert buckets == [("0.001", 0), ("0.0025", 22), ("60.0", 22), ("+Inf", 22)]
 

@@ -15,6 +15,7 @@ from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.coordination import trial_part as module
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
 from sshload_worker.pacing.share import Share, TrialOrder
+from sshload_worker.scenario.steps.channel import forward_rule
 from virtual_greenlets import VirtualClock
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
@@ -175,6 +176,7 @@ def test_iterations_have_the_steps_and_limits_of_the_run_and_are_numbered_over_a
     assert (iteration.worker, iteration.steps, iteration.timeouts) == (1, steps, RUN.client.timeouts)
     assert (iteration.recorder, iteration.task) == (world.made["recorder"], None)
     assert iteration.sessions.name == "sessions"
+    assert iteration.forward_rule == forward_rule(RUN)
     assert list(iteration.numbers) == list(range(9))
     assert world.made["recorder"].pauses is world.made["health"].pauses
 
