@@ -193,6 +193,8 @@ class Permission:
 class Rule:
     """A condition on a value as it is written, in CEL. The API server evaluates it, and so does the parser.
 
+    Without `parsed`, only the API server does, and a `Check` beside it states the same for the parser.
+
     `at` is the field that the error names, as a path from the value (`.deadline`). Where `message` would not be
     specific enough, `message_cel` is an expression for one about the value. `explain` is one that only the parser can
     say: an expression that the API server takes for too dear, or what the value that was read makes, "" for nothing.
@@ -203,6 +205,7 @@ class Rule:
     at: str = ""
     explain: Callable[[Any], str] | str = ""
     message_cel: str = ""
+    parsed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

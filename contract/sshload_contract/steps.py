@@ -91,7 +91,7 @@ _Expression: TypeAlias = Annotated[
     Rule("!self.contains('[[')", "must have no set inside a set"),
     Rule("!self.matches('[{],[0-9]+[}]')", "must write {0,n} for {,n}"),
     Check(_fault_of_expression),
-    Rule("''.matches(self) || !''.matches(self)", "must be a regular expression"),
+    Rule("''.matches(self) || !''.matches(self)", "must be a regular expression", parsed=False),
 ]
 
 

@@ -1,7 +1,7 @@
 """The part of CEL in which rules are written, so that a spec is checked by the same text here and in the API server.
 
-A field is absent if it is missing or null, and equals nothing. Regular expressions are those of our own declarations,
-never of a spec.
+A field is absent if it is missing or null, and equals nothing. Regular expressions are those of our own declarations:
+one of a spec could keep Python's engine, which goes back, busy for years.
 """
 
 import ast
@@ -178,6 +178,8 @@ class _Parser:
         name = self.take()
         if self._next != "(":
             return lambda scope: _field(holder(scope), name)
+        if name == "matches" and self._tokens[1][0] != "text":
+            raise ValueError(f"matches takes a text of its own, in {self._text}")
         if name not in _MACROS:
             return _call(_METHODS[name], [holder, *self._arguments()])
         self.take("(")

@@ -118,7 +118,7 @@ def broken(rules: Iterable[Rule | Check], written: Any, value: Any, path: str) -
 def _problem(rule: Rule | Check, written: Any, value: Any) -> str:
     if isinstance(rule, Check):
         return rule.problem(value)
-    if cel.holds(rule.cel, written):
+    if not rule.parsed or cel.holds(rule.cel, written):
         return ""
     explain = rule.message_cel or rule.explain
     said = explain(value) if callable(explain) else cel.text(explain, written) if explain else ""

@@ -48,7 +48,10 @@ def test_a_rule_without_a_value_does_not_hold(rule: str) -> None:
     assert not cel.holds(rule, SPEC)
 
 
-@pytest.mark.parametrize("rule", ["self.rate ==", "self.rate = 5", "(self.rate", "self.rate.unknown()", "[1, 2", "1 1"])
+@pytest.mark.parametrize(
+    "rule",
+    ["self.rate ==", "self.rate = 5", "(self.rate", "self.rate.unknown()", "[1, 2", "1 1", "''.matches(self.name)"],
+)
 def test_a_rule_that_is_not_understood_is_an_error_of_its_author(rule: str) -> None:
     with pytest.raises((ValueError, KeyError)):
         cel.holds(rule, SPEC)
