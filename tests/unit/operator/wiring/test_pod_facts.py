@@ -391,3 +391,9 @@ def test_the_present_end_of_a_container_comes_before_its_last_one() -> None:
     found = facts_of(container(**ends))
     assert (found.exit_code, found.termination_message) == (3, "")
     assert facts_of(container(lastState=ends["lastState"])).exit_code == 4
+
+
+def test_injected_containers_that_are_only_being_made_keep_nobody_waiting() -> None:
+    status = container(state={"waiting": {"reason": "PodInitializing", "message": "its own"}})
+    status["containerStatuses"].append(injected("sidecar", waiting={"reason": "ContainerCreating"}))
+    assert (facts_of(status).waiting_reason, facts_of(status).waiting_message) == ("PodInitializing", "its own")
