@@ -34,7 +34,7 @@ def test_each_iteration_does_the_alternative_that_was_chosen_for_it_and_each_ste
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED, summary.message
     assert_reconciled(summary)
-    counts = {one.step: one.count for one in summary.steps if one.window is Window.MEASURED}
+    counts = {one.step: one.count for one in summary.trial.steps if one.window is Window.MEASURED}
     commands = {step: count for step, count in counts.items() if step.endswith(".command")}
     assert counts["total"] == commands["last.command"] == ARRIVALS
     assert commands == chosen()
