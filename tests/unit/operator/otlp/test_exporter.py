@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,7 +104,11 @@ def test_a_collector_that_is_away_is_said_to_be(collector: Receiver) -> None:
 
 
 def test_a_collector_that_closes_the_connection_in_place_of_an_answer_is_away() -> None:
-    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Close once all is read: what is unread would make it a reset, of which another error tells."""
+        head = await reader.readuntil(b"\r\n\r\n")
+        (length,) = re.findall(rb"(?i)content-length: (\d+)", head)
+        await reader.readexactly(int(length))
         writer.close()
 
     async def play() -> Push:
