@@ -624,7 +624,7 @@ def test_a_problem_of_the_trial_before_is_not_what_the_next_one_waits_for(play: 
 
 
 def test_a_trial_that_is_cut_off_says_nothing_of_the_capacity(play: Play) -> None:
-    over = play(SEARCH, (7.0, lambda world: world.master.stop("told to")))
+    over = play(SEARCH, (9.0, lambda world: world.master.stop("told to")))
     assert over.summary.search is not None
     (trial,) = over.summary.trials
     assert (trial.state, over.summary.search.lower) == (TrialState.INVALID, None)
