@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 import atheris
+from gevent import monkey
 
 Check: TypeAlias = Callable[[bytes], None]
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
@@ -27,6 +28,7 @@ _SHARE_OF_BYTES = 0.2
 
 def main(name: str, findings: Path, arguments: list[str]) -> None:
     """Fuzz until libFuzzer's arguments say that it is enough."""
+    monkey.patch_all()  # before any target imports ssl: Locust, which some import, patches it too late for others
     atheris.enabled_hooks.add("str")
     with atheris.instrument_imports(include=_OURS):
         target = import_module(f"fuzz_targets.{name}")
