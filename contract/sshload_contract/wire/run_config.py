@@ -108,6 +108,14 @@ class Scenario:
         taken = ((step, timing) for step in self.steps for timing in step.timings)
         return next((step.samples_of(part) for step, part in taken if measured_step(step.name, part) == measured), 1)
 
+    def share_of(self, measured: str) -> float:
+        """Return the share of the iterations that do the step of a timing, by the weights; 1 for other timings."""
+        step = measured.rpartition(".")[0] or measured
+        if all(step not in alternative.steps for alternative in self.alternatives):
+            return 1.0
+        chosen = sum(alternative.weight for alternative in self.alternatives if step in alternative.steps)
+        return chosen / sum(alternative.weight for alternative in self.alternatives)
+
     @property
     def only_logs_in(self) -> bool:
         """Whether an iteration logs in anew, and the server does nothing else for it."""

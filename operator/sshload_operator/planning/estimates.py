@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
+from statistics import fmean
 
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import Timing
-from sshload_contract.wire.run_config import SessionReuse
+from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 
@@ -16,7 +18,10 @@ _ITERATION = "{iteration}"
 
 
 def most_samples(spec: LoadTestSpec, step: str) -> float | None:
-    """Return how many samples of `step` the least trial's measured window can have; None if that is not known."""
+    """Return how many samples of `step` the least trial's measured window can have; None if that is not known.
+
+    For a step of some alternatives it is what their weights make of it, give or take chance.
+    """
     load = spec.load.least
     prefix, _, timing = step.rpartition(".")
     held = load.held_sessions if prefix.startswith(_JUMP_HOST) else 0
@@ -29,7 +34,9 @@ def most_samples(spec: LoadTestSpec, step: str) -> float | None:
     if spec.locustfile is not None and timing not in {*_LOGIN, Timing.TOTAL}:
         return None
     iterations = load.most_iterations(spec.scenario.slept_s)
-    return None if iterations is None else held + iterations * spec.scenario.samples_of(step)
+    if iterations is None:
+        return None
+    return held + iterations * spec.scenario.share_of(step) * spec.scenario.samples_of(step)
 
 
 def most_attempts(spec: LoadTestSpec) -> float | None:
@@ -40,7 +47,7 @@ def most_attempts(spec: LoadTestSpec) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBytes:
-    """What stays: once for all iterations (a path without `{iteration}`), and again for each of them.
+    """What stays: once for all iterations (a path without `{iteration}`), and again for each of them, on average.
 
     `while_running` is what an iteration takes away again before its end, but has there meanwhile.
     """
@@ -50,8 +57,18 @@ class WrittenBytes:
     while_running: int
 
 
-def written_bytes(steps: tuple[ScenarioStep, ...]) -> WrittenBytes:
+def written_bytes(scenario: Scenario) -> WrittenBytes:
     """Return how much the steps write. What commands and locustfiles do is not known, and counts as nothing."""
+    of_mixes = [_written_by(steps) for steps in scenario.mixes]
+    weights = [alternative.weight for alternative in scenario.alternatives] or [1]
+    return WrittenBytes(
+        once=_written_by(scenario.steps).once,
+        each=ceil(fmean((mix.each for mix in of_mixes), weights)),
+        while_running=max(mix.while_running for mix in of_mixes),
+    )
+
+
+def _written_by(steps: tuple[ScenarioStep, ...]) -> WrittenBytes:
     once = each = while_running = 0
     for path, size_bytes, later in _writes(steps):
         if _ITERATION not in path:

@@ -66,7 +66,7 @@ def _home_too_small(plan: Plan, target: ManagedTarget) -> Iterator[str]:
     Between the trials of a search nothing is taken away.
     """
     load = plan.spec.load.largest
-    written = written_bytes(plan.spec.scenario.steps)
+    written = written_bytes(plan.spec.scenario)
     certain_at_once = 1 if load.drops_arrivals else load.most_at_once or 1
     room_bytes = target.fixtures.spare_bytes - written.once - written.while_running * certain_at_once
     measured = load.iterations

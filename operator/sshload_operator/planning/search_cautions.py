@@ -119,7 +119,7 @@ def _too_few_samples(spec: LoadTestSpec, search: Search) -> Iterator[str]:
         else:
             yield (
                 f"spec.thresholds: {threshold.words} takes {needed} samples, and a trial of {_least(search)} makes"
-                f" {samples:.0f} at most: make its duration longer, raise {_raise(search)}, or ask for a lower"
+                f" about {samples:.0f}: make its duration longer, raise {_raise(search)}, or ask for a lower"
                 " percentile"
             )
 

@@ -188,6 +188,11 @@ def test_a_burst_of_requests_to_a_gateway_does_not_meet_the_listen_backlog_of_ss
             "is full after 256 iterations, and the run may make up to 700",
             id="writes-that-stay",
         ),
+        pytest.param(
+            steps(WRITES, REMOVES, alternatives=[{"weight": 5, "steps": ["put"]}, {"weight": 5, "steps": ["remove"]}]),
+            "is full after 512 iterations, and the run may make up to 700",
+            id="writes-that-other-iterations-remove",
+        ),
         pytest.param({**steps(WRITES), "load": USERS}, "is full after 256 iterations;", id="writes-of-users"),
         pytest.param({**steps(WRITES, REMOVES), "load": USERS}, "is full by the first iterations", id="writes-at-once"),
         pytest.param(

@@ -35,19 +35,30 @@ def test_the_least_trial_must_make_the_samples_of_each_percentile(least: float) 
     else:
         assert refused(spec) == (
             "spec.thresholds: p99 of total below 1 s takes 299 samples, and a trial of spec.load.capacity.arrivals.min"
-            " (9.9) makes 297 at most: make its duration longer, raise min, or ask for a lower percentile"
+            " (9.9) makes about 297: make its duration longer, raise min, or ask for a lower percentile"
         )
+
+
+@pytest.mark.parametrize(("step", "says"), [("rare.exec", "makes about 75:"), ("often.exec", None), ("total", None)])
+def test_a_step_of_some_alternatives_has_as_many_samples_as_their_weights_make(step: str, says: str | None) -> None:
+    """A trial has 300 iterations, of which a quarter do the rare step."""
+    steps = [{"exec": {"name": name, "command": "true"}} for name in ("often", "rare")]
+    alternatives = [{"weight": 3, "steps": ["often"]}, {"weight": 1, "steps": ["often", "rare"]}]
+    spec = {**SEARCH_ARRIVALS, "thresholds": latency(99, step), "baseline": None}
+    spec |= {"scenario": {"steps": steps, "alternatives": alternatives}}
+    spec = changed(spec, "load.capacity.arrivals.min", 10)
+    assert says in refused(spec) if says else preflight(plan(spec)) is None
 
 
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        pytest.param({**SEARCH_BURST, "thresholds": latency(99)}, "makes 150 at most", id="bursts"),
+        pytest.param({**SEARCH_BURST, "thresholds": latency(99)}, "makes about 150", id="bursts"),
         pytest.param({**SEARCH_HOLD, "thresholds": latency(99)}, "raise probeRate", id="probes"),
-        pytest.param({**SEARCH_HOLD, "thresholds": latency(99, "held.login")}, "makes 100 at most", id="held-sessions"),
+        pytest.param({**SEARCH_HOLD, "thresholds": latency(99, "held.login")}, "makes about 100", id="held-sessions"),
         pytest.param(
             changed({**SEARCH_USERS, "thresholds": latency(90)}, "load.capacity.users.thinkTime", PAUSES),
-            "spec.load.capacity.users.min (1) makes 5 at most",
+            "spec.load.capacity.users.min (1) makes about 5",
             id="users-who-think",
         ),
         pytest.param(
