@@ -90,12 +90,15 @@ class WaveLoad(SpacedArrivals):
         yield from staged_arrivals(self._ramps(warm_up_s), self.process, self.seed)
 
     def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
-        """Return the average number of iterations of the `stretch_s` seconds around the middle of a wave."""
-        del warm_up_s
+        """Return the average number of iterations of the `stretch_s` seconds around the middle of a wave.
+
+        What is longer than all waves has some of the warm-up too.
+        """
         within_s = min(stretch_s, self.lasts_s)
         swing = (self.to_rate - self.rate) / 2
         above_average = swing * self.period_s / pi * abs(sin(pi * within_s / self.period_s))
-        return ceil(self.offered_rate * within_s + above_average)
+        before = self.warm_up_iterations(min(warm_up_s, stretch_s - within_s))
+        return ceil(self.offered_rate * within_s + above_average + before)
 
     def _ramps(self, warm_up_s: float) -> Iterator[ArrivalsStage]:
         yield ArrivalsStage(self.rate, warm_up_s)

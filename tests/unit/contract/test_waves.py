@@ -59,12 +59,21 @@ def test_random_waves_have_their_mean_number_and_the_same_for_the_same_seed() ->
     assert len(played) <= RANDOM.most_due
 
 
-@given(WAVES, st.integers(1, 300).map(float))
-def test_no_stretch_begins_more_than_it_says(load: WaveLoad, stretch_s: float) -> None:
-    offsets = list(load.due(0.0))
+@given(WAVES, st.sampled_from([0.0, 45.0]), st.integers(1, 300).map(float))
+def test_no_stretch_begins_more_than_it_says(load: WaveLoad, warm_up_s: float, stretch_s: float) -> None:
+    offsets = list(load.due(warm_up_s))
     real = max((sum(first <= other < first + stretch_s for other in offsets) for first in offsets[::7]), default=0)
-    assert real <= load.most_begun_within(0.0, stretch_s) + 1
+    assert real <= load.most_begun_within(warm_up_s, stretch_s) + 1
     assert load.most_begun_within(0.0, load.lasts_s) == pytest.approx(load.iterations, abs=1)
+
+
+def test_a_stretch_longer_than_all_waves_has_as_much_of_the_warm_up_as_fits() -> None:
+    assert [WAVE.most_begun_within(60.0, stretch_s) for stretch_s in (180.0, 200.0, 240.0, 900.0)] == [
+        1_980,
+        2_020,
+        2_100,
+        2_100,
+    ]
 
 
 def test_it_says_what_it_is() -> None:
