@@ -245,7 +245,7 @@ def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
     yield replace(summary, trial=replace(trial, errors=trial.errors[:_FEW_ERRORS]), omitted=few_errors)
     yield replace(
         summary,
-        trial=replace(trial, steps=(), errors=(), negotiated=()),
+        trial=trial.in_short,
         stages=(),
         message=shortened(summary.message, _SHORT_MESSAGE_CHARACTERS),
         omitted=("all but the totals",),

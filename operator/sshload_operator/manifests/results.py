@@ -24,15 +24,19 @@ _RUN_LIMIT_BYTES = 400_000
 
 
 def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
-    """Return the ConfigMap of the run's results, below the API server's limit of 1 MiB for any size of summary.
+    """Return the ConfigMap of the run's results, below the API server's limit of 1 MiB.
 
     `results.json` is for people: the summary without histograms and time series. `summary.json.gz` is the whole
     RunSummary, `run.json` the configuration of its master, because the installation may have changed since. If the
-    whole is too large, `omitted` in both says what was left out.
+    whole is too large, `omitted` in both says what was left out. Raises ValueError if not even the totals fit, which no
+    master of ours prints.
     """
     run_json = _run_json(plan, summary)
     smaller = shortened_summaries(replace(summary, run_json=""))
-    results_json, packed = next(texts for texts in map(_texts, smaller) if _fits(run_json, *texts))
+    fitting = next((texts for texts in map(_texts, smaller) if _fits(run_json, *texts)), None)
+    if fitting is None:
+        raise ValueError("the totals of all trials are too large for a ConfigMap")
+    results_json, packed = fitting
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

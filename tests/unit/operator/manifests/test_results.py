@@ -11,12 +11,15 @@ from typing import Any
 import plans
 import pytest
 from runs import retold, trial
-from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from runs import steps as usual_steps
+from sshload_contract.judgement.figures import total_step
+from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, Window
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
     RunSummary,
+    SearchOutcome,
     SeriesPoint,
     StepStats,
 )
@@ -144,6 +147,21 @@ def test_whatever_the_size_it_fits_and_says_what_went(large: Callable[[], dict[s
     results, packed = read(config_map)
     assert results["omitted"] == omitted
     assert packed.trial.load == summary.trial.load
+
+
+def test_a_summary_without_all_but_the_totals_has_the_totals() -> None:
+    of_whole = (*steps(2_000), *usual_steps(600, 3))
+    _, packed = read(results_config_map(plans.plan(), retold(SMALL, steps=of_whole)))
+    assert packed.omitted == ("all but the totals",)
+    assert total_step(packed.trial, Window.MEASURED) == total_step(retold(SMALL, steps=of_whole).trial, Window.MEASURED)
+    assert {step.step for step in packed.trial.steps} == {"total", "connect", "login"}
+
+
+def test_trials_whose_totals_alone_are_too_many_are_no_results() -> None:
+    others = tuple(trial(number=number) for number in range(2, 1_000))
+    search = SearchOutcome(SearchEnd.MOST_HELD, None, None, others)
+    with pytest.raises(ValueError, match=r"^the totals of all trials are too large for a ConfigMap$"):
+        results_config_map(plans.plan(), replace(SMALL, search=search))
 
 
 def test_the_same_results_make_the_same_object() -> None:
