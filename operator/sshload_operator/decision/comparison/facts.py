@@ -1,7 +1,7 @@
 """What is observed of a comparison's tests, and what its status remembers of each that is over."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sshload_contract.shortened import shortened
@@ -42,7 +42,7 @@ class ObservedTest:
     spec_hash: str
     figures: Figures
     own_delay_ms: float | None
-    spec: Mapping[str, Any] = field(default_factory=dict)
+    spec: Mapping[str, Any]
 
     def has_measured(self, spec_hash: str) -> bool:
         """Return whether it measured the spec with this hash. An operator of another release may hash differently."""

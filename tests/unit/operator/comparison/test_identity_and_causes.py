@@ -7,9 +7,11 @@ import pytest
 from sim_comparison import SimComparison, comparison_spec, measured
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.status.comparison import Difference, TestRun
+from sshload_operator.decision.comparison import facts
 from sshload_operator.decision.comparison.compare import Compared, compare
 from sshload_operator.decision.comparison.endings import figure_text, sentence
 from sshload_operator.decision.comparison.facts import observed_test
+from sshload_operator.decision.comparison.plan import ComparisonPlan
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.owner import Cause, Obstacle, OwnerDecision
 
@@ -40,6 +42,16 @@ def made_anew(world: SimComparison, name: str, uid: str, end: dict[str, Any]) ->
     before = world.tests[name]
     world.tests[name] = {**before, "metadata": {**before["metadata"], "uid": uid}}
     world.end(name, end)
+
+
+def ended(end: dict[str, Any], repeats: int = 0) -> TestRun:
+    """Return what is remembered of the first test with this end, after so many others in its place."""
+    world = started()
+    world.end("cmp-1-a", end)
+    (seen,) = world.observed()
+    assert isinstance(world.plan, ComparisonPlan)
+    assert seen.verdict is not None
+    return facts.test_run(world.plan.places[0], seen, seen.verdict, 100, repeats)
 
 
 def test_a_test_that_was_measured_keeps_its_figures_though_another_of_its_name_ends() -> None:
@@ -207,7 +219,8 @@ def test_the_results_of_a_sweep_name_the_value_of_each_variant_and_the_field() -
     del spec["variants"]
     world = SimComparison(spec)
     world.settle()
-    world.end(*world.under_way())
+    (name,) = world.under_way()
+    world.end(name)
     world.settle()
     results = world.status["results"]
     assert [one["value"] for one in results["variants"]] == ["10:30:100", "20:30:200"]
@@ -258,6 +271,89 @@ def test_a_status_of_an_earlier_generation_is_no_end() -> None:
     assert (seen.verdict, seen.reason, seen.message, seen.spec_hash, seen.figures) == (None, "", "", "", {})
 
 
+def test_the_first_run_of_a_test_whose_status_names_no_generation_is_not_over() -> None:
+    world = started()
+    world.end("cmp-1-a")
+    body = world.tests["cmp-1-a"]
+    body["status"] = {key: value for key, value in body["status"].items() if key != "observedGeneration"}
+    assert observed_test(body).verdict is None
+
+
+def test_a_test_is_finished_by_its_phase_and_not_by_its_verdict() -> None:
+    world = started()
+    world.end("cmp-1-a")
+    body = world.tests["cmp-1-a"]
+    body["status"] = {**body["status"], "phase": "Running"}
+    assert observed_test(body).verdict is None
+
+
+def test_a_test_without_labels_is_of_no_run() -> None:
+    world = started()
+    body = world.tests["cmp-1-a"]
+    assert observed_test(body).run_id == body["metadata"]["labels"]["sshload.dev/comparison-run"]
+    body["metadata"] = {key: value for key, value in body["metadata"].items() if key != "labels"}
+    assert observed_test(body).run_id == ""
+
+
+def test_a_test_without_a_hash_of_what_it_measured_has_not_measured_its_spec() -> None:
+    assert ended({**measured(), "specHash": ""}).problem == (
+        "somebody changed its spec, so that it did not measure the variant"
+    )
+
+
+def test_a_test_whose_spec_can_no_longer_be_read_has_not_measured_the_variant() -> None:
+    world = started()
+    world.end("cmp-1-a")
+    (seen,) = world.observed()
+    assert seen.has_measured(seen.spec_hash)
+    assert not replace(seen, spec={"warmUp": "soon"}).has_measured("0123456789abcdef")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param({**SATURATED, "verdict": "Error"}, id="no verdict of the generator"),
+        pytest.param({**SATURATED, "verdict": "Aborted"}, id="ended by somebody"),
+        pytest.param({**SATURATED, "reason": "ReportsMissing"}, id="another cause"),
+        pytest.param({**measured(), "reason": "GeneratorSaturated"}, id="measured"),
+    ],
+)
+def test_only_what_the_generators_delay_spoiled_is_made_again(end: dict[str, Any]) -> None:
+    found = ended(end, repeats=1)
+    assert found.uid == ""
+    assert not found.is_repeated
+    assert "in its place" not in found.problem
+
+
+@pytest.mark.parametrize(
+    ("repeats", "which"), [(0, ""), (1, " (test 2 of 3 in its place)"), (2, " (test 3 of 3 in its place)")]
+)
+def test_a_test_in_the_place_of_one_that_lagged_says_how_many_there_were(repeats: int, which: str) -> None:
+    assert ended(SATURATED, repeats).problem == f"Invalid: a worker used its whole core{which}"
+
+
+def test_a_lag_of_a_test_that_did_not_measure_the_variant_is_no_cause_to_make_it_again() -> None:
+    lagged = measured()
+    lagged["results"] = {**lagged["results"], "generator": {"latenciesMayIncludeMs": 300}}
+    assert ended(lagged).uid
+    assert ended({**lagged, "specHash": ""}).uid == ""
+
+
+def test_a_test_remembers_its_place_and_only_as_many_figures_as_there_is_room_for() -> None:
+    world = started()
+    world.end("cmp-1-a", measured(12.0))
+    (seen,) = world.observed()
+    assert isinstance(world.plan, ComparisonPlan)
+    found = facts.test_run(world.plan.places[0], seen, Verdict.PASSED, 1, 0)
+    assert (found.test, found.round, found.variant, found.reason, len(found.figures)) == (
+        "cmp-1-a",
+        1,
+        "a",
+        "NoThresholds",
+        1,
+    )
+
+
 def compared(key: str, factor: float) -> Compared:
     runs = [
         TestRun(test=f"{name}{number}", round=number, variant=name, verdict=Verdict.PASSED, figures={key: value})
@@ -286,16 +382,16 @@ def test_figures_without_a_weight_are_told_in_the_order_of_their_names() -> None
     assert text.index("x p50") < text.index("y p50") < text.index("z p50")
 
 
-@pytest.mark.parametrize("left_out", ["mean", "low", "high"])
-def test_a_difference_without_all_its_bounds_is_told_by_its_name(left_out: str) -> None:
-    assert figure_text(replace(compared("login.p50Ms", 2.0), **{left_out: None})) == "login p50"
+@pytest.mark.parametrize("left_out", [{"mean": None}, {"low": None}, {"high": None}], ids=str)
+def test_a_difference_without_all_its_bounds_is_told_by_its_name(left_out: dict[str, Any]) -> None:
+    assert figure_text(replace(compared("login.p50Ms", 2.0), **left_out)) == "login p50"
 
 
 def test_milliseconds_without_bounds_are_not_told() -> None:
     whole = compared("login.p50Ms", 2.0)
     assert whole.in_ms is not None
-    for bound in ("low", "high"):
-        text = figure_text(replace(whole, in_ms=replace(whole.in_ms, **{bound: None})))
+    for in_ms in (replace(whole.in_ms, low=None), replace(whole.in_ms, high=None)):
+        text = figure_text(replace(whole, in_ms=in_ms))
         assert text.startswith("login p50 2 times (")
         assert "ms" not in text
 
