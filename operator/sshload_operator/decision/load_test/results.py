@@ -333,8 +333,12 @@ def _drops(before: TargetStats, told: int | None) -> int | None:
 
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
-    """Return the increase of each counter; None if it has decreased, because then the target was restarted."""
-    grown = {name: rounded((getattr(after, name) or 0) - (getattr(before, name) or 0)) for name in COUNTERS}
+    """Return the increase of each counter, 0 if it is not known in both readings.
+
+    None if it has decreased, because then the target was restarted.
+    """
+    readings = {name: (getattr(before, name), getattr(after, name)) for name in COUNTERS}
+    grown = {name: 0 if None in pair else rounded(pair[1] - pair[0]) for name, pair in readings.items()}
     return {name: value if value >= 0 else None for name, value in grown.items()}
 
 

@@ -485,6 +485,16 @@ def test_a_target_that_was_started_anew_shows_the_difference_and_no_negative_cou
     assert list(problems(results, SCHEMA, "results")) == []
 
 
+@pytest.mark.parametrize(("before", "after"), [(9, None), (None, 9)])
+def test_what_the_kernel_told_in_one_of_two_readings_only_is_neither_a_restart_nor_a_count(
+    before: int | None, after: int | None
+) -> None:
+    readings = target_stats(100, listen_overflows=before), target_stats(700, listen_overflows=after)
+    target = results_json(PLAN, summary(target_before=readings[0], target_after=readings[1]))["target"]
+    assert target["accepted"] == 600
+    assert not {"restarted", "listenOverflows"} & target.keys()
+
+
 PROXIED = {InPath.PROXY: ProgramUse(ProgramStats(1.5, 0.5, 9_000_000), ProgramStats(2.2, 0.5, 10_000_000))}
 
 
