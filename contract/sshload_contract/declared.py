@@ -85,11 +85,16 @@ class Percentage:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A size such as `26Ki`, or a number of bytes. The value is in bytes."""
+    """A size such as `26Ki`, or a number of bytes. The value is in bytes.
+
+    With `only_text`, it is a string: what may be a number too is a text of any length to the API server, which has a
+    limit for what the rules of a CRD may cost.
+    """
 
     least: str
     most: str
     example: str = "26Ki"
+    only_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class TargetMemoryThreshold(TargetKind):
     kind: ClassVar[str] = "targetMemory"
     figure: ClassVar[str] = "memory of the target"
     unit: ClassVar[str] = "bytes"
-    below: Annotated[int, Size("1Mi", "1000Gi"), "The limit, such as 512Mi."]
+    below: Annotated[int, Size("1Mi", "1000Gi", "512Mi", only_text=True), "The limit, such as 512Mi."]
 
     def of(self, usage: TargetUsage) -> float | None:
         """Return the bytes."""

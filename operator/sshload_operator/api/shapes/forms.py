@@ -220,6 +220,8 @@ def _percentage_schema(form: Percentage) -> Schema:
 def _read_size(form: Size, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise Misfit(f"is {shown(value)}, but must be a size such as {form.example}")
+    if form.only_text and isinstance(value, int):
+        raise Misfit(f"must be a string such as {form.example}, not a number; put it in quotes")
     if isinstance(value, int):
         _check_64_bits(value)
     try:
@@ -235,6 +237,16 @@ def _size_schema(form: Size) -> Schema:
     bounds = [f"size.compareTo(quantity('{form.most}')) <= 0"]
     if size_bytes(form.least):
         bounds.insert(0, f"size.compareTo(quantity('{form.least}')) >= 0")
+    fits = f"[quantity(self)].all(size, {' && '.join(bounds)})"
+    message = f"must be a size from {form.least} to {form.most}, such as {form.example}"
+    if form.only_text:
+        rules = [{"rule": fits, "message": message}]
+        return {
+            "type": "string",
+            "maxLength": _SIZE_CHARACTERS,
+            "pattern": _SIZE_PATTERN,
+            "x-kubernetes-validations": rules,
+        }
     return {
         "x-kubernetes-int-or-string": True,
         "maxLength": _SIZE_CHARACTERS,
@@ -244,8 +256,8 @@ def _size_schema(form: Size) -> Schema:
         "x-kubernetes-validations": [
             {
                 # The API server takes each reading of a size for one of megabytes, and has a limit for those of a CRD.
-                "rule": f"type(self) != string || [quantity(self)].all(size, {' && '.join(bounds)})",
-                "message": f"must be a size from {form.least} to {form.most}, such as {form.example}",
+                "rule": f"type(self) != string || {fits}",
+                "message": message,
             }
         ],
     }

@@ -81,6 +81,12 @@ BAD: dict[str, Bad] = {
         "are for target.managed only",
     ),
     "cpu-above-all": Bad(with_thresholds({"targetCpu": {"below": "101%"}}), "spec.thresholds[0].targetCpu.below"),
+    "memory-as-a-number": Bad(
+        with_thresholds({"targetMemory": {"below": 536_870_912}}), "spec.thresholds[0].targetMemory.below"
+    ),
+    "memory-that-is-too-little": Bad(
+        with_thresholds({"targetMemory": {"below": "1023Ki"}}), "spec.thresholds[0].targetMemory.below"
+    ),
     "memory-without-a-limit": Bad(with_thresholds({"targetMemory": {}}), "spec.thresholds[0].targetMemory.below"),
     "abort-on-the-memory-of-a-target": Bad(
         with_thresholds({"targetMemory": {"below": "512Mi"}, "abortOnFail": True}), "spec.thresholds[0].abortOnFail"
