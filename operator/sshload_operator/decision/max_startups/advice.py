@@ -76,7 +76,7 @@ def _needed(logins: Logins, setting: MaxStartups | None) -> Need:
         case Burst(connections=connections):
             return Need(connections)
         case arrivals:
-            kept = arrivals if setting is not None else arrivals.without_drops(1 - logins.drop_share, logins.time_s)
+            kept = arrivals if setting is not None else arrivals.without_drops(1 - logins.drop_share)
     service = service_of(logins, kept, setting)
     start = _start(arrivals, service)
     waiting = LoginService(logins.time_s, inf)

@@ -23,9 +23,8 @@ class Memoryless:
         """
         return at_times, self.per_s
 
-    def without_drops(self, kept: float, time_s: float) -> Self:
+    def without_drops(self, kept: float) -> Self:
         """Return the arrivals without the dropped ones, as if only the share `kept` had come."""
-        del time_s
         return replace(self, per_s=self.per_s * kept)
 
 
@@ -55,9 +54,9 @@ class Users:
         total = sum(weights)
         return [weight / total for weight in weights], total
 
-    def without_drops(self, kept: float, time_s: float) -> Self:
+    def without_drops(self, kept: float) -> Self:
         """Return users who are away for the whole time between two connections that are not dropped."""
-        return replace(self, away_s=(self.away_s + time_s * kept) / kept - time_s)
+        return replace(self, away_s=self.away_s / kept)
 
 
 @dataclass(frozen=True, slots=True)

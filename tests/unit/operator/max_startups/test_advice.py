@@ -276,6 +276,7 @@ def test_where_the_setting_is_not_known_logins_took_as_long_as_if_those_dropped_
     seen: Memoryless | Users, as_if: Memoryless | Users
 ) -> None:
     """A user of whom a quarter is dropped, 0.225 s after each time, is let in after 0.3 s on average."""
+    assert seen.without_drops(0.75) == as_if
     server = LoginService(0.03, 60.0)
     slowed, free = occupancy(as_if, server, None), occupancy(seen, server, None)
     assert slowed is not None

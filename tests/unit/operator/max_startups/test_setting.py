@@ -49,6 +49,7 @@ def test_a_setting_is_read_as_it_is_written(setting: MaxStartups) -> None:
 
 def test_a_target_without_the_knob_has_sshds_default() -> None:
     assert setting_of(_sshd()) == DEFAULT
+    assert str(DEFAULT) == "10:30:100"
 
 
 def test_a_targets_knob_is_its_setting() -> None:
