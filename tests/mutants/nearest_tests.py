@@ -71,7 +71,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/search/test_likely_trials.py",
         "tests/unit/operator/parse/test_load.py",
     ),
-    f"{_CONTRACT}/load/waves.py": ("tests/unit/contract/test_waves.py",),
+    f"{_CONTRACT}/load/waves.py": ("tests/unit/contract/test_waves.py", "tests/unit/operator/parse/test_tables.py"),
     f"{_CONTRACT}/percentiles.py": ("tests/unit/contract/test_percentile.py", "tests/unit/contract/test_spread.py"),
     f"{_CONTRACT}/steal.py": ("tests/unit/contract/test_steal.py",),
     f"{_CONTRACT}/thresholds": (
@@ -88,11 +88,6 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/comparison/test_figures.py",
     ),
     f"{_DECISION}/baseline": ("tests/unit/operator/baseline",),
-    f"{_DECISION}/baseline/find.py": (
-        "tests/unit/operator/baseline",
-        "tests/unit/operator/schedule/test_baselines.py",
-        f"{_WIRING}/test_baseline_look.py",
-    ),
     f"{_DECISION}/capacity": ("tests/unit/operator/capacity", "tests/unit/operator/verdict"),
     f"{_DECISION}/comparison": tuple(
         f"tests/unit/operator/comparison/test_{name}.py"

@@ -8,8 +8,10 @@ from sshload_contract.load import (
     ArrivalsLoad,
     ArrivalsStage,
     HoldLoad,
+    ReplayLoad,
     Search,
     ThinkTime,
+    TraceRef,
     UsersLoad,
     UsersStage,
 )
@@ -72,6 +74,14 @@ def test_it_says_what_it_is() -> None:
     assert searched.longest_s(5.0, 1_800.0) == 1_800
     assert searched.largest == ARRIVALS.at(500.5)
     assert (searched.is_search, searched.can_end_early) == (True, False)
+
+
+def test_a_search_by_a_trace_plays_it_in_each_trial() -> None:
+    trace = TraceRef("monday", "trace.txt")
+    played = replace(search(9), least=ReplayLoad(trace, 30.0, 1.0, 1.0, 100.0, 50, 7, ""))
+    assert played.recorded == trace
+    mounted = played.reading("/trace/trace.txt")
+    assert mounted == replace(played, least=played.least.reading("/trace/trace.txt")) != played
 
 
 def test_searches_that_differ_only_in_their_range_have_one_identity() -> None:

@@ -76,6 +76,20 @@ def test_a_stretch_longer_than_all_waves_has_as_much_of_the_warm_up_as_fits() ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("stretch_s", "begun"),
+    [
+        pytest.param(30, 330 + 9 * 60 / pi, id="the upper half of a wave"),
+        pytest.param(60, 660, id="a wave"),
+        pytest.param(90, 990 + 9 * 60 / pi, id="a wave and the upper half of another"),
+        pytest.param(500, 1_980, id="more than there is"),
+    ],
+)
+def test_a_stretch_around_the_middle_has_the_average_and_what_is_above_it(stretch_s: float, begun: float) -> None:
+    """Each half of 30 s is above or below the average of 11 per second by the area of half a sine of height 9."""
+    assert WAVE.most_begun_within(0.0, stretch_s) == pytest.approx(begun, abs=1)
+
+
 def test_it_says_what_it_is() -> None:
     assert WAVE.words == "2 to 20 arrivals/s and back in 3 waves of 60 s, constant"
     assert replace(WAVE, repeat=1).words == "2 to 20 arrivals/s and back in 1 wave of 60 s, constant"

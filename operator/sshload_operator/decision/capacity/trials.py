@@ -9,8 +9,6 @@ from sshload_contract.wire.run_summary import RunSummary, Trial
 
 from sshload_operator.planning.plan import Plan
 
-_SAME_AMOUNT = 1e-9
-
 
 @dataclass(frozen=True, slots=True)
 class Searched:
@@ -34,7 +32,7 @@ def search_of(plan: Plan, summary: RunSummary) -> Searched | None:
 
 def trials_at(found: Searched, amount: float) -> tuple[Trial, ...]:
     """Return the trials of an amount, in their order."""
-    return tuple(trial for trial in found.trials if isclose(trial.amount, amount, rel_tol=_SAME_AMOUNT))
+    return tuple(trial for trial in found.trials if isclose(trial.amount, amount))
 
 
 def those(trials: tuple[Trial, ...], state: TrialState) -> tuple[Trial, ...]:

@@ -128,6 +128,23 @@ def test_a_trial_in_which_nothing_ended_states_no_share_and_no_percentile() -> N
     assert not {"errorPercent", "p99Ms"} & trial.keys()
 
 
+def test_a_trial_without_a_state_was_not_judged_and_one_that_says_nothing_has_no_message() -> None:
+    (first,) = written(searched(passed(10), lower=10))["trials"]
+    (other,) = written(searched(replace(passed(10), state=None, message="")))["trials"]
+    assert (first["state"], other["state"]) == ("passed", "invalid")
+    assert "message" not in other
+
+
+def test_where_no_threshold_broke_what_the_last_trial_said_was_observed() -> None:
+    unnamed = replace(failed(121, message="most of it failed"), thresholds=())
+    limit = written(searched(passed(118), unnamed, lower=118, upper=121))["limitedBy"]
+    assert limit["observed"] == "most of it failed"
+    assert "threshold" not in limit
+    named = written(found_118())["limitedBy"]
+    assert "observed" not in named
+    assert named["threshold"]["kind"] == "latency"
+
+
 def test_held_sessions_are_counted_and_their_share_is_not_guessed_from_the_probes() -> None:
     (trial,) = written(searched(passed(400, load=load(held_most=400, held_least=398)), lower=400), "hold")["trials"]
     assert trial["heldLeast"] == 398

@@ -325,6 +325,85 @@ def test_stolen_cpu_time_takes_another_machine_and_is_not_taken_for_the_generato
     assert "would need about" not in judgement.message
 
 
+def limit_of(*trials: Trial, lower: float | None = None) -> str:
+    """Return what is said of a search by two workers that ended at the generator's limit."""
+    return judged(searched(*trials, end=SearchEnd.GENERATOR_LIMIT, lower=lower)).message
+
+
+def test_the_cores_are_those_of_the_judged_trial_next_below() -> None:
+    below = passed(100, generator=generator(cpu_share=0.5))
+    above = failed(400, generator=generator(cpu_share=0.9))
+    said = limit_of(passed(10), below, *[invalid(300)] * 3, above, lower=100)
+    assert "300 arrivals/s would need about 5 workers with a core each (spec.workers.replicas)" in said
+    assert "at 100 arrivals/s the busiest of 2 used 50% of the CPU that it may use" in said
+
+
+def test_as_many_workers_as_there_are_should_be_enough() -> None:
+    """2 workers at 57 % for 240 are 1.98 at 72 % of a core for 300."""
+    said = limit_of(passed(240, generator=generator(cpu_share=0.57)), *[invalid(300)] * 3, lower=240)
+    assert "The number of workers should be enough: at 240 arrivals/s the busiest of 2 used 57%" in said
+    more = limit_of(passed(240, generator=generator(cpu_share=0.58)), *[invalid(300)] * 3, lower=240)
+    assert "would need about 3 workers" in more
+
+
+def test_what_the_most_would_need_is_told_where_that_is_more() -> None:
+    said = limit_of(passed(240, generator=generator(cpu_share=0.6)), *[invalid(500)] * 3, lower=240)
+    assert "500 arrivals/s would need about 4 workers with a core each (spec.workers.replicas): at 240" in said
+
+
+@pytest.mark.parametrize(("cpu_share", "workers"), [(0.1, 3), (2.0, 6)], ids=["idle", "busy"])
+def test_a_generator_that_never_kept_up_is_told_a_rough_number(cpu_share: float, workers: int) -> None:
+    said = limit_of(*[invalid(300, generator=generator(cpu_share=cpu_share))] * 3)
+    assert f"300 arrivals/s would need {workers} workers with a core each (spec.workers.replicas) or more" in said
+    assert "This is a rough estimate, because no trial could be judged" in said
+
+
+def test_trials_that_are_too_short_to_see_the_cpu_are_to_be_longer() -> None:
+    said = limit_of(*[invalid(300, generator=generator(cpu_share=None))] * 3)
+    assert (
+        "Trials of less than a second do not show how many workers 300 arrivals/s would need: lengthen the load" in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("used", "available", "pods"), [(10_000, 10_000, 3), (100, 10_000, 3), (30_000, 10_000, 9), (10, 0, 28)]
+)
+def test_without_a_judged_trial_ports_are_those_of_the_last_one(used: int, available: int, pods: int) -> None:
+    """Two pods have so many ports each, of which 72 % are to be used; it takes one pod more at least."""
+    ports = generator(ports_used=used, ports_available=available)
+    said = limit_of(*[invalid(300, Invalidity.SOURCE_PORTS_USED_UP, generator=ports)] * 3)
+    assert (
+        f"300 arrivals/s would need about {pods} pods (spec.workers.replicas): each has its own address with"
+        f" {available} source ports"
+    ) in said
+
+
+def test_of_amounts_that_were_given_up_the_lowest_is_the_limit_and_its_last_trial_speaks() -> None:
+    last = invalid(300, message="the last of 300")
+    said = limit_of(passed(100), *[invalid(400)] * 3, *[invalid(300)] * 2, last, *[invalid(350)] * 3, lower=100)
+    assert "trials at 300 arrivals/s cannot be judged (3 of 3)" in said
+    assert said.endswith("The last one says: the last of 300")
+
+
+def test_without_an_amount_that_was_given_up_it_is_the_last_trial_that_could_not_be_judged() -> None:
+    said = limit_of(passed(100), invalid(300), invalid(200, message="the last of all"), lower=100)
+    assert "trials at 200 arrivals/s cannot be judged (1 of 1)" in said
+
+
+def test_a_generators_limit_without_a_trial_that_could_not_be_judged_is_a_contradiction() -> None:
+    judgement = judged(searched(passed(100), end=SearchEnd.GENERATOR_LIMIT, lower=100))
+    assert outcome(judgement) == (Verdict.INVALID, Reason.COUNTS_DISAGREE)
+    assert "it has no such trial. Run the test again" in judgement.message
+
+
+def test_a_trial_that_does_not_say_why_it_cannot_be_judged_is_the_generators_fault() -> None:
+    judgement = judged(
+        searched(passed(100), *[replace(invalid(300), invalidity=None)] * 3, end=SearchEnd.GENERATOR_LIMIT, lower=100)
+    )
+    assert outcome(judgement) == (Verdict.INVALID, Reason(Invalidity.GENERATOR_FAULT))
+    assert "See the logs of the workers and of the target" in judgement.message
+
+
 _AMOUNTS = (10.0, 100.0, 118.0, 121.0, 500.0)
 _TRIALS = st.sampled_from(
     [make(amount) for amount in _AMOUNTS for make in (passed, failed, invalid)]
