@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from sshload_contract.bounds import WIRE_VERSION, Amount, Count, PercentileKey, StageNumber
+from sshload_contract.bounds import WIRE_VERSION, Amount, Count, Ordinal, PercentileKey, StageNumber
 from sshload_contract.load.stats import LoadStats
 from sshload_contract.shortened import shortened
 from sshload_contract.thresholds import ThresholdResult
@@ -143,7 +143,7 @@ class Trial:
     search's trial by outcome, without those of jump hosts.
     """
 
-    number: Count
+    number: Ordinal
     amount: Amount
     end: RunEnd
     state: TrialState | None

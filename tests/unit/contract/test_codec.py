@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from reports import REPORT
-from runs import snapshot, steps
+from runs import retold, snapshot, steps, summary
 from sshload_contract.bounds import ContractError
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.steps import ExecStep, SleepStep
@@ -16,7 +16,7 @@ from sshload_contract.wire.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.wire.master_log import Snapshot
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import StepStats
+from sshload_contract.wire.run_summary import RunSummary, StepStats
 from sshload_contract.wire.target import TargetConfig
 
 TARGET: dict[str, Any] = {
@@ -151,6 +151,11 @@ def test_a_figure_beyond_its_bounds_is_refused(changes: dict[str, float], proble
     with pytest.raises(ContractError) as refused:
         from_plain(Snapshot, {**to_plain(snapshot()), **changes})
     assert str(refused.value) == problem
+
+
+def test_a_trial_has_a_number_that_a_status_may_state() -> None:
+    with pytest.raises(ContractError, match=r"^trial\.number: is not from 1 to 9\.0072e\+15$"):
+        from_plain(RunSummary, to_plain(retold(summary(), number=0)))
 
 
 @pytest.mark.parametrize("key", ["", "0", "100", "p99", "nan", "1e1000", "0.00000000001"])
