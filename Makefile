@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.s
 comma := ,
 QUICK := lint unit simulation golden
 USUAL := $(QUICK) integration e2e
-ALL := $(USUAL) oldest families gitops chaos chaos-network chaos-cluster fuzz images mutants
+ALL := $(USUAL) oldest families gitops chaos chaos-network chaos-cluster fuzz sanitized images mutants
 
 .PHONY: help demo test test-quick test-all lint images docs clean bench chaos fuzz mutants generate lock venv cluster sbom mina-sshd
 

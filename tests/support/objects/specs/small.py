@@ -64,3 +64,16 @@ LINKS_AND_LIMITS: Spec = {
     ],
 }
 """The steps that make links and set permissions, and limits of a target's own figures."""
+
+MIXED: Spec = {
+    **SMALL,
+    "scenario": {
+        "steps": [
+            {"exec": {"name": "uptime", "command": "uptime"}},
+            {"sleep": "1s"},
+            {"exec": {"name": "list", "command": "ls"}},
+        ],
+        "alternatives": [{"weight": 3, "steps": ["uptime"]}, {"steps": ["list"]}, {"weight": 5, "steps": []}],
+    },
+    "thresholds": [{"latency": {"step": "list.command", "percentile": 90, "below": "1s"}}],
+}

@@ -11,7 +11,7 @@ from specs.gateway import GATEWAY, MANAGED_GATEWAY
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
-from specs.small import LINKS_AND_LIMITS, REPLAY, SMALL, WAVE
+from specs.small import LINKS_AND_LIMITS, MIXED, REPLAY, SMALL, WAVE
 from specs.spec import Spec
 
 Row = TypeVar("Row")
@@ -38,6 +38,7 @@ WHOLE: dict[str, Spec] = {
     "locustfile": LOCUSTFILE,
     "replay": REPLAY,
     "wave": WAVE,
+    "alternatives": MIXED,
     "managed-arrivals": MANAGED_ARRIVALS,
     "managed-permitted": MANAGED_PERMITTED,
     "managed-rsync": MANAGED_RSYNC,

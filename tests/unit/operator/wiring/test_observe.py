@@ -306,7 +306,7 @@ def test_reads_that_are_given_up_leave_nothing_that_nobody_awaits(monkeypatch: p
         warnings.simplefilter("always")
         asyncio.run(play())
         gc.collect()
-    assert [str(warning.message) for warning in warned] == []
+    assert [str(warning.message) for warning in warned if warning.category is RuntimeWarning] == []
 
 
 def of_printed(*reads: Sequence[str] | None) -> tuple[list[Observed], list[int]]:

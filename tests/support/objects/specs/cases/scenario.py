@@ -3,21 +3,8 @@
 from specs.bad import Bad, bad
 from specs.external import EXTERNAL_HOLD
 from specs.managed import LOCUSTFILE
-from specs.small import SMALL
+from specs.small import MIXED, SMALL
 from specs.spec import Spec, changed, without
-
-MIXED: Spec = {
-    **SMALL,
-    "scenario": {
-        "steps": [
-            {"exec": {"name": "uptime", "command": "uptime"}},
-            {"sleep": "1s"},
-            {"exec": {"name": "list", "command": "ls"}},
-        ],
-        "alternatives": [{"weight": 3, "steps": ["uptime"]}, {"steps": ["list"]}, {"weight": 5, "steps": []}],
-    },
-    "thresholds": [{"latency": {"step": "list.command", "percentile": 90, "below": "1s"}}],
-}
 
 BAD: dict[str, Bad] = {
     "pool-size-with-a-point": bad("scenario.poolSize", 8.0, "spec", base=EXTERNAL_HOLD),
@@ -53,7 +40,6 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
-    "alternatives": MIXED,
     "locustfile-under-the-usual-key": changed(LOCUSTFILE, "scenario.locustfile", {"configMapRef": {"name": "a"}}),
     "steps-as-null-beside-a-locustfile": changed(LOCUSTFILE, "scenario.steps", None),
 }
