@@ -35,7 +35,7 @@ class WaveLoad(SpacedArrivals):
     rules: ClassVar[tuple[Rule, ...]] = (Rule("self.rate < self.toRate", "must be above rate", at=".toRate"),)
     fits_in_cel: ClassVar[str] = "time.getSeconds() >= duration(load.period).getSeconds() * load.repeat"
     rate: Annotated[float, Number(0, MOST), "Iterations begun per second at the beginning and the end of each wave."]
-    to_rate: Annotated[float, Number(0, MOST, above=True), "Those in the middle of each wave."]
+    to_rate: Annotated[float, Number(0, MOST, above=True), "Those in the middle of each wave, more than rate."]
     period_s: Annotated[
         float, Duration("10s", "24h", whole_seconds=True), "How long each wave lasts, in whole seconds."
     ]

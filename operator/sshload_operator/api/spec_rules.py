@@ -161,7 +161,7 @@ _DEADLINE: Final = (
         "deadline must not be shorter than startTimeout, warmUp and the load together",
         at=".deadline",
         explain=lambda spec: (
-            f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {_needed_s(spec):g} s together"
+            f"is {spec.deadline_s:.10g} s, but startTimeout, warmUp and the load take {_needed_s(spec):.10g} s together"
         ),
     ),
     Rule(
