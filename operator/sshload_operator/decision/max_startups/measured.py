@@ -102,7 +102,7 @@ def _of_probes(plan: Plan, load: Load, trial: Trial) -> Iterator[Logins]:
 def _manner(plan: Plan, load: Load, trial: Trial, logins: Logins) -> Arrivals:
     if not load.is_steady:
         raise NoFiguresError(
-            "the load has several levels, and their login times cannot be separated: use a steady load, or load.capacity"
+            "the load has several levels, whose login times cannot be separated: use a steady load, or load.capacity"
         )
     if load.bursts:
         return _bursts(plan, load, _longest_login_s(trial))
