@@ -61,13 +61,13 @@ def remedy(plan: Plan, found: Searched, invalid: Trial) -> str:
 
 
 def _lowest_given_up(found: Searched) -> Trial | None:
-    """Return the last invalid trial of the lowest amount that the search gave up: one with too many unjudged trials.
+    """Return an invalid trial of the lowest amount that the search gave up: one with too many unjudged trials.
 
     If there is no such amount, which no search should report, it is the last invalid trial of all.
     """
     invalid = those(found.trials, TrialState.INVALID)
     given_up = (trial for trial in invalid if _unjudged(found, trial.amount) >= GIVEN_UP_AFTER)
-    return min(given_up, key=lambda trial: (trial.amount, -trial.number), default=invalid[-1] if invalid else None)
+    return min(given_up, key=lambda trial: trial.amount, default=invalid[-1] if invalid else None)
 
 
 def _unjudged(found: Searched, amount: float) -> float:

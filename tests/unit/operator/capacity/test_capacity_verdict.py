@@ -325,6 +325,38 @@ def test_stolen_cpu_time_takes_another_machine_and_is_not_taken_for_the_generato
     assert "would need about" not in judgement.message
 
 
+@pytest.mark.parametrize(
+    ("above", "kept"), [((), ""), ((100,), ", as required"), ((100, 110), ", as 2 thresholds require")], ids=str
+)
+def test_a_capacity_says_how_many_thresholds_it_keeps(above: tuple[float, ...], kept: str) -> None:
+    assert judged(found_118(), above).message.startswith(f"the capacity is 118 arrivals/s{kept} (6 trials)")
+
+
+def test_a_capacity_is_a_plain_number_for_programs_only_if_it_was_found() -> None:
+    found, most = judged(found_118(), above=(100,)).thresholds[-1], judged(MOST_HELD, above=(400,)).thresholds[-1]
+    assert (found.value, found.low, found.high) == (118, 118, 121)
+    assert (most.value, most.low, most.high) == (None, 500, None)
+
+
+def test_a_run_that_ended_before_any_bound_says_so() -> None:
+    found = searched(invalid(10), end=SearchEnd.RUN_ENDED, run_end=RunEnd.WORKER_LOST)
+    assert "The search had come to no bound yet, in 1 trial, 1 of them invalid" in judged(found).message
+
+
+def test_a_server_that_fails_at_the_least_without_a_bound_has_no_known_capacity() -> None:
+    assert judged(searched(failed(10), end=SearchEnd.LEAST_BROKEN)).message.startswith("the capacity is not known,")
+
+
+@pytest.mark.parametrize(
+    ("why", "reason"),
+    [(Invalidity.CPU_STOLEN, Reason.CPU_STOLEN), (None, Reason(Invalidity.GENERATOR_FAULT))],
+    ids=["it says why", "it does not"],
+)
+def test_a_reported_trial_that_could_not_be_judged_gives_its_reason(why: Invalidity | None, reason: Reason) -> None:
+    reported = replace(invalid(118), invalidity=why)
+    assert outcome(judged(found_118(reported, reported=3))) == (Verdict.INVALID, reason)
+
+
 def limit_of(*trials: Trial, lower: float | None = None) -> str:
     """Return what is said of a search by two workers that ended at the generator's limit."""
     return judged(searched(*trials, end=SearchEnd.GENERATOR_LIMIT, lower=lower)).message
@@ -336,6 +368,28 @@ def test_the_cores_are_those_of_the_judged_trial_next_below() -> None:
     said = limit_of(passed(10), below, *[invalid(300)] * 3, above, lower=100)
     assert "300 arrivals/s would need about 5 workers with a core each (spec.workers.replicas)" in said
     assert "at 100 arrivals/s the busiest of 2 used 50% of the CPU that it may use" in said
+
+
+def using(amount: float, cpu_share: float | None) -> Trial:
+    return passed(amount, generator=generator(cpu_share=cpu_share))
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        pytest.param([using(240, 0.6), invalid(250)], id="one above it could not be judged"),
+        pytest.param([using(240, 0.6), using(300, 0.7)], id="one of the limit was judged"),
+        pytest.param([using(100, 0.9), using(240, 0.6)], id="a lower one cost more"),
+        pytest.param([using(240, 0.2), using(240, 0.6)], id="the first of it cost less"),
+        pytest.param([using(240, 0.6), using(240, 0.2)], id="the last of it cost less"),
+        pytest.param([using(240, None), using(240, 0.6)], id="the first of it was too short to tell"),
+        pytest.param([using(240, 0.6), using(240, None)], id="the last of it was too short to tell"),
+    ],
+)
+def test_of_the_judged_trials_of_the_highest_amount_below_the_busiest_tells_the_cores(below: list[Trial]) -> None:
+    said = limit_of(*below, *[invalid(300)] * 12, lower=240)
+    assert "300 arrivals/s would need about 3 workers" in said
+    assert "at 240 arrivals/s the busiest of 2 used 60%" in said
 
 
 def test_as_many_workers_as_there_are_should_be_enough() -> None:
@@ -380,8 +434,9 @@ def test_without_a_judged_trial_ports_are_those_of_the_last_one(used: int, avail
 
 def test_of_amounts_that_were_given_up_the_lowest_is_the_limit_and_its_last_trial_speaks() -> None:
     last = invalid(300, message="the last of 300")
-    said = limit_of(passed(100), *[invalid(400)] * 3, *[invalid(300)] * 2, last, *[invalid(350)] * 3, lower=100)
-    assert "trials at 300 arrivals/s cannot be judged (3 of 3)" in said
+    others = (invalid(200), *[invalid(400)] * 3, invalid(300), last, *[invalid(350)] * 3)
+    said = limit_of(passed(100), *others, lower=100)
+    assert "trials at 300 arrivals/s cannot be judged (2 of 2)" in said
     assert said.endswith("The last one says: the last of 300")
 
 

@@ -337,6 +337,7 @@ def test_a_lag_of_a_test_that_did_not_measure_the_variant_is_no_cause_to_make_it
     lagged["results"] = {**lagged["results"], "generator": {"latenciesMayIncludeMs": 300}}
     assert ended(lagged).uid
     assert ended({**lagged, "specHash": ""}).uid == ""
+    assert ended({**lagged, "verdict": "Error", "reason": "TargetUnready"}).uid == ""
 
 
 def test_a_test_remembers_its_place_and_only_as_many_figures_as_there_is_room_for() -> None:
