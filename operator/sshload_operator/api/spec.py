@@ -43,7 +43,8 @@ TRACE: Final = "trace.txt"
 
 _SESSIONS_MOST: Final = 100_000
 _KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step.timings]
-_NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
+_FIRST_KIND, *_OTHER_KINDS = _KINDS
+_NAME_IN_CEL: Final = f"s.?{_FIRST_KIND}.?name{''.join(f'.or(s.?{kind}.?name)' for kind in _OTHER_KINDS)}.orValue('')"
 _LOADS: Final = ", ".join(load.kind for load in get_args(Load))
 _TTL = Duration("0s", "87600h")
 
@@ -73,7 +74,7 @@ _Steps: TypeAlias = Annotated[
     Rule(
         f"[self.filter(s, !has(s.sleep)).map(s, {_NAME_IN_CEL})].all(names, names.all(n,"
         " (n != '' || names.size() < 2) && names.indexOf(n) == names.lastIndexOf(n)))",
-        "each step but sleep must have a name if there are several, and no two the same",
+        "each step but sleep must have a name if there are several, and the names must differ",
         explain=lambda steps: naming("the names of steps must differ, and {} is repeated", _repeated(steps)),
     ),
 ]
@@ -90,9 +91,13 @@ class WrittenScenario:
             "is required with sessionReuse pool, and only then",
             at=".poolSize",
         ),
-        Check(
-            lambda scenario: naming("no step of spec.scenario.steps has the name {}", _nowhere(scenario)),
+        Rule(
+            "!has(self.alternatives) || has(self.steps)"
+            f" && [self.steps.filter(s, !has(s.sleep)).map(s, {_NAME_IN_CEL})]"
+            ".all(names, self.alternatives.all(a, a.steps.all(n, n in names)))",
+            "no step of spec.scenario.steps has one of the names",
             at=".alternatives",
+            explain=lambda scenario: naming("no step of spec.scenario.steps has the name {}", _nowhere(scenario)),
         ),
     )
     session_reuse: Annotated[

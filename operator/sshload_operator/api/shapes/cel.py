@@ -96,6 +96,7 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "lowerAscii": str.lower,
     # The end of a text, and not also what is before a last newline, as in RE2.
     "matches": lambda text, pattern: re.search(pattern.replace("$", r"\Z"), text) is not None,
+    "or": lambda found, other: other if found is _ABSENT else found,
     "orValue": lambda found, default: default if found is _ABSENT else found,
     "size": len,
     "split": str.split,

@@ -18,6 +18,7 @@ SPEC = {"rate": 5, "name": "a\n", "steps": [{"sleep": "1s"}, {"exec": {"name": "
         "self.on ? self.rate == 5 : self.rate == 6",
         "!has(self.none) && has(self.rate) && !has(self.steps[0].exec)",
         "self.?none.?name.orValue('x') == 'x' && self.?rate.orValue(1) == 5",
+        "self.?none.or(self.?rate).orValue(1) == 5 && self.?rate.or(self.?name).orValue(1) == 5",
         "self.steps.exists(s, has(s.exec) && s.exec.name == 'x') && !self.steps.all(s, has(s.exec))",
         "self.steps.filter(s, has(s.sleep)).map(s, duration(s.sleep)).sum() == duration('1000ms')",
         "(duration('2m') - duration('1.5s')).getMilliseconds() == 118500 && duration('1m').getSeconds() == 60",

@@ -20,7 +20,11 @@ BAD: dict[str, Bad] = {
     ),
     "neither-steps-nor-a-locustfile": bad("scenario", {}, says="exactly one of steps and locustfile"),
     "alternative-of-a-step-that-is-not-there": bad(
-        "scenario.alternatives.1.steps", ["put"], "spec.scenario.alternatives", 'has the name "put"', base=MIXED
+        "scenario.alternatives.1.steps",
+        ["put"],
+        "spec.scenario.alternatives",
+        "no step of spec.scenario.steps has",
+        MIXED,
     ),
     "alternative-of-weight-0": bad(
         "scenario.alternatives.0.weight", 0, "spec.scenario.alternatives[0].weight", base=MIXED
