@@ -26,6 +26,7 @@ from kubernetes.aio.client import ApiClient
 from sshload_contract.shortened import shortened
 from yarl import URL
 
+from sshload_operator.api.inert_text import printable
 from sshload_operator.control.api_server.client import authorization, refuse_redirects
 from sshload_operator.control.api_server.errors import AccessError
 from sshload_operator.control.api_server.lean_json import lean_event, read_page
@@ -37,6 +38,8 @@ _SHOWN_CHARACTERS: Final = 500
 # At its start, kopf asks about all groups of the API at once, some 30. asyncio holds 256 KiB for each TLS connection.
 _DISCOVERIES_AT_ONCE: Final = 4
 _COLLECTION: Final = re.compile(r"/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([^/]+)")
+# What reading raises where another JSON is than that of a list or an event.
+_UNEXPECTED: Final = (ValueError, LookupError, TypeError, AttributeError)
 _GONE: Final = b'{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}\n'
 
 
@@ -68,9 +71,9 @@ def watch_session(client: ApiClient, hear: Callable[[Listed], None]) -> aiohttp.
             text = await self.read()
             try:
                 page = await read_page(text)
-            except ValueError:
-                await _start_again(f"it is no list: {shortened(text.decode(errors='replace'), _SHOWN_CHARACTERS)}")
-            pages.take_in(self.url, page)
+                pages.take_in(self.url, page)
+            except _UNEXPECTED:
+                await _start_again(f"it is no list: {_shown(text)}")
             return page
 
     async def answer(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
@@ -118,7 +121,7 @@ class _Pages:
 
     def take_in(self, url: URL, page: Any) -> None:
         collection = _COLLECTION.fullmatch(url.path)
-        if collection is None or not isinstance(page, Mapping) or "items" not in page:
+        if collection is None or "items" not in page:
             return
         if "continue" not in url.query:
             self._names[url.path] = set()
@@ -202,11 +205,15 @@ class _Lines:
             for line in filter(None, lines):
                 try:
                     kind, event = lean_event(line)
-                except (ValueError, KeyError):
-                    await _start_again(f"it is no event: {shortened(line.decode(errors='replace'), _SHOWN_CHARACTERS)}")
+                except _UNEXPECTED:
+                    await _start_again(f"it is no event: {_shown(line)}")
                 if kind == "ERROR":
                     await _raise_error(json.loads(event)["object"])
                 yield event + b"\n"
+
+
+def _shown(answer: bytes) -> str:
+    return shortened(printable(answer.decode(errors="replace")), _SHOWN_CHARACTERS)
 
 
 async def _raise_error(error: Mapping[str, Any]) -> None:

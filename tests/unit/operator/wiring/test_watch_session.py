@@ -258,6 +258,31 @@ def test_what_is_no_list_and_no_event_such_as_a_proxys_page_is_a_broken_connecti
         answered(text, query)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"items": []}',
+        '{"items": [{}], "metadata": {}}',
+        '{"items": [{"metadata": {}}], "metadata": {}}',
+        '{"items": [{"metadata": {"name": ["a"]}}], "metadata": {}}',
+    ],
+)
+def test_what_lacks_a_part_of_a_list_is_a_broken_connection_to_kopf(text: str) -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match="it is no list"):
+        answered(text, "limit=5")
+
+
+def test_the_log_has_no_control_characters_of_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(aiohttp.ClientPayloadError):
+        answered("\x1b[31mclosed", "limit=5")
+    assert "it is no list:  [31mclosed" in caplog.text
+
+
+def test_labels_that_are_none_are_no_event() -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match="it is no event"):
+        answered('{"type": "ADDED", "object": {"metadata": {"labels": 7}}}\n', "watch=true")
+
+
 @pytest.mark.parametrize("text", ['{"message": "closed"}\n', '{"type": "ADDED"}\n', '{"object": {}}\n'])
 def test_what_lacks_a_part_of_an_event_is_a_broken_connection_to_kopf(text: str) -> None:
     with pytest.raises(aiohttp.ClientPayloadError, match="it is no event"):
