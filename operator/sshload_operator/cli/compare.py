@@ -22,6 +22,7 @@ from sshload_operator.cli.view.comparison import comparison_page, comparison_pro
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.local.compare import compare_locally
+from sshload_operator.local.files import check_libraries
 from sshload_operator.local.run import LocalResult, Stop, run_locally, stop_signals
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.world.keys import KeysError
@@ -86,13 +87,17 @@ def _here(asked: Given, output: str, save: Path | None, *, verbose: bool) -> Exi
     with stop_signals() as stop:  # to the last line: a second Ctrl-C must not cost what was measured
         try:
             document = _only_comparison(asked)
+            specs = [one.spec for one in parse_comparison(document.spec).variants]
+            for spec in specs:
+                check_libraries(spec)
+            jump_hosts = frozenset(host.host for spec in specs for host in spec.via)
             status = compare_locally(
                 document,
-                _run_or_lost(runner(asked, view, stop, _jump_hosts(document)), lost),
+                _run_or_lost(runner(asked, view, stop, jump_hosts), lost),
                 lambda status: view.say(comparison_progress(status)),
                 asked.allow_target,
             )
-        except (SpecError, OSError) as error:
+        except (SpecError, LocalRunError, OSError) as error:
             view.close()
             return failed_on(asked.file, error)
         finally:
@@ -125,11 +130,6 @@ def _run_or_lost(
             return None
 
     return run_one
-
-
-def _jump_hosts(comparison: Document) -> frozenset[str]:
-    """Return the jump hosts of all variants of a comparison; raises SpecError."""
-    return frozenset(host.host for one in parse_comparison(comparison.spec).variants for host in one.spec.via)
 
 
 def runner(

@@ -20,6 +20,7 @@ from sshload_operator.cli.run import Given, finished_test, given, keep, local_op
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
+from sshload_operator.local.files import check_libraries
 from sshload_operator.local.run import LocalResult, Stop, stop_signals
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.report.sweep import saved_sweep_text
@@ -82,6 +83,8 @@ def _run_each(asked: Given, swept: Sweep, view: ProgressView, stop: Stop) -> tup
     try:
         test = only_test(asked.file, asked.name)
         tests = [_at(test, swept, number, value) for number, value in enumerate(swept.values, start=1)]
+        for one in tests:
+            check_libraries(parse(one.spec))
         run = runner(asked, view, stop)
         for one, value in zip(tests, swept.values, strict=True):
             view.say(f"{swept.field} = {value_text(value)} ({len(done) + 1} of {len(tests)})")

@@ -66,8 +66,7 @@ class LocalPlan:
 async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
     spec = plan.spec
-    require_libraries("the workers and the target need", (*LIBRARIES, *spec.client.library.traits.imports))
-    check_ssh2_build(spec, version("ssh2-python"))
+    check_libraries(spec)
     locust_port, master_port, *ports = free_ports(9)
     if spec.target.managed is not None:
         target = await managed_target(plan, spec.target, ports, folder)
@@ -108,6 +107,12 @@ def _worker(index: int, locust_port: int) -> LocalProcess:
         *("--master-host", LOOPBACK, "--master-port", str(locust_port)),
     )
     return LocalProcess(name=f"worker-{index}", role=Role.WORKER, command=command, ready_port=None)
+
+
+def check_libraries(spec: LoadTestSpec) -> None:
+    """Raise LocalRunError if a library is missing here that the processes of a test import."""
+    require_libraries("the workers and the target need", (*LIBRARIES, *spec.client.library.traits.imports))
+    check_ssh2_build(spec, version("ssh2-python"))
 
 
 def check_ssh2_build(spec: LoadTestSpec, version: str) -> None:

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 import yaml
 from finished_runs import a_test
+from sshload_operator.api.kinds import API_VERSION
 from sshload_operator.api.load_test_file import Document
 from sshload_operator.cli import commands, compare, report, run, sweep
 from sshload_operator.cli.exit_code import ExitCode, failed_on
 from sshload_operator.cli.streams import Lasting
+from sshload_operator.local import files
 from sshload_operator.local.run import LocalResult, stop_signals
 from statuses import RESULTS, read_test_status, step_json
 
@@ -214,3 +216,29 @@ def test_what_is_left_of_a_stream_that_was_closed_is_dropped() -> None:
     errors = Lasting(closed)
     errors.flush()
     assert errors.write("never read") == len("never read")
+
+
+@pytest.fixture
+def by_two_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return a comparison whose last variant needs a build of ssh2-python that is not here; no test may run."""
+    monkeypatch.setattr(files, "version", lambda _: "1.2.0.post1")
+    for module in (sweep, compare):
+        monkeypatch.setattr(module, "runner", full_after(0))
+    base = yaml.safe_load(EXAMPLE.read_text())["spec"] | {"client": {"library": "paramiko"}}
+    variants = [{"name": "a"}, {"name": "b", "patch": {"client": {"library": "ssh2-python"}}}]
+    test = {"apiVersion": API_VERSION, "kind": "SSHLoadTest", "metadata": {"name": "a"}, "spec": base}
+    both = test | {"kind": "SSHLoadTestComparison", "spec": {"base": base, "variants": variants}}
+    path = tmp_path / "both.yaml"
+    path.write_text(yaml.safe_dump_all([test, both]))
+    return path
+
+
+@pytest.mark.parametrize(
+    "words", [("compare", "-f"), ("sweep", "--over", "client.library=paramiko,ssh2-python")], ids=["compare", "sweep"]
+)
+def test_a_library_that_a_later_test_lacks_is_told_before_the_first(
+    words: tuple[str, ...], ask: Any, by_two_libraries: Path
+) -> None:
+    code, out, err = ask(*words, by_two_libraries)
+    assert (code, out) == (ExitCode.ERROR, "")
+    assert "ssh2-python 1.2.0.post1 is the package index's" in err
