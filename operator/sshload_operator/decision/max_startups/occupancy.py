@@ -63,8 +63,8 @@ def _birth_death(
     while len(logs) <= _MOST_STATES:
         count = len(logs) - 1
         births = born_per_s(count) * (1 - _drop_share(setting, count))
-        # Behind the peak and falling: what follows is negligible too.
-        if births <= 0 or (logs[-1] < peak + _NEGLIGIBLE_LOG and logs[-1] < logs[-2]):
+        # The more there are, the fewer come and the more go: behind the peak all falls, to less than negligible.
+        if births <= 0 or logs[-1] < peak + _NEGLIGIBLE_LOG:
             break
         logs.append(logs[-1] + log(births / service.logins_per_s(count + 1)))
         peak = max(peak, logs[-1])

@@ -97,6 +97,16 @@ def test_a_limit_alone_is_erlangs_loss_formula() -> None:
     assert dropped == pytest.approx(terms[limit] / sum(terms))
 
 
+def test_even_arrivals_before_a_limit_of_one_are_dropped_as_often_as_a_login_outlasts_a_gap() -> None:
+    dropped = found(Even(100), UNSHARED, MaxStartups(1, 30, 1)).dropped
+    assert dropped == pytest.approx(exp(-0.01 / 0.1))
+
+
+def test_where_as_good_as_none_is_let_in_a_login_takes_for_ever() -> None:
+    result = found(Memoryless(1e18), LoginService(1.0, inf), MaxStartups(1, 30, 1))
+    assert (result.dropped, result.time_s) == (1, inf)
+
+
 def test_users_before_a_limit_alone_are_engsets_formula() -> None:
     limit, users, offered = 3, 8, 0.1 / 0.4
     terms = [offered**n * factorial(users - 1) / (factorial(n) * factorial(users - 1 - n)) for n in range(limit + 1)]
