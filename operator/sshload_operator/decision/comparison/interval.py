@@ -12,7 +12,7 @@ the differences. Its coverage is tested by simulation (docs/design/20261121-comp
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import accumulate, combinations_with_replacement
 from math import comb, factorial, prod, sqrt
 from operator import mul
 from random import Random
@@ -76,9 +76,5 @@ def _counts(indexes: Sequence[int], rounds: int) -> tuple[int, ...]:
 
 def _quantile(means: Sequence[tuple[float, float]]) -> float:
     """Return the first mean, in the given order, at which the tail is reached."""
-    reached = 0.0
-    for mean, share in means:
-        reached += share
-        if reached >= _TAIL:
-            return mean
-    return means[-1][0]
+    reached = accumulate(share for _, share in means)
+    return next(mean for (mean, _), share in zip(means, reached, strict=True) if share >= _TAIL)

@@ -1,10 +1,12 @@
 """The interval covers what it promises, for as few rounds as three. Every share below was counted, not calculated."""
 
 from collections.abc import Callable
-from math import log
+from math import log, sqrt
 from random import Random
+from statistics import mean, stdev
 
 import pytest
+from sshload_contract.students_t import two_sided_t
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS, interval
 
 Noise = Callable[[Random], float]
@@ -86,6 +88,21 @@ def test_the_same_rounds_give_the_same_interval() -> None:
 
 def test_few_rounds_give_the_same_interval_by_any_seed() -> None:
     assert interval([0.1, 0.3, -0.2, 0.05, 0.6, 0.0], 1) == interval([0.1, 0.3, -0.2, 0.05, 0.6, 0.0], 2)
+
+
+def test_from_seven_rounds_on_resamples_are_drawn_by_the_seed() -> None:
+    differences = [0.1, 0.3, -0.2, 0.05, 0.6, 0.0, 0.47]
+    assert interval(differences, 1) != interval(differences, 2)
+
+
+@pytest.mark.parametrize("count", [7, 10, 20])
+def test_drawn_resamples_of_even_differences_give_students_interval(count: int) -> None:
+    differences = [number - (count - 1) / 2 for number in range(count)]
+    found = [one for seed in range(20) if (one := interval(differences, seed)) is not None]
+    half = two_sided_t(0.95, count - 1) * stdev(differences) / sqrt(count)
+    assert {one.mean for one in found} == {0}
+    assert mean(one.low for one in found) == pytest.approx(-half, rel=0.04)
+    assert mean(one.high for one in found) == pytest.approx(half, rel=0.04)
 
 
 def test_the_order_of_the_rounds_does_not_matter() -> None:

@@ -11,7 +11,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 from sshload_operator.api.status.head import written
-from sshload_operator.decision.max_startups.advice import LOST_SHARE, advice, needed
+from sshload_operator.decision.max_startups.advice import LOST_SHARE, Need, advice, needed, recommended
 from sshload_operator.decision.max_startups.arrivals import Arrivals, Burst, Even, LoginService, Memoryless, Users
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import most_found, occupancy
@@ -294,6 +294,20 @@ def test_the_most_demanding_logins_decide_what_is_needed() -> None:
     hopeless = replace(coming(Memoryless(200.0), dropped=400, time_s=0.5), alone_s=0.01)
     assert needed((hopeless,), DEFAULT).start is None
     assert needed((held, hopeless), DEFAULT).start is None
+
+
+@pytest.mark.parametrize(
+    ("start", "setting"), [(1, "10:30:100"), (8, "10:30:100"), (9, "12:30:100"), (80, "100:30:100"), (81, "102:30:102")]
+)
+def test_the_setting_for_what_is_needed_has_a_quarter_more_and_no_less_than_sshds_default(
+    start: int, setting: str
+) -> None:
+    assert str(recommended(start)) == setting
+
+
+def test_the_use_of_a_server_is_what_comes_of_what_it_can_log_in_where_both_are_known() -> None:
+    assert Need(10, per_s=45.0, most_per_s=50.0).use == pytest.approx(0.9)
+    assert (Need(10).use, Need(10, per_s=45.0).use, Need(10, most_per_s=50.0).use) == (0, 0, 0)
 
 
 def test_users_wait_and_have_no_rate_that_is_near_what_the_server_can_log_in() -> None:

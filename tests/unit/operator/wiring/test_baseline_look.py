@@ -124,6 +124,15 @@ def test_a_test_that_is_gone_since_it_was_listed_gives_way_to_the_one_before() -
     assert names(found) == ("n-2", "n-3")
 
 
+def test_a_test_that_was_edited_since_it_ran_says_nothing_of_others_that_measured_what_it_had() -> None:
+    edited = of_schedule(PASSED, 1)
+    edited["metadata"] = {**edited["metadata"], "generation": 2}
+    edited["spec"] = OTHER["spec"]
+    read, found = looked_for(edited, of_schedule(PASSED, 2), of_schedule(PASSED, 3))
+    assert read == ["n-1", "n-2", "n-3"]
+    assert names(found) == ("n-2", "n-3")
+
+
 @pytest.mark.parametrize("anew", [{"uid": "another"}, {"ownerReferences": []}], ids=["made anew", "orphaned"])
 def test_a_test_that_was_made_anew_or_left_its_schedule_since_it_was_listed_is_no_baseline(
     anew: dict[str, Any],
