@@ -213,7 +213,7 @@ class _Lines:
 
 
 def _shown(answer: bytes) -> str:
-    return shortened(printable(answer.decode(errors="replace")), _SHOWN_CHARACTERS)
+    return printable(shortened(answer.decode(errors="replace"), _SHOWN_CHARACTERS))
 
 
 async def _raise_error(error: Mapping[str, Any]) -> None:
