@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 
 from reports import REPORT
-from run_configs import NOWHERE, arrivals, run_config
+from run_configs import EXEC_TRUE, NOWHERE, arrivals, run_config
 from runs import NEGOTIATED, target_stats
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
@@ -52,6 +52,16 @@ def test_failures_of_a_step_are_its_own_and_of_its_window() -> None:
         ("login", Window.WARM_UP): 31,
         ("total", Window.MEASURED): 401,
     }
+
+
+def test_steps_are_in_the_order_of_the_scenario_whichever_was_done_first() -> None:
+    totals = Totals()
+    for step in ("login", "total", "get.command", "uptime.exec", "uptime.command"):
+        totals.histograms[step, Window.MEASURED, Outcome.OK] = LatencyHistogram([5])
+    both = (replace(EXEC_TRUE, name="uptime"), replace(EXEC_TRUE, name="get"))
+    config = replace(CONFIG, scenario=replace(CONFIG.scenario, steps=both))
+    found = [one.step for one in run_summary(config, totals, COURSE).trial.steps]
+    assert found == ["login", "uptime.exec", "uptime.command", "get.command", "total"]
 
 
 def test_the_interval_of_a_percentile_is_wider_where_neighbours_are_alike_and_slices_are_of_the_measured_window() -> (

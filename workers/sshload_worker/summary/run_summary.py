@@ -225,8 +225,16 @@ def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float
     moved = ((step, window) for (step, window), count in totals.moved.items() if window is not None and count)
     keys = dict.fromkeys([*((step, window) for step, window, _ in totals.histograms), *totals.ended, *moved])
     return tuple(
-        _one_step(config, totals, step, window, _open_s(config, step, window, durations)) for step, window in keys
+        _one_step(config, totals, step, window, _open_s(config, step, window, durations))
+        for step, window in sorted(keys, key=lambda key: _place(config, key[0]))
     )
+
+
+def _place(config: RunConfig, measured: str) -> int:
+    """Return where the timings of a step stand, in whichever order iterations did them: the login's are before all."""
+    names = [step.name for step in config.scenario.steps]
+    name = "" if is_of_jump_host(measured) else measured.rpartition(".")[0]
+    return len(names) if measured == _TOTAL else names.index(name) if name and name in names else -1
 
 
 def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window, float]) -> float:
