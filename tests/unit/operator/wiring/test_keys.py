@@ -123,6 +123,27 @@ def test_a_missing_ssh_keygen_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         asyncio.run(make_keys(ASKED))
 
 
+def test_what_ssh_keygen_said_when_it_failed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = tmp_path / "ssh-keygen"
+    failing.write_text("#!/bin/sh\necho no entropy >&2\nexit 3\n")
+    failing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(KeysError) as raised:
+        asyncio.run(make_keys(ASKED))
+    assert str(raised.value) == "ssh-keygen -t failed: no entropy"
+
+
+def test_a_part_of_a_second_makes_the_certificate_valid_for_all_of_it(tmp_path: Path) -> None:
+    valid = certificate(asyncio.run(make_keys(KeysAsked("target", 22, "load", 60.2))), tmp_path)["Valid"]
+    begin, end = (datetime.fromisoformat(time) for time in valid.removeprefix("from ").split(" to "))
+    assert (end - begin).total_seconds() == 61 + 2 * 300
+
+
+def test_the_host_keys_are_of_two_types(keys: Keys) -> None:
+    assert [line.split()[1] for line in keys.known_hosts.splitlines()] == ["ssh-ed25519", "ecdsa-sha2-nistp256"]
+    assert keys.login_public.split()[0] == "ssh-ed25519"
+
+
 def certificate(keys: Keys, folder: Path) -> dict[str, str]:
     """Return what `ssh-keygen -L` says of the certificate, by its headings."""
     path = folder / "id-cert.pub"
