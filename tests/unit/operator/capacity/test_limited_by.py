@@ -332,6 +332,14 @@ def test_refused_channels_of_the_worst_step_are_counted() -> None:
     assert shortage.figure == "50 channels were refused on connections that were logged in"
 
 
+def test_what_may_be_wanting_elsewhere_is_a_sentence_of_its_own() -> None:
+    external: dict[str, Any] = {"target": {"external": EXTERNAL}}
+    limit = limit_of(at_upper(SHORT["cpu"][1]), **external)
+    assert sentence(limit, search_plan(**external)).startswith(
+        "At 121 arrivals/s, p99 of total below 2 s broke first: it was 2.41 s. The target is external, so sshload"
+    )
+
+
 def test_one_trial_that_failed_is_not_counted() -> None:
     limit = limit_of(at_upper(strained(121, oom_kills=1)))
     assert sentence(limit, search_plan()).startswith(
@@ -404,6 +412,23 @@ def test_refused_channels_of_the_reported_trial_are_a_want_of_max_sessions() -> 
                 }
             },
             id="a-forward-may-be-refused-for-other-reasons",
+        ),
+        pytest.param(
+            LEAST,
+            {
+                "scenario": {
+                    "steps": [
+                        {"exec": {"name": "first", "command": "true"}},
+                        {"forward": {"name": "there", "host": "db", "port": 5432, "send": "a", "expect": "b"}},
+                    ]
+                }
+            },
+            id="one-of-several-steps-is-a-forward",
+        ),
+        pytest.param(
+            LEAST,
+            {"scenario": {"locustfile": {"configMapRef": {"name": "mixed"}, "key": "mixed.py"}}},
+            id="a-locustfile-opens-what-it-likes",
         ),
     ],
 )
