@@ -129,7 +129,12 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/load_test/blockers.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
     f"{_DECISION}/load_test/conditions.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
     f"{_DECISION}/load_test/situation.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
-    f"{_DECISION}/load_test/decide.py": ("tests/unit/operator/decide", "tests/unit/operator/conditions"),
+    f"{_DECISION}/load_test/decide.py": (
+        "tests/unit/operator/decide",
+        "tests/unit/operator/conditions",
+        "tests/unit/operator/capacity/test_capacity_life.py",
+        "tests/unit/operator/baseline/test_which.py",
+    ),
     f"{_DECISION}/load_test": (
         "tests/unit/operator/decide",
         "tests/unit/operator/baseline",

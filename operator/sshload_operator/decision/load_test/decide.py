@@ -286,7 +286,7 @@ class TestSubject(Subject[TestDecision]):
         contain the run id, so the id in a pod's label is not trusted: it must match the number of the run, which is
         also in the pod. If there are more runs, each pass takes a random choice of them.
         """
-        stated = {(pod.run_id, pod.run) for pod in self.observed.pods if not pod.deleting and pod.run_id != keep}
+        stated = {(pod.run_id, pod.run) for pod in self.observed.pods if not pod.deleting}
         claims = {claimed for claimed, run in stated if claimed in (self._remembered_run_id, self._id_of(run))}
         own = sorted(claims.union(self.observed.orphans) - {keep})
         first = self.now.microsecond % len(own) if len(own) > _LEFTOVERS_AT_ONCE else 0

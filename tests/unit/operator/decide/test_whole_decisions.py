@@ -143,6 +143,21 @@ def test_what_is_left_of_a_run_is_swept_though_its_test_goes_or_cannot_be_read(f
     assert (gone.delete_self, gone.sweep) == (True, (FIRST,))
 
 
+def test_a_finished_test_of_which_nobody_knows_when_it_ended_stays(finished: Passes) -> None:
+    finished.status = {name: value for name, value in finished.status.items() if name != "completionTime"}
+    decision = finished.run(after_s=10_000)
+    assert (decision.delete_self, decision.requeue_after_s) == (False, None)
+    assert finished.subject(Observed((), None, "")).is_finished
+
+
+def test_a_finished_run_names_its_thresholds() -> None:
+    passes = Passes({**SPEC, "thresholds": [{"errorRate": {"below": "1%"}}]})
+    passes.run()
+    passes.run(*ALL, after_s=3, snapshot=snapshot(workers_connected=1))
+    passes.run(*ALL, after_s=35, summary=summary())
+    assert [one["kind"] for one in passes.status["thresholds"]] == ["errorRate"]
+
+
 def test_ten_runs_that_left_pods_are_swept_at_once_and_of_more_ten_of_any(finished: Passes) -> None:
     for count in (9, 10, 11):
         finished.orphans = tuple(f"r{number:02}" for number in range(count))
