@@ -174,6 +174,13 @@ def test_a_test_that_has_run_begins_no_run_and_one_that_has_not_may(finished: Pa
     assert finished.subject(nothing).may_begin
 
 
+@pytest.mark.parametrize("role", [Role.TARGET, Role.WORKER])
+def test_a_run_whose_pods_are_kept_from_running_is_looked_at_each_second(running: Passes, role: Role) -> None:
+    assert running.run(*ALL, after_s=1, snapshot=snapshot(remaining_s=20.0)).requeue_after_s == 5
+    blocked = pod(role, name="another", phase="Pending", ready=False, blocked_message="0/3 nodes are available")
+    assert running.run(*ALL, blocked, after_s=1, snapshot=snapshot(remaining_s=20.0)).requeue_after_s == 1
+
+
 def test_a_pass_comes_at_the_start_timeout_of_a_run_whose_pods_are_not_there() -> None:
     passes = Passes({**SPEC, "startTimeout": "30s"})
     passes.run()
