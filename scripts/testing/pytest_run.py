@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -200,7 +201,17 @@ def ended(
     """Return a command's exit code and CPU time. What takes too long is ended with all that it started, then killed.
 
     What it leaves behind is killed: a program that a lane started may outlive the lane.
+
+    It is started in a thread: the handler of a signal raises in the main one, perhaps after the start of a process and
+    before the note that it is under way.
     """
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(_ended, command, environment, limit_s, output).result()
+
+
+def _ended(
+    command: Sequence[str], environment: Mapping[str, str], limit_s: float, output: IO[str] | None
+) -> tuple[int, float]:
     process = subprocess.Popen(
         command,
         cwd=ROOT,

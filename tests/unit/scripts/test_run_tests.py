@@ -417,6 +417,30 @@ def test_who_interrupts_a_run_ends_what_is_under_way(tmp_path: Path, number: sig
     asyncio.run(until(lambda: state(int(began.read_text())) in {"", "Z"}))
 
 
+INTERRUPTED_AT_ITS_START = """
+import os, signal, subprocess, time
+from pathlib import Path
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        while not Path({began!r}).exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+
+subprocess.Popen = Interrupted
+"""
+
+
+def test_a_suite_that_is_interrupted_at_its_start_is_ended_too(tmp_path: Path) -> None:
+    program, began = ended_here("exec sleep 600", tmp_path)
+    interrupted = INTERRUPTED_AT_ITS_START.format(began=str(began))
+    done = subprocess.run([sys.executable, "-c", interrupted + program], check=False, stderr=subprocess.DEVNULL)
+    assert done.returncode == 128 + signal.SIGINT
+    asyncio.run(until(lambda: state(int(began.read_text())) in {"", "Z"}))
+
+
 def test_what_a_suite_leaves_behind_is_ended(tmp_path: Path) -> None:
     program, began = ended_here("exit 0", tmp_path)
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -57,7 +57,7 @@ def test_what_the_target_used_in_the_measured_window_is_held_against_each_limit(
     [
         pytest.param(CPU, "CPU of the target below 80 %, but it was 87.5 % (2 readings)", id="CPU"),
         pytest.param(
-            {"targetMemory": {"below": 60_000_000}},
+            {"targetMemory": {"below": "60M"}},
             "memory of the target below 60 MB, but it was 60 MB (2 readings)",
             id="memory",
         ),
