@@ -59,6 +59,7 @@ def test_random_waves_have_their_mean_number_and_the_same_for_the_same_seed() ->
     assert len(played) <= RANDOM.most_due
 
 
+@pytest.mark.slow
 @given(WAVES, st.sampled_from([0.0, 45.0]), st.integers(1, 300).map(float))
 def test_no_stretch_begins_more_than_it_says(load: WaveLoad, warm_up_s: float, stretch_s: float) -> None:
     offsets = list(load.due(warm_up_s))

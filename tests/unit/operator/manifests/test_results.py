@@ -157,6 +157,7 @@ def test_a_summary_without_all_but_the_totals_has_the_totals() -> None:
     assert {step.step for step in packed.trial.steps} == {"total", "connect", "login"}
 
 
+@pytest.mark.slow
 def test_trials_whose_totals_alone_are_too_many_are_no_results() -> None:
     others = tuple(trial(number=number) for number in range(2, 1_000))
     search = SearchOutcome(SearchEnd.MOST_HELD, None, None, others)
