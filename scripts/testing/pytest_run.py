@@ -106,7 +106,7 @@ def run_suite(suite: Suite, given: Given) -> Iterator[Lane]:
     empty = [
         folder
         for folder in suite.folders
-        if not any(_module(folder) in name for name in found) and not _has_tests_left_out(folder)
+        if not any(module_of(folder) in name for name in found) and not _has_tests_left_out(folder)
     ]
     if empty and not any(lane.problems for lane in lanes):
         problems = tuple(f"{_shown(folder)}: no tests" for folder in empty)
@@ -314,9 +314,9 @@ def _shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def _module(folder: Path) -> str:
-    """Return the prefix of the names of a folder's tests."""
-    return ".".join(folder.relative_to(ROOT / "tests").parts)
+def module_of(folder: Path) -> str:
+    """Return what the names of the tests of a folder or file have in common."""
+    return ".".join(folder.relative_to(ROOT / "tests").with_suffix("").parts)
 
 
 def _lines(file: Path) -> tuple[str, ...]:

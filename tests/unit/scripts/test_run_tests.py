@@ -19,7 +19,7 @@ from testing.circles import VARIABLE, Circle
 from testing.layers import CORES, FIXED_WORK_S, LAYERS, Layer
 from testing.machine import CACHE, CpuShares
 from testing.preparation import Preparation
-from testing.pytest_run import Given, Lane, read_report
+from testing.pytest_run import Given, Lane, module_of, read_report
 from testing.table import Outcome, Whole, table
 from until import until
 
@@ -445,6 +445,10 @@ def test_what_a_suite_leaves_behind_is_ended(tmp_path: Path) -> None:
     program, began = ended_here("exit 0", tmp_path)
     subprocess.run([sys.executable, "-c", program], check=True)
     asyncio.run(until(lambda: state(int(began.read_text())) in {"", "Z"}))
+
+
+def test_the_tests_of_a_file_that_a_layer_names_have_its_name_in_the_report() -> None:
+    assert __name__.endswith(module_of(Path(__file__)))
 
 
 def test_a_layer_without_tests_fails(run: Callable[..., Ended]) -> None:

@@ -209,7 +209,7 @@ def with_defaults(shape: Shape, value: Any) -> Any:
         case UnionShape(), Mapping():
             return _each_with_defaults(shape.members, value)
         case ObjectShape(), Mapping():
-            present = {name: item for name, item in value.items() if item is not None}
+            present = {name: item for name, item in value.items() if item is not None or name not in shape.shapes}
             return _each_with_defaults(shape.shapes, shape.defaults | present)
         case _:
             return value

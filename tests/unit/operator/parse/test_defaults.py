@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from specs.small import SMALL
 from specs.spec import changed
 from sshload_contract.client import Auth, Client, Library, Timeouts
@@ -9,6 +10,7 @@ from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.steps import ExecStep
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets import ManagedTarget
@@ -112,3 +114,10 @@ def test_a_small_spec_has_the_defaults() -> None:
 def test_what_the_api_server_completes_means_what_was_written() -> None:
     completed = changed(SMALL, "client", {"auth": "publickey", "quickAck": True, "timeouts": {"step": "1m"}})
     assert parse(completed) == parse(SMALL)
+
+
+@pytest.mark.parametrize("field", ["unknown", "scenario.unknown", "load.arrivals.stages.0.unknown"])
+def test_an_unknown_field_without_a_value_is_unknown_too(field: str) -> None:
+    """It is a misspelt one, of which YAML makes null where nothing stands behind it."""
+    with pytest.raises(SpecError, match=r"unknown: unknown field"):
+        parse(changed(SMALL, field, None))
