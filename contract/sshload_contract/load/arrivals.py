@@ -1,5 +1,6 @@
 """ArrivalsLoad: an open model. Iterations begin when they are due, however long the earlier ones take."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum, unique
@@ -160,9 +161,9 @@ class SpacedArrivals(LoadModel):
         return self.max_in_flight
 
     @property
+    @abstractmethod
     def iterations(self) -> float:
         """How many iterations the measured part begins on average."""
-        raise NotImplementedError
 
     @property
     def most_due(self) -> float:

@@ -1,5 +1,6 @@
 """LoadModel: the properties of every load model. Amounts, rates and numbers are totals over all workers."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from math import inf
 from random import Random
@@ -25,7 +26,7 @@ LEAST: Final = "The smallest amount, with which the search starts."
 GREATEST: Final = "The largest amount."
 
 
-class LoadModel:
+class LoadModel(ABC):
     """How many iterations begin when. The defaults are those of an open model that holds no sessions.
 
     Offsets are in seconds from the start of the load, warm-up included, and never decrease.
@@ -80,14 +81,14 @@ class LoadModel:
         return not self.held_sessions
 
     @property
+    @abstractmethod
     def amount(self) -> float:
         """The amount of a load of one stage, as a search varies it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def lasts_s(self) -> float:
         """How long the measured part lasts, with the last interval of a burst and the ramp of held sessions."""
-        raise NotImplementedError
 
     @property
     def stage_durations_s(self) -> tuple[float, ...]:
@@ -100,14 +101,14 @@ class LoadModel:
         return 0
 
     @property
+    @abstractmethod
     def most_connections(self) -> int:
         """The most connections open at once."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def words(self) -> str:
         """The load in words. The words of a steady load do not include its duration."""
-        raise NotImplementedError
 
     @property
     def most_at_once(self) -> int | None:
