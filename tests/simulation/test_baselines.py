@@ -16,38 +16,24 @@ import pytest
 from _pytest.mark import ParameterSet
 from circles import in_pairs
 from plans import plan
+from reports import course
 from run_configs import NOWHERE, arrivals, run_config
 from runs import retold, summary
-from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Verdict, Window
+from sshload_contract.vocabulary import Outcome, Timing, Verdict, Window
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.decision.baseline.judge import judge_relative
 from sshload_operator.decision.baseline.measured import latency_ms
 from sshload_operator.decision.load_test.results import results_status
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.run_summary import run_summary
 from sshload_worker.summary.totals import Slices, Totals
 
 Latencies = Callable[[Random, int], Iterator[float]]
 
 PLAN = plan()
 CONFIG = replace(run_config(NOWHERE, arrivals(1, 30)), warm_up_s=0.0, percentiles=(50.0, 90.0, 99.0))
-COURSE = RunCourse(
-    end=RunEnd.COMPLETED,
-    message="",
-    started_unix_s=1.0,
-    finished_unix_s=31.0,
-    elapsed_s=30.0,
-    workers_connected=1,
-    workers_lost=0,
-    target_before=None,
-    target_held=None,
-    target_after=None,
-    held_most=None,
-    held_least=None,
-    series_interval_s=1.0,
-    series=(),
-)
+COURSE = course(30.0)
 REPORTS = 60
 PAIRS, PAIRS_OF_LONG_RUNS, LONG = 60, 40, 3_000
 """How many pairs of runs a share is of, fewer where the runs have LONG iterations or more.

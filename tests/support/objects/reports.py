@@ -1,10 +1,13 @@
 """A worker's report, as its master gets it.
 
-The counts of a summary, and that every one of them agrees with every other.
+The course of a run, and the counts of a summary, of which every one agrees with every other.
 """
 
+from dataclasses import replace
+from typing import Any
+
 from runs import NEGOTIATED
-from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.report import (
     ArrivalCounts,
     ByteCount,
@@ -17,6 +20,7 @@ from sshload_contract.wire.report import (
 )
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.summary.run_summary import RunCourse
 
 REPORT = Report(
     run_id="test-run",
@@ -38,6 +42,27 @@ REPORT = Report(
     health=Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0),
 )
 """A report without latencies."""
+
+
+def course(elapsed_s: float, end: RunEnd = RunEnd.COMPLETED, **changes: Any) -> RunCourse:
+    """Return the course of a run that went well, by one worker and against a target that reports nothing."""
+    facts = RunCourse(
+        end=end,
+        message="",
+        started_unix_s=1.0,
+        finished_unix_s=1.0 + elapsed_s,
+        elapsed_s=elapsed_s,
+        workers_connected=1,
+        workers_lost=0,
+        target_before=None,
+        target_held=None,
+        target_after=None,
+        held_most=None,
+        held_least=None,
+        series_interval_s=1.0,
+        series=(),
+    )
+    return replace(facts, **changes)
 
 
 def counts_of(summary: RunSummary, outcome: Outcome | None = None) -> int:

@@ -5,19 +5,20 @@ from random import Random
 from typing import Any
 
 import pytest
+from reports import course
 from run_configs import NOWHERE, arrivals, run_config, scenario
 from runs import retold
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import ArrivalProcess, BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
-from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import ArrivalCounts
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.early_end import unrecoverable_threshold
-from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.run_summary import run_summary
 from sshload_worker.summary.totals import Failures, Totals
 
 ERRORS = ErrorRateThreshold(below=0.01, abort_on_fail=True)
@@ -54,23 +55,7 @@ def totals(fast: int, slow: int = 0, failed: int = 0, step: str = Timing.TOTAL) 
 
 
 def summary_of(run: RunConfig, seen: Totals, **changes: Any) -> RunSummary:
-    course = RunCourse(
-        end=RunEnd.COMPLETED,
-        message="",
-        started_unix_s=1.0,
-        finished_unix_s=2.0,
-        elapsed_s=100.0,
-        workers_connected=1,
-        workers_lost=0,
-        target_before=None,
-        target_held=None,
-        target_after=None,
-        held_most=None,
-        held_least=None,
-        series_interval_s=1.0,
-        series=(),
-    )
-    summary = run_summary(run, seen, course)
+    summary = run_summary(run, seen, course(100.0, finished_unix_s=2.0))
     return retold(summary, generator=replace(summary.trial.generator, **changes))
 
 

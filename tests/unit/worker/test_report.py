@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from reports import course
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import target_stats
 from sshload_contract.judgement.validity import defects
@@ -25,25 +26,6 @@ HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 
 def config(load: Load, warm_up_s: float = 0.0) -> RunConfig:
     return replace(run_config(NOWHERE, load), warm_up_s=warm_up_s)
-
-
-def course(elapsed_s: float, end: RunEnd = RunEnd.COMPLETED) -> RunCourse:
-    return RunCourse(
-        end=end,
-        message="",
-        started_unix_s=1.0,
-        finished_unix_s=1.0 + elapsed_s,
-        elapsed_s=elapsed_s,
-        workers_connected=1,
-        workers_lost=0,
-        target_before=None,
-        target_held=None,
-        target_after=None,
-        held_most=None,
-        held_least=None,
-        series_interval_s=1.0,
-        series=(),
-    )
 
 
 def totals_of(count: int, failures: int = 0, *, final: bool = True) -> Totals:

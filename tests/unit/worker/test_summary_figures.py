@@ -2,34 +2,19 @@
 
 from dataclasses import fields, replace
 
-from reports import REPORT
+from reports import REPORT, course
 from run_configs import EXEC_TRUE, NOWHERE, arrivals, run_config
 from runs import NEGOTIATED, target_stats
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad
-from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import Health
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint, ServerPoint, StepStats
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.run_summary import NEGOTIATED_LIMIT, RunCourse, run_summary, window_durations_s
+from sshload_worker.summary.run_summary import NEGOTIATED_LIMIT, run_summary, window_durations_s
 from sshload_worker.summary.totals import Failures, StageTotals, Totals
 
 CONFIG = run_config(NOWHERE, arrivals(1, 10), workers=2)
-COURSE = RunCourse(
-    end=RunEnd.COMPLETED,
-    message="",
-    started_unix_s=1.0,
-    finished_unix_s=11.0,
-    elapsed_s=10.0,
-    workers_connected=2,
-    workers_lost=1,
-    target_before=None,
-    target_held=None,
-    target_after=None,
-    held_most=None,
-    held_least=None,
-    series_interval_s=1.0,
-    series=(),
-)
+COURSE = course(10.0, workers_connected=2, workers_lost=1)
 
 
 def steps(summary: RunSummary) -> dict[tuple[str, Window], StepStats]:

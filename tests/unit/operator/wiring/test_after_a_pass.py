@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from passes import START, UID, Passes
 from plans import INSTALLATION
+from runs import pod
 from specs.small import SMALL
 from sshload_operator.control.live import tests as live_tests
 from sshload_operator.control.live.objects import Live, Next, Park, Rest, Stamp, Wait
@@ -39,24 +40,7 @@ def finished(**spec: Any) -> dict[str, Any]:
 
 
 RUNNING, HELD, OVER = body({"phase": "Running"}), body({"phase": "Pending"}), body({"phase": "Finished"})
-POD = PodFacts(
-    name="p",
-    role=Role.MASTER,
-    run_id="a1b2c3d4e5",
-    controller_uid="job",
-    phase="Running",
-    ready=True,
-    deleting=False,
-    restarts=0,
-    waiting_reason="",
-    waiting_message="",
-    blocked_message="",
-    exit_code=None,
-    termination_message="",
-    disruption="",
-    run=1,
-    resources=(),
-)
+POD = pod(Role.MASTER, name="p", controller_uid="job", run=1)
 
 
 def live_of(seen: Any, *pods: PodFacts, has_children: bool = False, newest: int = 5) -> Live[TestState]:
