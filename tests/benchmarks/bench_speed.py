@@ -8,13 +8,10 @@ the image, and the least client with the image's Python and library: the table s
 
 import argparse
 import getpass
-import os
-import platform
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +20,7 @@ from held_pod import held_pod_row
 from instructions import of_scenario, per_operation
 from own_cost import recording_row, start_rows
 from programs import ROOT, compiled, output, python_in, server_double
+from record import machine, measured_on
 from speed_rows import (
     Row,
     against_sshd,
@@ -135,10 +133,7 @@ def say(line: str) -> None:
 
 
 def _machine(options: argparse.Namespace, python: tuple[str, ...]) -> Iterator[str]:
-    cpus = Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
-    model = next(line.partition(": ")[2] for line in cpus if line.startswith("model name"))
-    now, load = datetime.now(UTC), os.getloadavg()[0]
-    yield f"{now:%Y-%m-%d %H:%M} UTC, {os.cpu_count()} x {model}, Linux {platform.release()}, load {load:.1f}"
+    yield measured_on({what: value for what, value in machine().items() if what != "Python"})
     versions = output(*python, "-c", _TELL_VERSIONS, *_PACKAGES).strip()
     whose = "of the worker's image" if options.root else "of this machine"
     yield f"{versions}, Python {whose}, {_go_version()}, {_sshd_version()}"

@@ -51,8 +51,14 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
 def keep(path: Path, where: Mapping[str, str], paragraphs: Sequence[str], figures: Sequence[Mapping[str, Any]]) -> None:
     """Write the tables to PATH.md, and the figures behind them to PATH.json."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    measured = "Measured: " + ", ".join(f"{what} {value}" for what, value in where.items()) + "."
     title, *others = paragraphs
-    path.with_suffix(".md").write_text("\n\n".join([title, measured, *others]) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text("\n\n".join([title, measured_on(where), *others]) + "\n", encoding="utf-8")
     behind = {"measured": dict(where), "figures": list(figures)}
     path.with_suffix(".json").write_text(json.dumps(behind, indent=1) + "\n", encoding="utf-8")
+
+
+def measured_on(where: Mapping[str, str]) -> str:
+    """Return the line at the top of each page of measurements: when, of which commit, on what, with which versions."""
+    date, commit, cpu, kernel = (where[what] for what in ("date", "commit", "cpu", "kernel"))
+    versions = (f"{what} {value}" for what, value in where.items() if what not in {"date", "commit", "cpu", "kernel"})
+    return f"Measured on {date} at {commit} with {', '.join((cpu, f'Linux {kernel}', *versions))}."

@@ -3,12 +3,11 @@
 Those that take longest run in `make test-all`.
 """
 
-import json
 import os
 from pathlib import Path
 
 import pytest
-from benchmarks import benchmark_rows, lacking_figures
+from benchmarks import benchmark_rows, kept, lacking_figures
 
 pytestmark = pytest.mark.xdist_group("benchmarks")  # they compile the same Go programs
 
@@ -19,9 +18,8 @@ SHORT = ("--repeats", "1", "--share", "0.01", "--double-seconds", "1", "--second
 
 
 def kept_figures(path: Path) -> int:
-    """Return how many figures were kept beside the table at this path."""
-    assert path.with_suffix(".md").read_text(encoding="utf-8").startswith("# ")
-    return len(json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["figures"])
+    """Return how many figures were kept beside the page at this path, which says whence they are."""
+    return len(kept(path.with_suffix(".md")))
 
 
 def test_the_benchmark_of_the_search_has_figures_in_every_row(tmp_path: Path) -> None:
