@@ -26,6 +26,8 @@ from testing.pytest_run import REPORTS, Given, Lane, Test, end_all_at_signals, e
 from testing.table import Outcome, Whole, counts, how_it_failed, table
 
 VENV = ROOT / ".venv/bin"
+_OTHER_SHELL_SCRIPTS = (".ci/run", "ssh-library/build-wheel", "tests/cluster/cluster")
+"""Those that are not in scripts/."""
 _ALL_TAKES = 3
 """How many times its limit a layer may take that runs all examples; layers of one program have a limit for that."""
 
@@ -34,7 +36,7 @@ def lint_commands(environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield every check of the lint layer, the slowest first; all of them run, even if others fail."""
     shell = [
         str(path.relative_to(ROOT))
-        for path in sorted([*ROOT.glob("scripts/*"), ROOT / "tests/cluster/cluster", ROOT / ".ci/run"])
+        for path in sorted([*ROOT.glob("scripts/*"), *(ROOT / one for one in _OTHER_SHELL_SCRIPTS)])
         if path.is_file() and path.open(encoding="utf-8").readline().startswith(("#!/usr/bin/env bash", "#!/bin/sh"))
     ]
     yield (f"{VENV}/mypy",)

@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from run_tests import lint_commands
+
 ROOT = Path(__file__).parents[3]
 WAITS_BY_NUMBER = re.compile(r"^\s*wait +[^#\s]", re.MULTILINE)
 
@@ -30,6 +32,12 @@ def test_what_a_script_says_of_its_use_is_all_of_its_head_and_nothing_else() -> 
         if not all(line.startswith("#") for line in lines[1:last]) or re.match("# (?!shellcheck)", lines[last])
     ]
     assert wrong == []
+
+
+def test_shellcheck_is_given_each_program_in_shell() -> None:
+    """What has no first line for the kernel is read by a program, and so by shellcheck."""
+    (given,) = (command for command in lint_commands({"SSHLOAD_ACTIONLINT": ""}) if command[0] == "shellcheck")
+    assert {name for name, text in shell_scripts().items() if text.startswith("#!")} - {*given} == set()
 
 
 def shell_scripts() -> dict[str, str]:
