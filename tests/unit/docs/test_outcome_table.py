@@ -2,13 +2,19 @@
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 from guide import ROOT
 from sshload_contract.vocabulary import Outcome
 
-NOTE = ROOT / "docs/design/20261121-outcomes-and-their-tests.md"
-ROWS = re.findall(r"^\| `(\w+)` \| \[`(\w+)`\]\(\.\./\.\./(\S+)\) \|$", NOTE.read_text(encoding="utf-8"), re.MULTILINE)
+NOTE = ROOT / "tests/integration/worker/README.md"
+ROWS = [
+    (outcome, name, (NOTE.parent / path).resolve().relative_to(ROOT))
+    for outcome, name, path in re.findall(
+        r"^\| `(\w+)` \| \[`(\w+)`\]\((\S+)\) \|$", NOTE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+]
 
 CASE_STUDY = ROOT / "docs/explanation/case-study.md"
 FAULTS = re.findall(
@@ -16,7 +22,7 @@ FAULTS = re.findall(
 )
 
 
-def source_of(path: str, name: str) -> str:
+def source_of(path: str | Path, name: str) -> str:
     """Return a test with its decorators."""
     text = (ROOT / path).read_text(encoding="utf-8")
     for node in ast.parse(text).body:
@@ -31,7 +37,7 @@ def test_every_outcome_has_a_row() -> None:
 
 
 @pytest.mark.parametrize(("outcome", "name", "path"), ROWS)
-def test_the_test_of_an_outcome_is_there_and_speaks_of_it(outcome: str, name: str, path: str) -> None:
+def test_the_test_of_an_outcome_is_there_and_speaks_of_it(outcome: str, name: str, path: Path) -> None:
     source = source_of(path, name)
     assert f"Outcome.{Outcome(outcome).name}" in source or f'"{outcome}"' in source
 

@@ -208,18 +208,23 @@ def test_the_room_for_more_workers_is_the_codes() -> None:
     assert f"({own_delay.CPU_SHARE_LIMIT * part:.0%} of a core".replace("%", " %") in " ".join(text.split())
 
 
+def options_of(text: str) -> set[str]:
+    """Return the options that the tables of a section name, and those of the sections that its last line adds."""
+    added = re.findall(r"\[(options for [^\]]+)\]", "".join(re.findall(r"^And the .*$", text, re.MULTILINE)))
+    tables = [text, *(section(page("command-line.md"), title.capitalize()) for title in added)]
+    cells = [cell for table in tables for cell in re.findall(r"^\| (`-.*?) \|", table, re.MULTILINE)]
+    return {option for cell in cells for option in re.findall(r"`([^`]+)`", cell)}
+
+
 @pytest.mark.parametrize("name", sorted(subcommands()))
 def test_every_option_is_explained(name: str) -> None:
     text = page("command-line.md")
     titles = re.findall(r"^## (sshload (\w+).*)$", text, re.MULTILINE)
     title = next(title for title, command in titles if command == name)
-    documented = {
-        option
-        for cell in re.findall(r"^\| (`-.*?) \|", section(text, title), re.MULTILINE)
-        for option in re.findall(r"`([^`]+)`", cell)
-    }
     options = [one for one in subcommands()[name].params if isinstance(one, click.Option)]
-    assert documented == {spelling for one in options for spelling in (*one.opts, *one.secondary_opts)}
+    assert options_of(section(text, title)) == {
+        spelling for one in options for spelling in (*one.opts, *one.secondary_opts)
+    }
 
 
 def test_every_exit_code_is_explained() -> None:
