@@ -18,6 +18,7 @@ import yaml
 from aiohttp import web
 from kubernetes.aio.client import ApiClient
 from sshload_operator.control.api_server.client import careful_configuration
+from sshload_operator.control.api_server.cluster import Cluster
 
 
 @asynccontextmanager
@@ -38,6 +39,20 @@ async def played_api(
         yield ApiClient(configuration)
     finally:
         await runner.cleanup()
+
+
+@asynccontextmanager
+async def played_cluster(
+    answer: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    note: Callable[[str, str], object] = lambda *_: None,
+) -> AsyncIterator[Cluster]:
+    """Run such a server, and return the operator's own client of it."""
+    async with played_api(answer) as client:
+        cluster = Cluster(client, note)
+        try:
+            yield cluster
+        finally:
+            await cluster.close()
 
 
 Json = dict[str, Any]

@@ -9,9 +9,8 @@ from aiohttp import web
 from baselines import LAST_PASSED, asked, finished, slower
 from passes import START, Passes
 from plans import quickstart
-from played_api import played_api
+from played_api import played_cluster
 from sshload_operator.api.kinds import API_VERSION, TEST
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.run.baseline import look_for_baseline
 from sshload_operator.control.run.judging import Judging
 from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
@@ -62,13 +61,11 @@ def looked_for(
 
     async def play() -> ObservedBaseline | None:
         judging = Judging()
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             try:
                 itself = {"metadata": {"ownerReferences": [OWNER]}}
                 return await look_for_baseline(cluster, judging, plan(), itself, START)
             finally:
-                await cluster.close()
                 judging.stop()
 
     return read, find_baseline(plan(), asyncio.run(play()), START)
@@ -169,12 +166,10 @@ def observed(spec: dict[str, Any], itself: dict[str, Any], there: dict[str, Any]
 
     async def play() -> ObservedBaseline | None:
         judging = Judging()
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             try:
                 return await look_for_baseline(cluster, judging, run, itself, START)
             finally:
-                await cluster.close()
                 judging.stop()
 
     return asyncio.run(play())
@@ -227,12 +222,10 @@ def test_of_several_owners_the_schedule_that_controls_the_test_is_asked() -> Non
 
     async def play() -> ObservedBaseline | None:
         judging = Judging()
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             try:
                 return await look_for_baseline(cluster, judging, plan(), itself, START)
             finally:
-                await cluster.close()
                 judging.stop()
 
     found = asyncio.run(play())

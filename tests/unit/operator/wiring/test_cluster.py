@@ -6,10 +6,9 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from played_api import played_api
+from played_api import played_api, played_cluster
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.api_server import cluster as cluster_module
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.watch_session import Listed, watch_session
 from until import until
@@ -29,12 +28,8 @@ def created(code: int, reason: str) -> bool:
         return web.json_response(status(code, reason), status=code)
 
     async def play() -> bool:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                return await cluster.create(PATH, {})
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            return await cluster.create(PATH, {})
 
     return asyncio.run(play())
 
@@ -55,12 +50,8 @@ def deleted(code: int, reason: str, preconditions: dict[str, str] | None = None)
         return web.json_response(status(code, reason), status=code)
 
     async def play() -> bool:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                return await cluster.delete(PATH, preconditions)
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            return await cluster.delete(PATH, preconditions)
 
     return asyncio.run(play())
 
@@ -84,12 +75,8 @@ def test_deleting_an_object_by_its_uid_leaves_another_one_alone_and_never_passes
                 return web.json_response(status(409, "Conflict"), status=409)
             return web.json_response(there or status(404, "NotFound"), status=200 if there else 404)
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                await cluster.delete_by_uid(TEST, {"namespace": "ns", "name": "a", "uid": "u"})
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            await cluster.delete_by_uid(TEST, {"namespace": "ns", "name": "a", "uid": "u"})
 
     asyncio.run(play(None))
     asyncio.run(play({"metadata": {"uid": "another"}}))
@@ -105,12 +92,8 @@ def test_a_redirect_is_not_followed() -> None:
         return web.json_response({}, status=302, headers={"Location": "/elsewhere"})
 
     async def play() -> None:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                await cluster.list_pods("ns", "a=b")
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            await cluster.list_pods("ns", "a=b")
 
     with pytest.raises(ApiError, match="is a redirect"):
         asyncio.run(play())
@@ -124,12 +107,8 @@ def test_an_event_of_anybodys_is_its_object_and_the_first_of_its_message() -> No
         return web.json_response({"metadata": {}, "items": events})
 
     async def play() -> Any:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                return await cluster.list_events("ns", "reason=FailedCreate")
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            return await cluster.list_events("ns", "reason=FailedCreate")
 
     assert asyncio.run(play()) == [("", ""), ("", ""), ("a", "x" * 999 + "…")]
 
@@ -145,15 +124,11 @@ def written(what: str, there: dict[str, Any] | None) -> dict[str, Any] | None:
         return web.json_response({"metadata": there})
 
     async def play() -> Any:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             ours = {"namespace": "a", "name": "b", "uid": "ours"}
-            try:
-                if what == "spec":
-                    return await cluster.set_spec(TEST, ours, {"abort": True})
-                return await cluster.write_status(TEST, {"metadata": ours}, {"phase": "Running"})
-            finally:
-                await cluster.close()
+            if what == "spec":
+                return await cluster.set_spec(TEST, ours, {"abort": True})
+            return await cluster.write_status(TEST, {"metadata": ours}, {"phase": "Running"})
 
     found: dict[str, Any] | None = asyncio.run(play())
     return found
@@ -175,12 +150,8 @@ def test_a_request_waits_for_its_turn_for_longer_than_for_a_connection(monkeypat
         return web.json_response({})
 
     async def play() -> list[bool]:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                return await asyncio.gather(*(cluster.create(PATH, {}) for _ in range(13)))
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            return await asyncio.gather(*(cluster.create(PATH, {}) for _ in range(13)))
 
     assert all(asyncio.run(play()))
 
@@ -200,8 +171,7 @@ def test_logs_that_were_not_given_keep_no_other_log_waiting() -> None:
                 await over.wait()
             return web.Response(text="said")
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
 
             def read(pod: str) -> asyncio.Task[str | None]:
                 return asyncio.create_task(cluster.read_log("a", pod, "master", 10))
@@ -214,7 +184,6 @@ def test_logs_that_were_not_given_keep_no_other_log_waiting() -> None:
             over.set()
             waiting.cancel()
             assert await asyncio.gather(other, *lost) == ["said"] * 13
-            await cluster.close()
             return other in first
 
     assert asyncio.run(play())
@@ -236,8 +205,7 @@ def test_six_logs_are_read_at_once_and_two_of_those_that_were_not_given(were_giv
             await over.wait()
             return web.Response(text="said")
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
 
             def read() -> list[asyncio.Task[str | None]]:
                 return [asyncio.create_task(cluster.read_log("a", f"pod-{number}", "master", 1)) for number in range(9)]
@@ -252,7 +220,6 @@ def test_six_logs_are_read_at_once_and_two_of_those_that_were_not_given(were_giv
             most = hanging
             over.set()
             assert await asyncio.gather(*reading) == ["said"] * 9
-            await cluster.close()
             return most
 
     assert asyncio.run(play()) == at_once
@@ -270,8 +237,7 @@ def test_logs_that_no_kubelet_answers_keep_nothing_else_waiting() -> None:
                 await over.wait()
             return web.json_response({})
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             reading = [asyncio.create_task(cluster.read_log("a", "master", "master", 10)) for _ in range(many)]
             try:
                 await hanging.wait()
@@ -280,7 +246,6 @@ def test_logs_that_no_kubelet_answers_keep_nothing_else_waiting() -> None:
             finally:
                 over.set()
                 await asyncio.gather(*reading, return_exceptions=True)
-                await cluster.close()
 
     assert asyncio.run(play())
 

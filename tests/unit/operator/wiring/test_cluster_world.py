@@ -10,10 +10,9 @@ import pytest
 from aiohttp import web
 from passes import START
 from plans import EXTERNAL, plan, quickstart
-from played_api import played_api
+from played_api import played_cluster
 from specs.small import SMALL
 from sshload_contract.wire.master_log import proof_sha256
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.run.cluster_world import ClusterWorld
 from sshload_operator.control.run.observe import Observations, Rejection
@@ -71,15 +70,13 @@ def played(api: Played, observations: Observations, *steps: Do, newest: Any = No
 
     async def play() -> list[Any]:
         found: list[Any] = []
-        async with played_api(api.answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(api.answer) as cluster:
             for step in steps:
                 world = ClusterWorld(cluster, TO_MANAGED.test, "1", observations, START, newest)
                 try:
                     found.append(await step(world))
                 except ApiError as error:
                     found.append(error.status)
-            await cluster.close()
         return found
 
     return asyncio.run(play())

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from aiohttp import web
-from played_api import played_api
+from played_api import played_api, played_cluster
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.api_server.lease import Leases, Terms
@@ -65,15 +65,13 @@ def test_requests_are_sent_while_the_lease_is_held_and_not_before_nor_after() ->
 def test_a_lease_whose_renewal_is_answered_with_something_else_is_lost(caplog: pytest.LogCaptureFixture) -> None:
     async def play() -> None:
         server = OneLease()
-        async with played_api(server.answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(server.answer) as cluster:
             leases = Leases(cluster, (), "kube-system", Terms("me", duration_s=3))
             await leases.take()
             server.is_hidden = True
             await leases.wait_until_lost()
             server.is_hidden = False
             await leases.release()
-            await cluster.close()
 
     asyncio.run(play())
     assert "a Lease is not renewed any more" in caplog.text

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 from plans import INSTALLATION
-from played_api import played_api
+from played_api import played_cluster
 from sim_comparison import comparison_spec
 from specs.small import SMALL
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.live.kinds import ComparisonKind
 from sshload_operator.control.live.objects import Park, Rest
 from sshload_operator.control.live.owned_tests import OwnedTests
@@ -47,12 +46,8 @@ def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_
         return web.json_response({**body, **json.loads(await request.text() or "{}")})
 
     async def play() -> None:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
 
     asyncio.run(play())
     assert base.readers
@@ -79,13 +74,9 @@ def a_pass(name: str, *pods: dict[str, Any]) -> tuple[list[dict[str, Any]], str]
         return web.json_response({**sent, "metadata": {**metadata, **sent["metadata"]}})
 
     async def play() -> str:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                body = {"metadata": metadata, "spec": comparison_spec()}
-                done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            body = {"metadata": metadata, "spec": comparison_spec()}
+            done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
             assert done.body is not None
             return str(done.body["status"]["reason"])
 
@@ -133,16 +124,13 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
         return web.json_response({**sent, "spec": comparison_spec(), "metadata": {**metadata, **sent["metadata"]}})
 
     async def play() -> tuple[OwnerReconciled, OwnerReconciled]:
-        async with played_api(answer) as client:
-            cluster, kind = Cluster(client, lambda *_: None), ComparisonKind(INSTALLATION)
-            try:
-                tests = OwnedTests[ObservedTest](lambda _: None)
-                refused = await reconcile(cluster, kind, {"metadata": metadata, "spec": comparison_spec()}, tests)
-                has_room[0] = True
-                assert refused.body is not None
-                return refused, await reconcile(cluster, kind, refused.body, tests)
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            kind = ComparisonKind(INSTALLATION)
+            tests = OwnedTests[ObservedTest](lambda _: None)
+            refused = await reconcile(cluster, kind, {"metadata": metadata, "spec": comparison_spec()}, tests)
+            has_room[0] = True
+            assert refused.body is not None
+            return refused, await reconcile(cluster, kind, refused.body, tests)
 
     refused, let_in = asyncio.run(play())
     assert refused.body is not None
@@ -176,13 +164,9 @@ def test_a_comparison_that_is_gone_makes_no_test(there: dict[str, str]) -> None:
         return web.json_response({"items": [], "metadata": {}})
 
     async def play() -> OwnerReconciled:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                body = {"metadata": metadata, "spec": comparison_spec()}
-                return await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            body = {"metadata": metadata, "spec": comparison_spec()}
+            return await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
 
     assert asyncio.run(play()) == OwnerReconciled(None, Rest())
     assert made == []

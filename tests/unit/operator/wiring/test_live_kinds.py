@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from plans import INSTALLATION
-from played_api import played_api
+from played_api import played_cluster
 from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, KINDS, SCHEDULE, TEST, Kind
@@ -70,14 +70,12 @@ async def playing(
             found["metadata"]["resourceVersion"] = str(next(versions))
         return web.json_response(found)
 
-    async with played_api(answer) as client:
-        cluster = Cluster(client, lambda *_: None)
+    async with played_cluster(answer) as cluster:
         kinds = LiveKinds(cluster, INSTALLATION, metrics, deliveries(cluster))
         try:
             yield kinds
         finally:
             await kinds.stop()
-            await cluster.close()
 
 
 def tell(kinds: LiveKinds, kind: Kind, event: str, body: dict[str, Any]) -> None:

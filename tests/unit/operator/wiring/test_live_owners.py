@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from played_api import played_api
+from played_api import played_cluster
 from sshload_operator.api.kinds import SCHEDULE, Kind
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.live.objects import Wait
@@ -94,20 +94,9 @@ class Reads:
         return web.json_response(self.owner, status=200 if self.owner else 404)
 
 
-@asynccontextmanager
-async def cluster_of(reads: Reads) -> AsyncIterator[Cluster]:
-    """Run the server, and return what asks it."""
-    async with played_api(reads.answer) as client:
-        cluster = Cluster(client, lambda *_: None)
-        try:
-            yield cluster
-        finally:
-            await cluster.close()
-
-
 async def passes_over(answer: Object, *events: Object) -> list[int]:
     """Return the generations worked on: a first one, whose status write is answered so, and one that events ask for."""
-    async with cluster_of(Reads()) as cluster:
+    async with played_cluster(Reads().answer) as cluster:
         kind = Writes(answers=[answer])
         owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
         owners.object_changed("ADDED", owner(version=10, generation=1))
@@ -137,7 +126,7 @@ def test_an_edit_that_comes_while_the_owner_is_read_is_worked_on() -> None:
 
     async def play() -> list[int]:
         reads = Reads(owner(version=10, generation=1))
-        async with cluster_of(reads) as cluster:
+        async with played_cluster(reads.answer) as cluster:
             kind = Writes(answers=[])
             owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
             owners.wake(("ns", "nightly"))
@@ -170,8 +159,8 @@ class Lists:
 async def seen_in_first_pass(listed: list[Object], *events: tuple[str, Object]) -> dict[str, str]:
     """Return the tests, with their versions, that a first pass sees whose list the watch overtakes with `events`."""
     lists = Lists(listed)
-    async with played_api(lists.answer) as client:
-        cluster, kind = Cluster(client, lambda *_: None), Writes(answers=[])
+    async with played_cluster(lists.answer) as cluster:
+        kind = Writes(answers=[])
         owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
         owners.object_changed("ADDED", owner(version=10, generation=1))
         await asyncio.wait_for(lists.asked.wait(), _WITHIN_S)
@@ -180,7 +169,6 @@ async def seen_in_first_pass(listed: list[Object], *events: tuple[str, Object]) 
         lists.may_answer.set()
         await kind.one_more_pass()
         await owners.stop()
-        await cluster.close()
         return kind.seen[0]
 
 
@@ -201,7 +189,7 @@ async def parked_owner(reads: Reads, due_s: float | None = None) -> AsyncIterato
     """Run a pass over an owner that parks it."""
     reads.owner = owner(version=10, generation=1)
     reads.may_answer.set()
-    async with cluster_of(reads) as cluster:
+    async with played_cluster(reads.answer) as cluster:
         kind = Writes(answers=[], parks=True, due_s=due_s)
         owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
         owners.object_changed("ADDED", owner(version=10, generation=1))
@@ -247,7 +235,7 @@ def test_a_parked_owner_is_read_when_it_is_due() -> None:
 
 def test_a_parked_owner_is_looked_at_every_minute_and_needs_a_pass_once_it_is_due_or_its_list_is_old() -> None:
     async def play() -> None:
-        async with cluster_of(Reads()) as cluster:
+        async with played_cluster(Reads().answer) as cluster:
             passes = _OwnerReconciler(cluster, Writes(answers=[]), lambda _: None, Writes([]).reconcile)
             tests = OwnedTests[Object](lambda _: None, listed_at_s=time.monotonic())
             now = datetime.now(UTC)

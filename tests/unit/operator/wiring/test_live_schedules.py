@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from played_api import played_api
+from played_api import played_cluster
 from specs.small import SMALL
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.live.kinds import ScheduleKind
 from sshload_operator.control.live.objects import Rest
 from sshload_operator.control.live.owned_tests import OwnedTests
@@ -45,12 +44,8 @@ def a_pass(there: dict[str, Any] | None) -> tuple[OwnerReconciled, list[str]]:
         return web.json_response({"items": [], "metadata": {}})
 
     async def play() -> OwnerReconciled:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                return await reconcile(cluster, ScheduleKind(), SCHEDULE, OwnedTests(lambda _: None))
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            return await reconcile(cluster, ScheduleKind(), SCHEDULE, OwnedTests(lambda _: None))
 
     return asyncio.run(play()), made
 

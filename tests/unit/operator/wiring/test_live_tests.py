@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 from plans import INSTALLATION
-from played_api import played_api
+from played_api import played_cluster
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION, TEST
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.live import tests as live_tests
 from sshload_operator.control.live.tests import LiveTests
 
@@ -44,12 +43,10 @@ def test_a_test_without_time_to_live_is_deleted_with_its_end(monkeypatch: pytest
                 return web.json_response(test)
             return web.json_response({"items": [], "metadata": {}})
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             tests = LiveTests(cluster, INSTALLATION, lambda: None, lambda: None)
             tests.object_changed("ADDED", test)
             await asyncio.wait_for(deleted.wait(), _WITHIN_S)
             await tests.stop()
-            await cluster.close()
 
     asyncio.run(play())

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 from plans import INSTALLATION
-from played_api import played_api
+from played_api import played_cluster
 from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, Kind
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.server import OperatorMetrics
 
@@ -57,13 +56,11 @@ def test_its_run_begins_though_no_event_tells_of_it(kind: Kind, owner: dict[str,
                 return web.json_response({"items": [*tests.values()], "metadata": {}})
             return web.json_response({**owner, **sent, "metadata": {**METADATA, **sent.get("metadata", {})}})
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             kinds = LiveKinds(cluster, INSTALLATION, OperatorMetrics())
             kinds.owner_changed(kind.plural, "ADDED", owner)
             await asyncio.wait_for(begun.wait(), _WITHIN_S)
             await kinds.stop()
-            await cluster.close()
 
     asyncio.run(play())
     assert len(tests) == 1

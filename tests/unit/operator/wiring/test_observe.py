@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from passes import START
 from plans import TOKEN, plan, quickstart
-from played_api import played_api
+from played_api import played_cluster
 from runs import snapshot, summary
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.master_log import (
@@ -24,7 +24,6 @@ from sshload_contract.wire.master_log import (
     summary_lines,
 )
 from sshload_contract.wire.report import EncodedHistogram
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.run import observe as observe_module
 from sshload_operator.control.run.judging import Judging, LogReading
 from sshload_operator.control.run.observe import Observations, Rejection, RunUnderWay, observe
@@ -89,13 +88,11 @@ def seen(  # noqa: PLR0913 - each is something else that is served
 
     async def play() -> Observed:
         judging = Judging()
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             try:
                 run = RunUnderWay({"status": {"phase": phase}}, plan, START, elapsed_s)
                 return await observe(cluster, judging, observations, plan.test, run)
             finally:
-                await cluster.close()
                 judging.stop()
 
     return asyncio.run(play()), asked
@@ -264,8 +261,7 @@ def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeyp
             await over.wait()
             return web.json_response({"items": [], "metadata": {}})
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             for patience_s in (0.1, 3_600.0):
                 monkeypatch.setattr(observe_module, "_PATIENCE_S", patience_s)
                 run = RunUnderWay({}, asked, START, 1.0)
@@ -273,7 +269,6 @@ def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeyp
             over.set()
             assert observations.reads is not None
             await observations.reads
-            await cluster.close()
             judging.stop()
         return unread
 
@@ -290,8 +285,7 @@ def test_reads_that_are_given_up_leave_nothing_that_nobody_awaits(monkeypatch: p
             await over.wait()
             return web.Response()
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             run = RunUnderWay({}, asked, START, 1.0)
             await observe(cluster, judging, observations, asked.test, run)
             given_up = observations.reads
@@ -299,7 +293,6 @@ def test_reads_that_are_given_up_leave_nothing_that_nobody_awaits(monkeypatch: p
             given_up.cancel()
             await asyncio.wait({given_up})
             over.set()
-            await cluster.close()
             judging.stop()
 
     with warnings.catch_warnings(record=True) as warned:
@@ -328,13 +321,11 @@ def of_printed(*reads: Sequence[str] | None) -> tuple[list[Observed], list[int]]
         judging, test_plan = Judging(), plan(quickstart())
         observations, seen = of_watch(test_plan, "Running"), []
         observations.proof_sha256[test_plan.run_id] = proof_sha256(TOKEN)
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             while len(asked) < len(reads):
                 observations.log_read_at_s = None
                 run = RunUnderWay({"status": {"phase": "Running"}}, test_plan, START, 1.0)
                 seen.append(await observe(cluster, judging, observations, test_plan.test, run))
-            await cluster.close()
             judging.stop()
         return seen
 
@@ -393,10 +384,8 @@ def test_runs_that_an_earlier_test_of_the_name_left_behind_are_seen_though_no_ru
 
     async def play() -> Observed:
         judging = Judging()
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             found = await observe(cluster, judging, Observations(), asked.test, None)
-            await cluster.close()
             judging.stop()
             return found
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from played_api import played_api
+from played_api import played_cluster
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION
-from sshload_operator.control.api_server.cluster import LIST_PAGE, Cluster, Object
+from sshload_operator.control.api_server.cluster import LIST_PAGE, Object
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live import owned_tests
 from sshload_operator.control.live.kinds import ScheduleKind
@@ -70,13 +70,9 @@ class Pages:
 
 def refresh(pages: Pages, tests: OwnedTests[ScheduledTest], kind: ScheduleKind, times: int = 1) -> None:
     async def play() -> None:
-        async with played_api(pages.answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                for _ in range(times):
-                    await owned_tests.refresh(cluster, kind, OWNER, tests, older_than_s=-1.0)
-            finally:
-                await cluster.close()
+        async with played_cluster(pages.answer) as cluster:
+            for _ in range(times):
+                await owned_tests.refresh(cluster, kind, OWNER, tests, older_than_s=-1.0)
 
     asyncio.run(play())
 
@@ -124,12 +120,9 @@ def test_tests_are_listed_again_only_where_the_last_list_is_older_than_it_may_be
     tests, pages = OwnedTests[ScheduledTest](lambda _: None), Pages()
 
     async def play() -> list[bool]:
-        async with played_api(pages.answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(pages.answer) as cluster:
             ages = (3_600.0, 3_600.0, -1.0)
-            found = [await owned_tests.refresh(cluster, ScheduleKind(), OWNER, tests, older_than_s=age) for age in ages]
-            await cluster.close()
-            return found
+            return [await owned_tests.refresh(cluster, ScheduleKind(), OWNER, tests, older_than_s=age) for age in ages]
 
     assert asyncio.run(play()) == [True, False, True]
     assert len(pages.held) == 2 * PAGES

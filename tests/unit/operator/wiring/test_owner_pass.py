@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 from plans import INSTALLATION
-from played_api import played_api
+from played_api import played_cluster
 from sim_comparison import SimComparison, comparison_spec
 from specs.small import SMALL
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live.kinds import ComparisonKind, ScheduleKind
 from sshload_operator.control.live.owned_tests import OwnedTests
@@ -194,13 +193,9 @@ def status_of_a_pass(there: Mapping[str, Any] | None, refused: int = 0) -> dict[
         return web.json_response({**sent, "spec": comparison_spec(), "metadata": METADATA})
 
     async def play() -> dict[str, Any]:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                body = {"metadata": METADATA, "spec": comparison_spec()}
-                done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            body = {"metadata": METADATA, "spec": comparison_spec()}
+            done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
             assert done.body is not None
             found: dict[str, Any] = done.body["status"]
             return found
@@ -285,12 +280,8 @@ def replaced_in_a_pass(there: str) -> list[tuple[str, Any]]:
         return web.json_response({**schedule, **sent, "metadata": schedule["metadata"]})
 
     async def play() -> None:
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
-            try:
-                await reconcile(cluster, ScheduleKind(), schedule, OwnedTests(lambda _: None))
-            finally:
-                await cluster.close()
+        async with played_cluster(answer) as cluster:
+            await reconcile(cluster, ScheduleKind(), schedule, OwnedTests(lambda _: None))
 
     with nullcontext() if there != "seen" else pytest.raises(ApiError):
         asyncio.run(play())
@@ -332,8 +323,7 @@ def test_an_abort_ends_the_very_tests_that_were_seen_and_two_passes_over_one_sta
     async def play() -> None:
         tests = OwnedTests[ObservedTest](lambda _: None, listed_at_s=time.monotonic())
         tests.put({"metadata": {**test, "generation": 1}, "spec": SMALL}, observed_test)
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             first = await reconcile(cluster, ComparisonKind(INSTALLATION), body, tests)
             assert [path for path, _ in sent].count("events") == 1
             await reconcile(cluster, ComparisonKind(INSTALLATION), body, tests)
@@ -342,7 +332,6 @@ def test_an_abort_ends_the_very_tests_that_were_seen_and_two_passes_over_one_sta
             before = len(sent)
             assert (await reconcile(cluster, ComparisonKind(INSTALLATION), again, tests)).body == again
             assert not [path for path, _ in sent[before:] if path.endswith("/status")]
-            await cluster.close()
 
     asyncio.run(play())
     aborted = [said for path, said in sent if path == "sshloadtests/c-1-a"]

@@ -11,11 +11,10 @@ import pytest
 from aiohttp import web
 from passes import Passes
 from plans import INSTALLATION
-from played_api import played_api
+from played_api import played_cluster
 from runs import pod, summary
 from specs.small import SMALL
 from sshload_contract.wire.master_log import MasterLog
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.live import room as room_module
 from sshload_operator.control.live.room import Room
@@ -82,13 +81,11 @@ def deleted_in_a_pass(test: dict[str, Any], job: dict[str, Any], pod: dict[str, 
     async def play() -> None:
         judging, sight = Judging(), Observations()
         sight.pod_changed("ADDED", pod)
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             try:
                 shared = Shared(cluster, judging, Room(Limits()))
                 await reconcile(shared, test, subject_of(test, INSTALLATION, ParsedSpec(), NOON), sight)
             finally:
-                await cluster.close()
                 judging.stop()
 
     asyncio.run(play())
@@ -130,15 +127,13 @@ def a_pass(
 
     async def play() -> Reconciled | int:
         judging = Judging()
-        async with played_api(api.answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(api.answer) as cluster:
             try:
                 shared = Shared(cluster, judging, Room(Limits()) if room is None else room)
                 return await reconcile(shared, test, subject_of(test, INSTALLATION, ParsedSpec(), NOON), sight)
             except ApiError as error:
                 return error.status
             finally:
-                await cluster.close()
                 judging.stop()
 
     return asyncio.run(play())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from played_api import played_api
+from played_api import played_cluster
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.api_server.cluster import Cluster, collection_path, lease_path, object_path
 from sshload_operator.control.api_server.errors import ApiError
@@ -45,12 +45,10 @@ class Server:
         """Return what the operator makes of the answers."""
 
         async def play() -> Any:
-            async with played_api(self.answer) as client:
-                cluster = Cluster(client, lambda verb, resource: self.counted.append((verb, resource)))
-                try:
-                    return await ask(cluster)
-                finally:
-                    await cluster.close()
+            async with played_cluster(
+                self.answer, lambda verb, resource: self.counted.append((verb, resource))
+            ) as cluster:
+                return await ask(cluster)
 
         return asyncio.run(play())
 

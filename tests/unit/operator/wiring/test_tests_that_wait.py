@@ -13,10 +13,9 @@ import pytest
 from aiohttp import web
 from passes import START
 from plans import INSTALLATION
-from played_api import played_api
+from played_api import played_cluster
 from specs.large import on_nodes
 from specs.small import SMALL
-from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.api_server.lean_json import read_json
 from sshload_operator.control.live import room as room_module
 from sshload_operator.control.live import tests as live_tests
@@ -90,14 +89,13 @@ def _next(body: Mapping[str, Any]) -> str:
 @asynccontextmanager
 async def operator(served: Served, installation: Installation = INSTALLATION) -> AsyncIterator[LiveTests]:
     """Run an operator's tests against that server."""
-    async with played_api(served.answer) as client:
-        cluster, failed = Cluster(client, lambda *_: None), list[None]()
+    async with played_cluster(served.answer) as cluster:
+        failed = list[None]()
         live = LiveTests(cluster, installation, lambda: failed.append(None), lambda: None)
         try:
             yield live
         finally:
             await live.stop()
-            await cluster.close()
         assert not failed
 
 
@@ -314,13 +312,11 @@ def test_a_run_is_counted_when_it_begins_and_one_that_is_refused_is_not() -> Non
                 return web.json_response({"message": "exceeded quota"}, status=status)
             return await served.answer(request)
 
-        async with played_api(answer) as client:
-            cluster = Cluster(client, lambda *_: None)
+        async with played_cluster(answer) as cluster:
             live = LiveTests(cluster, INSTALLATION, lambda: None, lambda: begun.append(None))
             live.object_changed("ADDED", served.put("t", SMALL))
             await until(lambda: bool(begun) or served.told("t")["status"].get("phase") == "Finished")
             await live.stop()
-            await cluster.close()
         return len(begun)
 
     assert [asyncio.run(play(status)) for status in (0, 403)] == [1, 0]
