@@ -11,13 +11,13 @@ from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.load_test_file import Document
-from sshload_operator.api.status.comparison import ComparisonPhase, ComparisonStatus
+from sshload_operator.api.status.comparison import ComparisonPhase, ComparisonStatus, ComparisonVerdict
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.decision.comparison.decide import ComparisonSubject
 from sshload_operator.decision.comparison.facts import observed_test
 from sshload_operator.decision.comparison.plan import ComparisonPlan, make_comparison_plan
 from sshload_operator.decision.life_cycle import decide
-from sshload_operator.local.run import LocalResult, local_installation
+from sshload_operator.local.run import LocalResult, local_installation, with_message
 from sshload_operator.planning.plan import TestIdentity
 from sshload_operator.world.steady_clock import SteadyClock
 
@@ -65,7 +65,11 @@ def compare_locally(
                 tests[name] = _finished(decision.create, result)
             if result is None or result.status.verdict is Verdict.ABORTED:
                 plan = _aborted(plan)
-    return past.status
+    if past.status.verdict is not ComparisonVerdict.ABORTED:
+        return past.status
+    finished = sum(test.verdict is not Verdict.ABORTED for test in past.status.tests)
+    message = f"it was ended early, after {finished} of its {len(plan.places)} tests. Run it again to compare"
+    return with_message(past.status, message)
 
 
 def _finished(manifest: Mapping[str, Any], result: LocalResult) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import TypeVar
 from uuid import uuid4
 
 from sshload_contract.allow_list import AllowedTarget
@@ -25,6 +26,7 @@ from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import Baseline
+from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.capacity.status import capacity_status
@@ -52,6 +54,7 @@ _NO_CLUSTER = (
     "there is no cluster to look for the baseline in. Name a file with --baseline: what sshload run -o json printed of "
     "an earlier run"
 )
+_Status = TypeVar("_Status", TestStatus, ComparisonStatus)
 _NOTHING_YET = Observed(pods=(), log=None, rejected_message="")
 
 
@@ -269,14 +272,21 @@ def _held_against(baseline: Manifest | None, plan: Plan | SpecError) -> Plan | S
 def _as_far_as_it_came(status: TestStatus, plan: Plan | SpecError, summary: RunSummary | None) -> TestStatus:
     """Return the status of an aborted run with what was measured until then. No threshold is judged by it."""
     if isinstance(plan, SpecError) or summary is None or not (summary.trial.load.duration_s or summary.search):
-        return replace(status, message="it was ended before anything was measured")
+        return with_message(status, "it was ended before anything was measured")
     measured_s = f"{summary.trial.load.duration_s:.1f} s of it were measured"
     return replace(
-        status,
-        message=f"it was ended early. {measured_s}, and no threshold is judged by that",
+        with_message(status, f"it was ended early. {measured_s}, and no threshold is judged by that"),
         results=results_status(plan, summary, Verdict.ABORTED),
         capacity=capacity_status(plan, summary),
     )
+
+
+def with_message(status: _Status, message: str) -> _Status:
+    """Return the status of what somebody at this machine ended: a cluster's words speak of spec.abort."""
+    conditions = tuple(
+        replace(one, message=message) if one.message == status.message else one for one in status.conditions
+    )
+    return replace(status, message=message, conditions=conditions)
 
 
 def _aborted(plan: Plan | SpecError) -> Plan | SpecError:

@@ -13,6 +13,7 @@ from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.installed import InstalledResources, PodResources
+from sshload_operator.api.status.results import Results
 
 
 def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
@@ -44,6 +45,22 @@ def installed_difference(ours: InstalledResources | None, theirs: InstalledResou
     return ""
 
 
+def other_login(ours: Results | None, theirs: Results | None) -> str:
+    """Return in words what the logins of two runs agreed on differently, empty for nothing, or if it is not known.
+
+    Neither spec needs to differ for that: the server, or the client's library, was another one. It costs time that the
+    figures of a login have, and it may be the very change that is measured, so it makes no two runs incomparable.
+    """
+    if ours is None or theirs is None:
+        return ""
+    differing = [
+        f"{what} is {here} here and {there} there"
+        for what, read in _AGREED
+        if (here := read(ours)) and (there := read(theirs)) and here != there
+    ]
+    return f"the login is not the same: {', '.join(differing)}" if differing else ""
+
+
 def comparable_hash(spec: LoadTestSpec) -> str:
     """Return a hash of everything that `difference` compares: equal for two specs without a difference."""
     canonical = json.dumps([to_plain(read(spec)) for _, read in _FIELDS], sort_keys=True)
@@ -58,6 +75,20 @@ def _promises(spec: LoadTestSpec) -> object:
     """Return the thresholds that each trial of a search must meet: they are part of the meaning of its capacity."""
     return tuple(sorted(set(spec.thresholds), key=repr)) if spec.load.is_search else ()
 
+
+def _negotiated(name: str) -> Callable[[Results], str]:
+    """Return what reads the values of a field that occurred, the most frequent first."""
+    return lambda results: " or ".join(dict.fromkeys(getattr(one, name) for one in results.negotiated))
+
+
+_AGREED: tuple[tuple[str, Callable[[Results], str]], ...] = (
+    ("the key exchange", _negotiated("kex")),
+    ("the cipher", _negotiated("cipher")),
+    ("the MAC", _negotiated("mac")),
+    ("the host key", _negotiated("host_key")),
+    ("the server", _negotiated("server_version")),
+    ("sshd", lambda results: "" if results.negotiated or results.target is None else results.target.sshd_version or ""),
+)
 
 _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
     ("spec.target", lambda spec: spec.target.identity),

@@ -14,7 +14,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.compared import place
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.measured import COMPARED, Figure, figures
-from sshload_operator.planning.differs import difference, installed_difference
+from sshload_operator.planning.differs import difference, installed_difference, other_login
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import over_time
 from sshload_operator.report.saved_run import SavedRun
@@ -42,7 +42,9 @@ def against(run: SavedRun, other: SavedRun) -> dict[str, Any]:
             "message": theirs.message,
             "completionTime": None if completed is None else timestamp_text(completed),
         },
-        "difference": _difference(run, other) or installed_difference(ours.installed, theirs.installed),
+        "difference": _difference(run, other)
+        or installed_difference(ours.installed, theirs.installed)
+        or other_login(ours.results, theirs.results),
         "figures": _beside(ours, theirs),
         "overTime": None if other.summary is None else over_time(other.summary),
         "distributions": [] if other.summary is None else distributions(other.summary),

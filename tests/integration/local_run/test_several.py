@@ -61,6 +61,8 @@ def test_ctrl_c_ends_a_comparison_with_what_was_measured(tmp_path: Path) -> None
     status = json.loads(ended.out)["status"]
     assert (ended.code, status["verdict"]) == (5, "Aborted"), ended.err
     assert [test["test"] for test in status["tests"]][:1] == ["cmp-1-a"]
+    assert status["message"] == "it was ended early, after 1 of its 18 tests. Run it again to compare"
+    assert "spec.abort" not in ended.out
     assert started.left_behind() == []
 
 

@@ -88,7 +88,7 @@ def test_held_sessions_are_told_of_in_the_results(tmp_path: Path) -> None:
     hold, target = results["hold"], results["target"]
     assert 0 < hold["heldLeast"] <= hold["heldMost"] == 10  # a slow server may let the last in after the ramp
     assert hold["freshLogin"]["p50Ms"] > 0
-    assert target["processesPerSession"] >= 10 / 11 - 0.001  # a probe's process may end before sshd's log says so
+    assert target["processesPerSession"] in (1.0, 2.0)  # as OpenSSH is built
     assert 100_000 < target["memoryPerSessionBytes"] < 10_000_000
     assert target["memoryPerSessionUpperBound"] is True
     assert ended.status["thresholds"][0]["message"].endswith(

@@ -509,6 +509,37 @@ def test_the_targets_counts_are_taken_2_s_before_held_sessions_end_or_at_half_of
     assert held.accepted == round(10 * (2.0 + LEAD_S + length_s - before_end_s))
 
 
+@pytest.mark.parametrize(
+    ("probe", "sessions"),
+    [
+        pytest.param({"processes": 21, "sessions": 10}, 10, id="a probe's process that is not logged in"),
+        pytest.param({"processes": 20, "sessions": 11}, 10, id="a probe's session whose process has ended"),
+    ],
+)
+def test_of_few_held_sessions_the_counts_are_those_beside_no_probe(
+    play: Play, probe: dict[str, int], sessions: int
+) -> None:
+    held = {"processes": 20, "sessions": sessions}
+    over = play(
+        replace(MANAGED, load=HOLD),
+        stats=lambda world: target_stats(1, **(probe if world.at_s < 11.5 else held)) if world.at_s > 2.5 else None,
+        load_s=HOLD.lasts_s,
+    )
+    kept = over.summary.trial.target_held
+    assert kept is not None
+    assert (kept.processes, kept.sessions) == (20, 10)
+
+
+def test_many_held_sessions_are_counted_once(play: Play) -> None:
+    over = play(
+        replace(MANAGED, load=HOLD),
+        stats=lambda world: target_stats(1, sessions=101 if world.at_s > 3 else 0),
+        load_s=HOLD.lasts_s,
+    )
+    end_s = 2.0 + LEAD_S + HOLD.lasts_s
+    assert max(at_s for at_s in over.world.fetched_s if at_s < end_s) == pytest.approx(end_s - 2.0)
+
+
 def test_what_the_programs_in_the_path_have_used_is_that_of_the_load(play: Play) -> None:
     over = play(replace(ONE_LOAD, in_path={InPath.PROXY: "http://proxy/stats"}))
     used = over.summary.in_path[InPath.PROXY]

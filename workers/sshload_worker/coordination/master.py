@@ -35,6 +35,8 @@ _PROBLEM_LASTS_S = 10.0
 """A problem of the target counts as solved if it is not reported again for so long, which is longer than an attempt."""
 
 _HELD_STATS_LEAD_S = 2.0
+_HELD_STATS_AGAIN_S = 0.2
+_FEW_SESSIONS = 100
 
 log = logging.getLogger(__name__)
 
@@ -250,16 +252,23 @@ class Master:
         self._print_snapshot()  # readers that wait for the load need not wait for the next snapshot
 
     def _fetch_while_held(self, trial: TrialCourse, start_s: float) -> None:
-        """Fetch the target's counts shortly before held sessions end. Later counts say nothing about them."""
+        """Fetch the target's counts shortly before held sessions end. Later counts say nothing about them.
+
+        A probe that logs in meanwhile, or has just ended, may count as a process and not as a session, or the other way
+        round, which matters where few sessions are held. So of several counts the least are kept: those of no probe.
+        """
         load = trial.config.trial_load
         if not load.held_sessions:
             return
         end_s = start_s + trial.planned_s
         held_s = load.lasts_s - load.before_iterations_s
         gevent.sleep(max(end_s - min(_HELD_STATS_LEAD_S, held_s / 2) - monotonic(), 0))
-        stats = self._target.stats()
-        if monotonic() < end_s:
-            trial.target_held = stats
+        while (stats := self._target.stats()) is not None and monotonic() < end_s:
+            least = trial.target_held or stats
+            trial.target_held = min(least, stats, key=lambda one: one.processes + one.sessions)
+            if stats.sessions > _FEW_SESSIONS:
+                return
+            gevent.sleep(_HELD_STATS_AGAIN_S)
 
     def _fetch_over_time(self, trial: TrialCourse, start_s: float) -> None:
         """Fetch the target's counts from the start of the load to its end, for the target's usage over time."""

@@ -113,7 +113,8 @@ class WrittenSchedule:
         "A cron expression as in a CronJob: minute, hour, day of the month, month, day of the week (0 is Sunday), each"
         " a number, a range, a list, a step or a star; months and days of the week also by their first three letters."
         " Or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration of at least a minute. If both days"
-        " of the month and days of the week are restricted, either is enough.",
+        " of the month and days of the week are restricted, either is enough. A day that comes in none of the months,"
+        " such as 31 in 4-6/2, is told by sshload validate and the condition Valid.",
     ]
     time_zone: Annotated[
         str,
@@ -126,7 +127,8 @@ class WrittenSchedule:
         Check(_problem_of_zone),
         Default("UTC"),
         "The time zone of the schedule by its name in the IANA database, such as Europe/Berlin. A time that is"
-        " skipped when clocks go forward does not fire; one that occurs twice when they go back fires twice.",
+        " skipped when clocks go forward does not fire; one that occurs twice when they go back fires twice. A name"
+        " that the database does not have is told by sshload validate and the condition Valid.",
     ]
     starting_deadline_seconds: Annotated[
         int | None,

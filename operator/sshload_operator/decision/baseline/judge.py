@@ -30,6 +30,7 @@ from sshload_operator.decision.baseline.measured import (
     stolen_share,
 )
 from sshload_operator.decision.judgement import Judgement
+from sshload_operator.planning.differs import other_login
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import ObservedBaseline, Reason
 
@@ -221,9 +222,20 @@ def against_baseline(
         return _without(plan, by_itself, found)
     held = [_hold(threshold, measured, found) for threshold in plan.spec.relative_thresholds]
     judged = replace(
-        by_itself, thresholds=(*by_itself.thresholds, *(one.result for _, one in held)), baseline=found.ref
+        by_itself,
+        thresholds=(*by_itself.thresholds, *(one.result for _, one in held)),
+        baseline=found.ref,
+        other_login=_other_login(measured, found),
     )
     return _judged(judged, held)
+
+
+def _other_login(measured: TestStatus, found: Found) -> str:
+    """Return how the logins of the baseline were others, or those of the oldest one; empty if neither were."""
+    for base in filter(None, (found, found.oldest)):
+        if words := other_login(measured.results, base.status.results):
+            return f"Beside the baseline {base.ref.test}, {words}"
+    return ""
 
 
 def _hold(threshold: RelativeThreshold, measured: TestStatus, found: Found) -> _Held:

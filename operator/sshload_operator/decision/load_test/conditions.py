@@ -12,9 +12,9 @@ from enum import StrEnum
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.targets import Server
+from sshload_operator.decision.judgement import Judgement
 from sshload_operator.decision.life_cycle import Finding, in_progress, settled
 from sshload_operator.decision.load_test.blockers import Blocker, target_blocker, workers_blocker
-from sshload_operator.decision.load_test.endings import Ending
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.state import ConditionStatus, ConditionType, Phase, Reason, Role
 
@@ -47,7 +47,7 @@ def held_back(reason: Reason, message: str, *, managed: bool) -> Findings:
     }
 
 
-def finished(ending: Ending) -> Findings:
+def finished(ending: Judgement) -> Findings:
     """Return the conditions of a run that has ended."""
     about = (
         {} if ending.about is None else {ending.about: Finding(ConditionStatus.FALSE, ending.reason, ending.message)}

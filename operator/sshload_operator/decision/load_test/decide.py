@@ -14,6 +14,7 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import Remembered
 from sshload_operator.api.status.load_test import Progress, TestHead, TestStatus
 from sshload_operator.decision.capacity.status import capacity_status
+from sshload_operator.decision.judgement import Judgement
 from sshload_operator.decision.life_cycle import (
     Decision,
     Subject,
@@ -28,7 +29,7 @@ from sshload_operator.decision.life_cycle import (
 )
 from sshload_operator.decision.load_test.blockers import target_blocker, workers_blocker
 from sshload_operator.decision.load_test.conditions import finished, held_back, under_way
-from sshload_operator.decision.load_test.endings import Ending, ending
+from sshload_operator.decision.load_test.endings import ending
 from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.decision.load_test.thresholds import threshold_status
@@ -143,7 +144,7 @@ class TestSubject(Subject[TestDecision]):
         """Finish a test whose spec cannot be read. Its hash is dropped, so that any readable spec is a new run."""
         if not isinstance(self.plan, SpecError):
             return None
-        found, past = Ending(Verdict.ERROR, Reason.INVALID_SPEC, str(self.plan)), self.remembered.status
+        found, past = Judgement(Verdict.ERROR, Reason.INVALID_SPEC, str(self.plan)), self.remembered.status
         status = TestStatus(
             observed_generation=self.test.generation,
             run=self.test.generation,
@@ -168,12 +169,12 @@ class TestSubject(Subject[TestDecision]):
         resumed, plan = self.situation.resumed, self.situation.plan
         when = "while it was under way" if resumed else "before it began"
         if self.deleting:
-            return self._finish(Ending(Verdict.ABORTED, Reason.DELETED, f"the test was deleted {when}. {_REMAINS}"))
+            return self._finish(Judgement(Verdict.ABORTED, Reason.DELETED, f"the test was deleted {when}. {_REMAINS}"))
         if plan.spec.abort:
             message = f"spec.abort was set {when}. Set it to false to run the test again"
-            return self._finish(Ending(Verdict.ABORTED, Reason.ABORT_REQUESTED, message))
+            return self._finish(Judgement(Verdict.ABORTED, Reason.ABORT_REQUESTED, message))
         refusal = None if resumed else preflight(plan)
-        return None if refusal is None else self._finish(Ending(Verdict.ERROR, *refusal))
+        return None if refusal is None else self._finish(Judgement(Verdict.ERROR, *refusal))
 
     def hold_back(self) -> TestDecision | None:
         """Do not start a run. A run in progress that is suspended ends without a verdict."""
@@ -243,7 +244,7 @@ class TestSubject(Subject[TestDecision]):
             requeue_after_s=next_look_at_queue_s(self.observed.queued) if reason is Reason.QUEUED else None,
         )
 
-    def _finish(self, found: Ending) -> TestDecision:
+    def _finish(self, found: Judgement) -> TestDecision:
         situation, summary = self.situation, found.summary
         plan = situation.plan
         findings = finished(found)
@@ -258,7 +259,7 @@ class TestSubject(Subject[TestDecision]):
             verdict=found.verdict,
             start_time=situation.start_time,
             completion_time=self.now,
-            results=results_status(plan, summary, found.verdict) if summary is not None else None,
+            results=results_status(plan, summary, found.verdict, found.other_login) if summary is not None else None,
             capacity=capacity_status(plan, summary) if summary is not None else None,
             thresholds=tuple(map(threshold_status, found.thresholds)),
             baseline=found.baseline,

@@ -1,14 +1,13 @@
 """Whether a run in progress ends now, and how. The first rule that applies decides."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
-from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Stage
 from sshload_contract.wire.run_summary import RunSummary
 
-from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.judge import against_baseline
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.judgement import Judgement
@@ -34,41 +33,18 @@ _LOST = {
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target exits with it if sshd rejects its configuration
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a run ends. `about` is the condition whose defect ended it, `summary` the result from the master.
-
-    `baseline` is the test that it was compared with, None if it was with none.
-    """
-
-    verdict: Verdict
-    reason: Reason
-    message: str
-    about: ConditionType | None = None
-    summary: RunSummary | None = None
-    thresholds: tuple[ThresholdResult, ...] = ()
-    baseline: BaselineStatus | None = None
-
-
-def ending(situation: Situation) -> Ending | None:
+def ending(situation: Situation) -> Judgement | None:
     """Return how the run ends now, None while it continues. If not all could be read, only known facts end it."""
     rules = _CERTAIN if situation.observed.unread else _RULES
     return next((found for rule in rules if (found := rule(situation)) is not None), None)
 
 
-def _judged(situation: Situation) -> Ending | None:
+def _judged(situation: Situation) -> Judgement | None:
     summary = situation.summary
     if summary is None or (_lacks_baseline(situation) and not _is_past_deadline(situation)):
         return None
     judgement = _judgement(situation, summary)
-    return Ending(
-        judgement.verdict,
-        judgement.reason,
-        f"{judgement.message}{_loss(situation, judgement.reason)}",
-        summary=summary,
-        thresholds=judgement.thresholds,
-        baseline=judgement.baseline,
-    )
+    return replace(judgement, message=f"{judgement.message}{_loss(situation, judgement.reason)}", summary=summary)
 
 
 def _loss(situation: Situation, reason: Reason) -> str:
@@ -102,7 +78,7 @@ def _is_past_deadline(situation: Situation) -> bool:
     return situation.elapsed_s >= situation.plan.spec.deadline_s
 
 
-def _past_deadline(situation: Situation) -> Ending | None:
+def _past_deadline(situation: Situation) -> Judgement | None:
     deadline_s = situation.plan.spec.deadline_s
     if not _is_past_deadline(situation):
         return None
@@ -116,10 +92,10 @@ def _past_deadline(situation: Situation) -> Ending | None:
     message = (
         f"the run was not over {deadline_s:g} s after its start{where}{why}. Raise spec.deadline or shorten the load"
     )
-    return Ending(Verdict.ERROR, Reason.DEADLINE_EXCEEDED, message)
+    return Judgement(Verdict.ERROR, Reason.DEADLINE_EXCEEDED, message)
 
 
-def _target_failed(situation: Situation) -> Ending | None:
+def _target_failed(situation: Situation) -> Judgement | None:
     if situation.start_over:
         return None
     failed = [pod for pod in situation.pods(*situation.deployed) if _crashed(pod) and not pod.deleting]
@@ -133,7 +109,7 @@ def _target_failed(situation: Situation) -> Ending | None:
     return _error(Reason.TARGET_FAILED, message, ConditionType.TARGET_READY)
 
 
-def _target_lost(situation: Situation) -> Ending | None:
+def _target_lost(situation: Situation) -> Judgement | None:
     if not situation.start_over or situation.results_begun:
         return None
     lost = ((role, how) for role in situation.deployed if (how := _loss_of(situation, role)))
@@ -162,7 +138,7 @@ def _loss_of(situation: Situation, role: Role) -> str:
     return ""
 
 
-def _master_lost(situation: Situation) -> Ending | None:
+def _master_lost(situation: Situation) -> Judgement | None:
     if not situation.start_over or situation.results_begun:
         return None
     masters = situation.pods(Role.MASTER)
@@ -176,30 +152,30 @@ def _master_lost(situation: Situation) -> Ending | None:
     return None
 
 
-def _target_blocked(situation: Situation) -> Ending | None:
+def _target_blocked(situation: Situation) -> Judgement | None:
     return _blocked(situation, ConditionType.TARGET_READY)
 
 
-def _workers_blocked(situation: Situation) -> Ending | None:
+def _workers_blocked(situation: Situation) -> Judgement | None:
     return _blocked(situation, ConditionType.WORKERS_READY)
 
 
-def _master_disrupted(situation: Situation) -> Ending | None:
+def _master_disrupted(situation: Situation) -> Judgement | None:
     return _blocked_by(situation, disrupted_master(situation), ConditionType.WORKERS_READY)
 
 
-def _blocked(situation: Situation, about: ConditionType) -> Ending | None:
+def _blocked(situation: Situation, about: ConditionType) -> Judgement | None:
     find = target_blocker if about is ConditionType.TARGET_READY else workers_blocker
     return _blocked_by(situation, find(situation), about)
 
 
-def _blocked_by(situation: Situation, blocker: Blocker | None, about: ConditionType) -> Ending | None:
+def _blocked_by(situation: Situation, blocker: Blocker | None, about: ConditionType) -> Judgement | None:
     if blocker is None or blocker.patience_s is None or situation.false_for_s(about) < blocker.patience_s:
         return None
-    return Ending(blocker.verdict, blocker.final_reason, blocker.message, about=about)
+    return Judgement(blocker.verdict, blocker.final_reason, blocker.message, about=about)
 
 
-def _start_timed_out(situation: Situation) -> Ending | None:
+def _start_timed_out(situation: Situation) -> Judgement | None:
     timeout_s = situation.plan.spec.start_timeout_s
     if situation.start_over or situation.elapsed_s < timeout_s:
         return None
@@ -250,11 +226,11 @@ def _exit(pod: PodFacts) -> str:
     return "" if pod.exit_code is None else f" with exit code {pod.exit_code}"
 
 
-def _error(reason: Reason, message: str, about: ConditionType = ConditionType.WORKERS_READY) -> Ending:
-    return Ending(Verdict.ERROR, reason, message, about=about)
+def _error(reason: Reason, message: str, about: ConditionType = ConditionType.WORKERS_READY) -> Judgement:
+    return Judgement(Verdict.ERROR, reason, message, about=about)
 
 
-_RULES: tuple[Callable[[Situation], Ending | None], ...] = (
+_RULES: tuple[Callable[[Situation], Judgement | None], ...] = (
     _judged,
     _past_deadline,
     _target_failed,

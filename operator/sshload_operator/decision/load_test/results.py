@@ -27,6 +27,7 @@ from sshload_operator.api.status.results import (
     FIRST_MESSAGE_CHARACTERS,
     MOST_ERRORS,
     MOST_NEGOTIATED,
+    SCOPE_CHARACTERS,
     STEP_CHARACTERS,
     THRESHOLD_CHARACTERS,
     VERSION_CHARACTERS,
@@ -53,9 +54,10 @@ from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan
 
 
-def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results:
+def results_status(plan: Plan, summary: RunSummary, verdict: Verdict, other_login: str = "") -> Results:
     """Return `status.results` of a run with this verdict. A run that measured nothing that counts has no advice.
 
+    `other_login` says how the logins of its baseline were others, if they were.
     Text from a server or a tenant's own worker is cut to what the CRD accepts.
     """
     load, measured = summary.trial.load, plan.spec.load.trial_at(summary.trial.amount)
@@ -81,7 +83,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
         burst=_burst(summary) if plan.spec.load.least.bursts else None,
         hold=held(summary.trial) if plan.spec.load.least.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
-        scope=_scope(plan, summary),
+        scope=_scope(plan, summary, other_login),
         generator=_generator(plan, summary),
         target=target,
         proxy=_proxy(plan, summary, target),
@@ -90,11 +92,11 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict) -> Results
     )
 
 
-def _scope(plan: Plan, summary: RunSummary) -> tuple[str, ...]:
+def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]:
     if not summary.trial.load.started:
         return ()
     sentences = scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None))
-    return tuple(filter(None, (busy_machine(summary), *sentences)))
+    return tuple(filter(None, (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), *sentences)))
 
 
 def _ended_early(summary: RunSummary) -> EndedEarly | None:

@@ -14,9 +14,9 @@ from sshload_contract.wire.master_log import MasterLog, Stage
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.status.head import Condition, remembered
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.decision.judgement import Judgement
 from sshload_operator.decision.life_cycle import Finding, conditions
 from sshload_operator.decision.load_test.conditions import finished, under_way
-from sshload_operator.decision.load_test.endings import Ending
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.state import (
     ConditionStatus,
@@ -80,7 +80,7 @@ def test_a_verdict_sets_the_conditions_that_tools_wait_for(
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_every_verdict_is_either_ready_or_stalled(verdict: Verdict) -> None:
-    found = finished(Ending(verdict, Reason.NO_THRESHOLDS, "over"))
+    found = finished(Judgement(verdict, Reason.NO_THRESHOLDS, "over"))
     true = {kind for kind, finding in found.items() if finding.status is ConditionStatus.TRUE}
     settled = ConditionType.READY if verdict is Verdict.PASSED else ConditionType.STALLED
     assert true & {ConditionType.READY, ConditionType.STALLED, ConditionType.RECONCILING} == {settled}

@@ -177,6 +177,16 @@ def test_runs_of_other_loads_are_said_not_to_have_measured_the_same() -> None:
     assert "77" in report_document(run, "0.1.0", other)["against"]["difference"]
 
 
+def test_runs_whose_logins_agreed_on_something_else_are_said_not_to_have_measured_the_same() -> None:
+    run = finished_runs.a_test(points=3)
+    (agreed, *_) = run.status["results"]["negotiated"]
+    results = {**run.status["results"], "negotiated": [{**agreed, "kex": "ecdh-sha2-nistp256"}]}
+    told = report_document(run, "0.1.0", replace(run, status={**run.status, "results": results}))["against"][
+        "difference"
+    ]
+    assert told == f"the login is not the same: the key exchange is {agreed['kex']} here and ecdh-sha2-nistp256 there"
+
+
 def test_what_the_server_used_and_what_was_stolen_stand_over_time_and_steal_is_marked() -> None:
     document = report_document(reported.with_cpu(finished_runs.a_test()), "0.1.0")
     assert document["overTime"]["server"][0] == {

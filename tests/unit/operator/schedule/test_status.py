@@ -98,6 +98,7 @@ def test_a_suspended_schedule_is_ready() -> None:
     [
         pytest.param({"timeZone": "Mars/Olympus"}, "spec.timeZone", id="an-unknown-time-zone"),
         pytest.param({"schedule": "0 0 30 2 *"}, "never fires", id="a-schedule-that-never-fires"),
+        pytest.param({"schedule": "0 0 31 4-6/2 *"}, "never fires", id="one-that-the-api-server-takes"),
         pytest.param({"schedule": "TZ=UTC * * * * *"}, "spec.schedule", id="a-time-zone-in-the-schedule"),
         pytest.param({"testTemplate": {"spec": {}}}, "spec.testTemplate.spec.scenario", id="a-template-with-gaps"),
     ],

@@ -1,0 +1,101 @@
+"""What a run's scope says of a baseline whose logins agreed on something else, or reached another server."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from baselines import LAST_PASSED, asked, finished, run_to_end, seen, slower
+from sshload_contract.wire.report import Negotiated, NegotiatedCount
+from sshload_contract.wire.run_summary import RunSummary
+
+AS_TODAY = Negotiated(
+    "mlkem768x25519-sha256", "aes256-gcm@openssh.com", "implicit", "ssh-ed25519", "SSH-2.0-OpenSSH_10.0"
+)
+IN_THE_BASELINE = "Beside the baseline before, the login is not the same: "
+
+
+def logins(*agreed: Negotiated) -> RunSummary:
+    """Return the summary of a run whose logins agreed on these, the first the most frequent."""
+    counted = tuple(NegotiatedCount(one, 100 - number) for number, one in enumerate(agreed))
+    return slower(1.0, negotiated=counted)
+
+
+def scope(ours: RunSummary, *before: dict[str, Any], spec: Any = None) -> list[str]:
+    passes = run_to_end(asked() if spec is None else spec, ours, seen(*before))
+    assert passes.said() == ("Passed", "ThresholdsMet")
+    told: list[str] = passes.status["results"].get("scope", [])
+    return [one for one in told if "the login is not the same" in one]
+
+
+@pytest.mark.parametrize(
+    ("field", "was", "told"),
+    [
+        (
+            "kex",
+            "curve25519-sha256",
+            "the key exchange is mlkem768x25519-sha256 here and curve25519-sha256 there",
+        ),
+        (
+            "cipher",
+            "chacha20-poly1305@openssh.com",
+            "the cipher is aes256-gcm@openssh.com here and chacha20-poly1305@openssh.com there",
+        ),
+        ("mac", "hmac-sha2-256", "the MAC is implicit here and hmac-sha2-256 there"),
+        ("host_key", "rsa-sha2-512", "the host key is ssh-ed25519 here and rsa-sha2-512 there"),
+        (
+            "server_version",
+            "SSH-2.0-OpenSSH_9.2",
+            "the server is SSH-2.0-OpenSSH_10.0 here and SSH-2.0-OpenSSH_9.2 there",
+        ),
+    ],
+)
+def test_whatever_was_negotiated_otherwise_is_told_in_one_sentence(field: str, was: str, told: str) -> None:
+    before = finished(logins(replace(AS_TODAY, **{field: was})))
+    assert scope(logins(AS_TODAY), before) == [IN_THE_BASELINE + told]
+
+
+def test_all_that_differs_is_told_at_once() -> None:
+    before = finished(logins(replace(AS_TODAY, kex="curve25519-sha256", host_key="rsa-sha2-512")))
+    assert scope(logins(AS_TODAY), before) == [
+        (
+            f"{IN_THE_BASELINE}the key exchange is mlkem768x25519-sha256 here and curve25519-sha256 there,"
+            " the host key is ssh-ed25519 here and rsa-sha2-512 there"
+        )
+    ]
+
+
+def test_of_the_same_logins_nothing_is_told() -> None:
+    assert scope(logins(AS_TODAY), finished(logins(AS_TODAY))) == []
+
+
+def test_where_one_of_the_two_does_not_tell_nothing_is_told() -> None:
+    assert scope(logins(AS_TODAY), finished(logins())) == scope(logins(), finished(logins(AS_TODAY))) == []
+
+
+def test_logins_of_two_kinds_are_other_logins_than_those_of_one() -> None:
+    mixed = logins(AS_TODAY, replace(AS_TODAY, kex="curve25519-sha256"))
+    assert scope(mixed, finished(logins(AS_TODAY))) == [
+        (
+            f"{IN_THE_BASELINE}the key exchange is mlkem768x25519-sha256 or curve25519-sha256 here and"
+            " mlkem768x25519-sha256 there"
+        )
+    ]
+
+
+def test_the_oldest_baseline_of_a_schedule_is_told_too() -> None:
+    of_schedule = asked(baseline=LAST_PASSED)
+    first = finished(logins(replace(AS_TODAY, kex="curve25519-sha256")), name="first")
+    last = finished(logins(AS_TODAY), name="last")
+    last["status"]["completionTime"] = "2026-11-21T11:30:00Z"
+    assert scope(logins(AS_TODAY), first, last, spec=of_schedule) == [
+        (
+            "Beside the baseline first, the login is not the same: the key exchange is mlkem768x25519-sha256 here and"
+            " curve25519-sha256 there"
+        )
+    ]
+
+
+def test_names_of_any_length_leave_a_sentence_that_the_crd_takes() -> None:
+    before = finished(logins(replace(AS_TODAY, kex="x" * 5_000, cipher="y" * 5_000)))
+    (told,) = scope(logins(AS_TODAY), before)
+    assert len(told) <= 300
