@@ -1,16 +1,14 @@
 """What a run's children, results and test go through at an API server: orders, refusals, and attempts that were cut."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from aiohttp import web
 from passes import START
 from plans import EXTERNAL, plan, quickstart
 from played_api import played_cluster
+from played_objects import PlayedObjects
 from specs.small import SMALL
 from sshload_contract.wire.master_log import proof_sha256
 from sshload_operator.control.api_server.errors import ApiError
@@ -27,45 +25,7 @@ METADATA = {"namespace": "load-tests", "name": "quickstart", "uid": TO_MANAGED.t
 Do = Callable[[ClusterWorld], Awaitable[Any]]
 
 
-@dataclass
-class Played:
-    """An API server with the objects of one run by name, which notes what it is asked, and refuses as it is told.
-
-    `refuses` has the answers, other than 2xx, to the next requests with this method about objects of this collection.
-    """
-
-    there: dict[str, dict[str, Any]] = field(default_factory=dict)
-    refuses: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    asked: list[tuple[str, str, str]] = field(default_factory=list)
-    sent: list[Any] = field(default_factory=list)
-
-    async def answer(self, request: web.Request) -> web.Response:
-        """Answer a request."""
-        sent = json.loads(await request.read() or "{}")
-        parts = request.path.removesuffix("/status").split("/")
-        collection, name = (parts[-1], sent["metadata"]["name"]) if request.method == "POST" else parts[-2:]
-        key = f"{collection}/{name}"
-        self.asked.append((request.method, collection, name))
-        self.sent.append(sent)
-        statuses = self.refuses.get((request.method, collection), [])
-        if statuses:
-            return web.json_response({"message": "not today"}, status=statuses.pop(0))
-        if request.method == "POST":
-            if key in self.there:
-                return web.json_response({"reason": "AlreadyExists"}, status=409)
-            self.there[key] = sent
-        elif request.method == "PATCH":
-            self.there[key] = {**self.there.get(key, {}), **sent, "metadata": {**METADATA, **sent["metadata"]}}
-        elif key not in self.there:
-            return web.json_response({"message": "gone"}, status=404)
-        return web.json_response(self.there.pop(key) if request.method == "DELETE" else self.there[key])
-
-    def names(self, *methods: str) -> list[str]:
-        """Return what was asked for with one of these methods, in order, by collection and name."""
-        return [f"{collection}/{name}" for method, collection, name in self.asked if method in methods]
-
-
-def played(api: Played, observations: Observations, *steps: Do, newest: Any = None) -> list[Any]:
+def played(api: PlayedObjects, observations: Observations, *steps: Do, newest: Any = None) -> list[Any]:
     """Take steps one after the other, each in a world of its own as each pass has one; return results and errors."""
 
     async def play() -> list[Any]:
@@ -91,7 +51,7 @@ def collections(names: Iterable[str]) -> list[str]:
 
 
 def test_what_makes_pods_is_made_once_all_else_is_there_and_the_masters_job_before_all_others() -> None:
-    api = Played()
+    api = PlayedObjects()
     assert played(api, Observations(), start(TO_MANAGED)) == [None]
     made = api.names("POST", "PATCH")
     assert made[0] == f"secrets/{child_name(TO_MANAGED, Part.KEYS)}"
@@ -102,18 +62,18 @@ def test_what_makes_pods_is_made_once_all_else_is_there_and_the_masters_job_befo
     assert api.names("POST") == [made[0], *of_pods], "applied again, another release would replace their pods"
 
 
-def proof(api: Played) -> str:
+def proof(api: PlayedObjects) -> str:
     annotations = api.there[f"jobs/{child_name(TO_EXTERNAL, Part.MASTER)}"]["metadata"]["annotations"]
     return str(annotations[PROOF_SHA256_ANNOTATION])
 
 
-def token(api: Played) -> str:
+def token(api: PlayedObjects) -> str:
     (text,) = api.there[f"secrets/{child_name(TO_EXTERNAL, Part.KEYS)}"]["stringData"].values()
     return str(text)
 
 
 def test_a_start_that_is_repeated_leaves_token_and_proof_as_the_pods_know_them() -> None:
-    api = Played()
+    api = PlayedObjects()
     assert played(api, Observations(), start(TO_EXTERNAL)) == [None]
     before = token(api)
     assert proof(api) == proof_sha256(before)
@@ -126,9 +86,8 @@ def test_a_start_that_is_repeated_leaves_token_and_proof_as_the_pods_know_them()
 @pytest.mark.parametrize("left", [{}, {"metadata": {"annotations": {}}}, {"metadata": {}}])
 def test_a_token_that_no_master_has_is_made_anew(left: dict[str, Any]) -> None:
     secret, job = f"secrets/{child_name(TO_EXTERNAL, Part.KEYS)}", f"jobs/{child_name(TO_EXTERNAL, Part.MASTER)}"
-    api = Played(
-        {secret: {"stringData": {"token": "of an attempt that was cut short"}}, **({job: left} if left else {})}
-    )
+    known = {"metadata": {}, "stringData": {"token": "of an attempt that was cut short"}}
+    api = PlayedObjects({secret: known, **({job: left} if left else {})})
     made: list[str] = []
 
     async def play(world: ClusterWorld) -> None:
@@ -148,7 +107,7 @@ def test_a_token_that_no_master_has_is_made_anew(left: dict[str, Any]) -> None:
 def test_a_child_that_is_refused_is_told_by_its_kind_and_what_was_said_until_it_is_made(
     method: str, collection: str, kind: str
 ) -> None:
-    api, observations = Played(refuses={(method, collection): [403]}), Observations()
+    api, observations = PlayedObjects(refuses={(method, collection): [403]}), Observations()
     assert played(api, observations, start(TO_EXTERNAL)) == [None]
     assert observations.refused is not None
     assert (observations.refused.kind, observations.refused.message.rpartition(": ")[2]) == (kind, "not today")
@@ -157,10 +116,10 @@ def test_a_child_that_is_refused_is_told_by_its_kind_and_what_was_said_until_it_
 
 
 def test_no_pod_is_made_where_something_that_it_needs_is_refused() -> None:
-    api, observations = Played(refuses={("PATCH", "configmaps"): [403]}), Observations()
+    api, observations = PlayedObjects(refuses={("PATCH", "configmaps"): [403]}), Observations()
     played(api, observations, start(TO_EXTERNAL))
     assert "jobs" not in collections(api.names("POST"))
-    api = Played(refuses={("POST", "jobs"): [403]})
+    api = PlayedObjects(refuses={("POST", "jobs"): [403]})
     played(api, Observations(), start(TO_EXTERNAL))
     assert api.names("POST")[1:] == [f"jobs/{child_name(TO_EXTERNAL, Part.MASTER)}"]
 
@@ -170,7 +129,7 @@ def refused_after(*answers: int) -> list[bool]:
     observations, found = Observations(), []
     for status in answers:
         observations.refused = None
-        api = Played(refuses={("PATCH", "services"): [status] if status else []})
+        api = PlayedObjects(refuses={("PATCH", "services"): [status] if status else []})
         (raised,) = played(api, observations, start(TO_EXTERNAL))
         assert (raised is None) is (not status or observations.refused is not None)
         found.append(observations.refused is not None)
@@ -186,7 +145,10 @@ def test_faults_of_the_api_server_are_outlived_seven_times_in_a_row_and_each_end
 
 
 def test_what_was_refused_once_is_no_reason_against_the_next_run_that_meets_a_fault() -> None:
-    api, observations = Played(refuses={("PATCH", "services"): [500]}), Observations(refused=Rejection("Job", "no"))
+    api, observations = (
+        PlayedObjects(refuses={("PATCH", "services"): [500]}),
+        Observations(refused=Rejection("Job", "no")),
+    )
     assert played(api, observations, start(TO_EXTERNAL)) == [500]
     assert observations.refused == Rejection("Job", "no")
     assert played(api, observations, start(TO_EXTERNAL)) == [None]
@@ -206,8 +168,8 @@ def test_results_are_named_by_the_status_where_they_are_stored_and_a_refusal_is_
     def store(world: ClusterWorld) -> Awaitable[Any]:
         return world.store(RESULTS, STATUS)
 
-    assert played(Played(), Observations(), store) == [STATUS]
-    refused, failed = played(Played(refuses={("PATCH", "configmaps"): [403, 500]}), Observations(), store, store)
+    assert played(PlayedObjects(), Observations(), store) == [STATUS]
+    refused, failed = played(PlayedObjects(refuses={("PATCH", "configmaps"): [403, 500]}), Observations(), store, store)
     assert "resultsConfigMap" not in refused
     assert refused["message"].startswith("all thresholds were met The results ConfigMap was refused: ")
     assert refused["message"].endswith("not today")
@@ -218,14 +180,17 @@ def test_a_message_makes_room_for_what_was_said_of_results_that_were_refused() -
     def store(world: ClusterWorld) -> Awaitable[Any]:
         return world.store(RESULTS, {**STATUS, "message": "m" * 100_000})
 
-    (refused,) = played(Played(refuses={("PATCH", "configmaps"): [403]}), Observations(), store)
+    (refused,) = played(PlayedObjects(refuses={("PATCH", "configmaps"): [403]}), Observations(), store)
     assert refused["message"].endswith("not today")
     assert len(refused["message"]) < 100_000
 
 
 def test_the_masters_job_goes_last_of_what_a_run_has_made_and_what_is_gone_already_hinders_nothing() -> None:
     names = {f"{ref.api_path.split('/')[-2]}/{ref.name}" for ref in swept(TO_MANAGED.test, "r1")}
-    api, observations = Played({name: {"metadata": {}} for name in names}), Observations(orphans=("r0", "r1", "r2"))
+    api, observations = (
+        PlayedObjects({name: {"metadata": {}} for name in names}),
+        Observations(orphans=("r0", "r1", "r2")),
+    )
     del api.there[min(names)]
     played(api, observations, lambda world: world.sweep(["r1"]))
     assert (set(api.names("DELETE")), api.there) == (names, {})
@@ -237,7 +202,7 @@ def test_the_masters_job_goes_last_of_what_a_run_has_made_and_what_is_gone_alrea
 
 def test_a_run_that_could_not_be_swept_keeps_its_masters_job_and_stays_known_as_left_behind() -> None:
     names = {f"{ref.api_path.split('/')[-2]}/{ref.name}" for ref in swept(TO_MANAGED.test, "r1")}
-    api = Played({name: {"metadata": {}} for name in names}, {("DELETE", "secrets"): [500]})
+    api = PlayedObjects({name: {"metadata": {}} for name in names}, {("DELETE", "secrets"): [500]})
     observations = Observations(orphans=("r1",))
     assert played(api, observations, lambda world: world.sweep(["r1"])) == [500]
     assert sorted(collections(api.there)) == ["jobs", "secrets"]
@@ -245,7 +210,7 @@ def test_a_run_that_could_not_be_swept_keeps_its_masters_job_and_stays_known_as_
 
 
 def test_a_test_is_deleted_only_as_it_was_last_seen() -> None:
-    api, newest = Played({"sshloadtests/quickstart": {"metadata": METADATA}}), {"metadata": METADATA}
+    api, newest = PlayedObjects({"sshloadtests/quickstart": {"metadata": METADATA}}), {"metadata": METADATA}
     played(api, Observations(), lambda world: world.delete_test(), newest=newest)
     assert api.sent[0]["preconditions"] == {"uid": TO_MANAGED.test.uid, "resourceVersion": "7"}
     assert not api.there
@@ -254,7 +219,7 @@ def test_a_test_is_deleted_only_as_it_was_last_seen() -> None:
 
 
 def test_the_status_of_a_test_that_is_gone_is_not_written() -> None:
-    api = Played()
+    api = PlayedObjects()
     assert played(api, Observations(), lambda world: world.write_status({}), newest=None) == [False]
     assert not api.asked
     api.refuses = {("PATCH", "sshloadtests"): [404, 500]}
@@ -271,7 +236,8 @@ def test_the_newest_version_of_a_test_is_the_answer_to_its_last_status() -> None
         assert await world.write_status({"run": 2})
         return world.newest
 
-    (newest,) = played(Played(), Observations(failed_writes=3), write, newest={"metadata": METADATA})
+    api = PlayedObjects({"sshloadtests/quickstart": {"metadata": METADATA}})
+    (newest,) = played(api, Observations(failed_writes=3), write, newest={"metadata": METADATA})
     assert newest["status"] == {"run": 2}
 
 
@@ -283,7 +249,7 @@ def test_an_event_is_of_the_run_that_it_is_about() -> None:
         world.occasion = "2"
         await world.announce((said,))
 
-    api = Played()
+    api = PlayedObjects()
     played(api, Observations(), twice)
     assert len(set(api.names("POST"))) == 2
     assert [one["involvedObject"]["uid"] for one in api.sent] == [TO_MANAGED.test.uid] * 2

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 from plans import INSTALLATION
 from played_api import played_cluster
+from played_objects import PlayedObjects
 from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.control.live.kinds import ComparisonKind
@@ -57,30 +58,20 @@ def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_
 def a_pass(name: str, *pods: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """Return which tests a comparison makes in a pass where these pods are there, and the reason in its status."""
     metadata = {"namespace": "ns", "name": name, "uid": "u", "generation": 1, "resourceVersion": "1"}
-    made = []
-
-    async def answer(request: web.Request) -> web.Response:
-        if request.method == "GET" and request.path.endswith("/pods"):
-            key, _, value = request.query["labelSelector"].partition("=")
-            items = [pod for pod in pods if pod["metadata"]["labels"].get(key) == value]
-            return web.json_response({"items": items, "metadata": {}})
-        if request.method == "GET" and request.path.endswith("/sshloadtests"):
-            return web.json_response({"items": [], "metadata": {}})
-        if request.method == "GET":
-            return web.json_response({"metadata": metadata})
-        sent = json.loads(await request.read())
-        if request.path.endswith("/sshloadtests"):
-            made.append({**sent, "metadata": {**metadata, "uid": "t", **sent["metadata"]}})
-        return web.json_response({**sent, "metadata": {**metadata, **sent["metadata"]}})
+    api = PlayedObjects()
+    api.put("sshloadtestcomparisons", {"metadata": metadata})
+    for pod in pods:
+        api.put("pods", pod)
 
     async def play() -> str:
-        async with played_cluster(answer) as cluster:
+        async with played_cluster(api.answer) as cluster:
             body = {"metadata": metadata, "spec": comparison_spec()}
             done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
             assert done.body is not None
             return str(done.body["status"]["reason"])
 
-    return made, asyncio.run(play())
+    reason = asyncio.run(play())
+    return [body for name, body in api.there.items() if name.startswith("sshloadtests/")], reason
 
 
 def a_pod(labels: dict[str, str]) -> dict[str, Any]:
@@ -154,19 +145,14 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
 )
 def test_a_comparison_that_is_gone_makes_no_test(there: dict[str, str]) -> None:
     metadata = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
-    made: list[str] = []
-
-    async def answer(request: web.Request) -> web.Response:
-        if request.method != "GET":
-            made.append(request.path)
-        if request.path.endswith("/c"):
-            return web.json_response({"metadata": {**metadata, **there}}, status=200 if there else 404)
-        return web.json_response({"items": [], "metadata": {}})
+    api = PlayedObjects()
+    if there:
+        api.put("sshloadtestcomparisons", {"metadata": {**metadata, **there}})
 
     async def play() -> OwnerReconciled:
-        async with played_cluster(answer) as cluster:
+        async with played_cluster(api.answer) as cluster:
             body = {"metadata": metadata, "spec": comparison_spec()}
             return await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
 
     assert asyncio.run(play()) == OwnerReconciled(None, Rest())
-    assert made == []
+    assert api.names("POST", "PATCH", "DELETE") == []

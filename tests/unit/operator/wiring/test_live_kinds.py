@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 from plans import INSTALLATION
 from played_api import played_cluster
+from played_objects import PlayedObjects
 from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, KINDS, SCHEDULE, TEST, Kind
@@ -54,23 +54,8 @@ async def playing(
     metrics: OperatorMetrics, deliveries: Callable[[Cluster], Sequence[Deliveries]], *there: tuple[Kind, dict[str, Any]]
 ) -> AsyncIterator[LiveKinds]:
     """Play an API server that has these objects, and yield what works on them."""
-    objects = {(kind.plural, body["metadata"]["name"]): body for kind, body in there}
-    versions = iter(range(100, 10_000))
-
-    async def answer(request: web.Request) -> web.Response:
-        sent = json.loads(await request.read() or "{}")
-        collection, _, name = request.path.removesuffix("/status").rpartition("/")
-        found = objects.get((collection.rpartition("/")[2], name))
-        if request.method == "GET" and found is None:
-            return web.json_response({"items": [], "metadata": {}})
-        if found is None:
-            return web.json_response({"message": "no more"}, status=403)
-        if "status" in sent:
-            found["status"] = sent["status"]
-            found["metadata"]["resourceVersion"] = str(next(versions))
-        return web.json_response(found)
-
-    async with played_cluster(answer) as cluster:
+    api = PlayedObjects({f"{kind.plural}/{body['metadata']['name']}": body for kind, body in there})
+    async with played_cluster(api.answer) as cluster:
         kinds = LiveKinds(cluster, INSTALLATION, metrics, deliveries(cluster))
         try:
             yield kinds
@@ -116,9 +101,10 @@ def worked_on() -> set[str]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.word)
 def test_work_on_an_object_ends_where_a_list_of_its_kind_lacks_it_and_with_everything(kind: Kind) -> None:
     async def play() -> None:
-        async with playing(OperatorMetrics(), lambda _: ()) as kinds:
-            for name in ("kept", "lost"):
-                tell(kinds, kind, "ADDED", an_object(kind, name))
+        there = [(kind, an_object(kind, name)) for name in ("kept", "lost")]
+        async with playing(OperatorMetrics(), lambda _: (), *there) as kinds:
+            for _, body in there:
+                tell(kinds, kind, "ADDED", body)
             assert worked_on() == {"ns/kept", "ns/lost"}
             for other in set(KINDS) - {kind}:
                 kinds.listed(Listed(other.plural, None, frozenset()))
@@ -176,8 +162,9 @@ def test_the_webhook_hears_of_the_ends_of_tests_and_comparisons_and_of_no_schedu
 
 def test_a_delivery_that_nobody_takes_ends_with_the_operator(tmp_path: Path) -> None:
     async def play(receiver: Receiver) -> None:
-        async with playing(OperatorMetrics(), webhook(receiver.url, tmp_path)) as kinds:
-            kinds.test_changed("ADDED", an_object(TEST, status=ENDED))
+        test = an_object(TEST, status=ENDED)
+        async with playing(OperatorMetrics(), webhook(receiver.url, tmp_path), (TEST, test)) as kinds:
+            kinds.test_changed("ADDED", test)
             await until(lambda: bool(receiver.received))
             await kinds.stop()
             assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("webhook ")]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from aiohttp import web
 from played_api import played_cluster
+from played_objects import PlayedObjects
 from specs.small import SMALL
 from sshload_operator.control.live.kinds import ScheduleKind
 from sshload_operator.control.live.objects import Rest
@@ -31,23 +31,15 @@ SCHEDULE: dict[str, Any] = {
 
 def a_pass(there: dict[str, Any] | None) -> tuple[OwnerReconciled, list[str]]:
     """Do a pass over the schedule, in whose place this one is there now; return what came of it, and what was made."""
-    made: list[str] = []
-
-    async def answer(request: web.Request) -> web.Response:
-        if request.method == "POST":
-            made.append(request.path.rpartition("/")[2])
-            return web.json_response({"message": "no more"}, status=403)
-        if request.path.endswith("/nightly"):
-            return web.json_response(there or {}, status=200 if there else 404)
-        if request.method == "PATCH":
-            return web.json_response(SCHEDULE)
-        return web.json_response({"items": [], "metadata": {}})
+    api = PlayedObjects(refuses={("POST", "sshloadtests"): [403], ("POST", "events"): [403]})
+    if there is not None:
+        api.put("sshloadtestschedules", there)
 
     async def play() -> OwnerReconciled:
-        async with played_cluster(answer) as cluster:
+        async with played_cluster(api.answer) as cluster:
             return await reconcile(cluster, ScheduleKind(), SCHEDULE, OwnedTests(lambda _: None))
 
-    return asyncio.run(play()), made
+    return asyncio.run(play()), [name.partition("/")[0] for name in api.names("POST")]
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,17 @@
 """When a test is looked at again after its end."""
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
-from aiohttp import web
 from plans import INSTALLATION
 from played_api import played_cluster
+from played_objects import PlayedObjects
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION, TEST
 from sshload_operator.control.live import tests as live_tests
 from sshload_operator.control.live.tests import LiveTests
+from until import until
 
 _WITHIN_S = 300.0
 
@@ -30,23 +30,14 @@ def test_a_test_without_time_to_live_is_deleted_with_its_end(monkeypatch: pytest
     spec = {**SMALL, "abort": True, "ttlAfterFinished": {"failed": "0s"}}
     test: dict[str, Any] = {"apiVersion": API_VERSION, "kind": TEST.name, "metadata": metadata, "spec": spec}
 
+    api = PlayedObjects()
+    api.put("sshloadtests", test)
+
     async def play() -> None:
-        deleted = asyncio.Event()
-
-        async def answer(request: web.Request) -> web.Response:
-            sent = json.loads(await request.read() or "{}")
-            if request.method == "DELETE" and request.path.endswith("/sshloadtests/short"):
-                deleted.set()
-            if request.method == "PATCH" and request.path.endswith("/status"):
-                test.update(status=sent["status"], metadata={**metadata, "resourceVersion": "2"})
-            if request.path.removesuffix("/status").endswith("/sshloadtests/short"):
-                return web.json_response(test)
-            return web.json_response({"items": [], "metadata": {}})
-
-        async with played_cluster(answer) as cluster:
+        async with played_cluster(api.answer) as cluster:
             tests = LiveTests(cluster, INSTALLATION, lambda: None, lambda: None)
             tests.object_changed("ADDED", test)
-            await asyncio.wait_for(deleted.wait(), _WITHIN_S)
+            await until(lambda: "sshloadtests/short" in api.names("DELETE"))
             await tests.stop()
 
     asyncio.run(play())

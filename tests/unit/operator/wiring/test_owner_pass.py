@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 from plans import INSTALLATION
 from played_api import played_cluster
+from played_objects import PlayedObjects
 from sim_comparison import SimComparison, comparison_spec
 from specs.small import SMALL
 from sshload_operator.control.api_server.errors import ApiError
@@ -179,21 +180,15 @@ def test_a_decision_that_makes_a_test_and_has_no_status_is_made_again_with_it_an
 
 def status_of_a_pass(there: Mapping[str, Any] | None, refused: int = 0) -> dict[str, Any]:
     """Return the status that a pass writes where the name of the test to be made is taken by this one, or `refused`."""
-
-    async def answer(request: web.Request) -> web.Response:
-        if request.method == "POST" and refused:
-            return web.json_response({"message": "no"}, status=refused)
-        if request.method == "POST":
-            return web.json_response({"message": "it exists", "reason": "AlreadyExists"}, status=409)
-        if request.path.endswith("/c-1-a"):
-            return web.json_response(there or {}, status=200 if there else 404)
-        if request.method == "GET":
-            return web.json_response({"items": [], "metadata": METADATA})
-        sent = json.loads(await request.read())
-        return web.json_response({**sent, "spec": comparison_spec(), "metadata": METADATA})
+    api = PlayedObjects()
+    api.put("sshloadtestcomparisons", {"metadata": METADATA, "spec": comparison_spec()})
+    if there is not None:
+        api.put("sshloadtests", there)
+    if refused or there is None:
+        api.refuses["POST", "sshloadtests"] = [refused or 409]
 
     async def play() -> dict[str, Any]:
-        async with played_cluster(answer) as cluster:
+        async with played_cluster(api.answer) as cluster:
             body = {"metadata": METADATA, "spec": comparison_spec()}
             done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
             assert done.body is not None

@@ -3,15 +3,15 @@
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from aiohttp import web
 from passes import Passes
 from plans import INSTALLATION
 from played_api import played_cluster
+from played_objects import PlayedObjects
 from runs import pod, summary
 from specs.small import SMALL
 from sshload_contract.wire.master_log import MasterLog
@@ -68,28 +68,12 @@ def master(plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def deleted_in_a_pass(test: dict[str, Any], job: dict[str, Any], pod: dict[str, Any]) -> list[str]:
     """Do a pass over a test whose pod the watch told of; return the names of what it deletes."""
-    deleted: list[str] = []
-
-    async def answer(request: web.Request) -> web.Response:
-        if request.method == "DELETE":
-            deleted.append(request.path.rpartition("/")[2])
-        if request.method == "GET":
-            items = [pod] if request.path.endswith("/pods") else [job]
-            return web.json_response({"items": items, "metadata": {}})
-        return web.json_response({**test, **json.loads(await request.text() or "{}")})
-
-    async def play() -> None:
-        judging, sight = Judging(), Observations()
-        sight.pod_changed("ADDED", pod)
-        async with played_cluster(answer) as cluster:
-            try:
-                shared = Shared(cluster, judging, Room(Limits()))
-                await reconcile(shared, test, subject_of(test, INSTALLATION, ParsedSpec(), NOON), sight)
-            finally:
-                judging.stop()
-
-    asyncio.run(play())
-    return deleted
+    api, sight = PlayedObjects(), Observations()
+    api.put("jobs", job)
+    api.put("pods", pod)
+    sight.pod_changed("ADDED", pod)
+    a_pass(api, test, sight)
+    return [name.partition("/")[2] for name in api.names("DELETE")]
 
 
 def test_a_test_whose_status_was_taken_away_leaves_no_load_behind_when_it_is_suspended() -> None:
@@ -97,33 +81,12 @@ def test_a_test_whose_status_was_taken_away_leaves_no_load_behind_when_it_is_sus
     assert child_name(plan, Part.MASTER) in deleted_in_a_pass(a_test(2, suspend=True), *master(plan))
 
 
-@dataclass
-class Api:
-    """An API server that answers requests with this method about things of this collection with a status, else well."""
-
-    answers: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
-
-    async def answer(self, request: web.Request) -> web.Response:
-        """Answer a request."""
-        parts = request.path.removesuffix("/status").split("/")
-        collection = parts[-1] if parts[-2] == "ns" else parts[-2]
-        self.asked.append((request.method, collection))
-        statuses = self.answers.get((request.method, collection), [])
-        if statuses:
-            return web.json_response({"message": "not today"}, status=statuses.pop(0))
-        sent = json.loads(await request.read() or "{}")
-        if request.method == "GET" and collection != "sshloadtests":
-            return web.json_response({"items": [], "metadata": {}})
-        test = a_test(1)
-        return web.json_response({**test, **sent, "metadata": {**test["metadata"], **sent.get("metadata", {})}})
-
-
 def a_pass(
-    api: Api, test: dict[str, Any], observations: Observations | None = None, room: Room | None = None
+    api: PlayedObjects, test: dict[str, Any], observations: Observations | None = None, room: Room | None = None
 ) -> Reconciled | int:
     """Do a pass over a test; return its result, or the answer of the API server that ended it."""
     sight = Observations() if observations is None else observations
+    api.put("sshloadtests", test)
 
     async def play() -> Reconciled | int:
         judging = Judging()
@@ -140,7 +103,7 @@ def a_pass(
 
 
 def test_a_pass_that_starts_a_run_says_so_and_returns_the_object_as_it_is_then() -> None:
-    done = a_pass(Api(), a_test(1))
+    done = a_pass(PlayedObjects(), a_test(1))
     assert isinstance(done, Reconciled)
     assert done.started
     assert done.test is not None
@@ -150,28 +113,28 @@ def test_a_pass_that_starts_a_run_says_so_and_returns_the_object_as_it_is_then()
 
 
 def test_a_pass_over_a_test_that_rests_starts_nothing() -> None:
-    done = a_pass(Api(), a_test(1, suspend=True))
+    done = a_pass(PlayedObjects(), a_test(1, suspend=True))
     assert isinstance(done, Reconciled)
     assert (done.started, done.requeue_after_s) == (False, None)
 
 
 def test_a_start_that_is_refused_is_no_start_and_is_looked_at_again_at_once() -> None:
-    done = a_pass(Api({("POST", "secrets"): [403]}), a_test(1))
+    done = a_pass(PlayedObjects(refuses={("POST", "secrets"): [403]}), a_test(1))
     assert isinstance(done, Reconciled)
     assert (done.started, done.requeue_after_s) == (False, 0.0)
 
 
 def test_a_test_that_is_gone_when_its_status_is_written_is_gone() -> None:
-    done = a_pass(Api({("PATCH", "sshloadtests"): [404]}), a_test(1))
+    done = a_pass(PlayedObjects(refuses={("PATCH", "sshloadtests"): [404]}), a_test(1))
     assert isinstance(done, Reconciled)
     assert (done.test, done.requeue_after_s, done.started) == (None, None, False)
 
 
 @pytest.mark.parametrize(("status", "is_told"), [(403, True), (422, True), (500, False), (409, False)])
 def test_a_status_that_does_not_fit_the_crd_is_told_by_an_event_alone(status: int, *, is_told: bool) -> None:
-    api = Api({("PATCH", "sshloadtests"): [status]})
+    api = PlayedObjects(refuses={("PATCH", "sshloadtests"): [status]})
     assert a_pass(api, a_test(1, suspend=True)) == status
-    assert (("POST", "events") in api.asked) is is_told
+    assert api.was_asked("POST", "events") is is_told
 
 
 def named(body: dict[str, Any], name: str) -> dict[str, Any]:
@@ -185,7 +148,7 @@ def test_only_a_test_whose_run_may_begin_has_a_place_in_the_queue(monkeypatch: p
     room.changed("ADDED", named({**a_test(1), "status": {"phase": "Running"}}, "runs"))
 
     def said(body: dict[str, Any]) -> str:
-        done = a_pass(Api(), body, room=room)
+        done = a_pass(PlayedObjects(), body, room=room)
         assert isinstance(done, Reconciled)
         assert done.test is not None
         return str(done.test["status"]["message"])
@@ -340,14 +303,14 @@ def test_an_event_is_about_the_run_and_of_a_spec_that_cannot_be_read_about_its_g
     ids=["under way", "over", "never begun", "held back"],
 )
 def test_pods_are_looked_for_where_a_run_was_begun(body: dict[str, Any], *, is_looked_for: bool) -> None:
-    api = Api()
+    api = PlayedObjects()
     a_pass(api, body)
-    assert (("GET", "pods") in api.asked) is is_looked_for
+    assert api.was_asked("GET", "pods") is is_looked_for
 
 
 def test_what_was_refused_of_a_start_lets_no_later_pass_come_at_once() -> None:
     sight = Observations(refused=Rejection("Job", "exceeded quota"))
-    done = a_pass(Api(), under_way(phase="PreparingTarget", startTime="2026-11-22T11:59:59Z"), sight)
+    done = a_pass(PlayedObjects(), under_way(phase="PreparingTarget", startTime="2026-11-22T11:59:59Z"), sight)
     assert isinstance(done, Reconciled)
     assert not done.started
     assert done.requeue_after_s is not None
@@ -364,12 +327,12 @@ def with_results() -> tuple[dict[str, Any], Observations]:
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_results_whose_status_is_never_accepted_are_unreadable_and_told_in_the_next_status(status: int) -> None:
     body, sight = with_results()
-    api = Api({("PATCH", "sshloadtests"): [status]})
+    api = PlayedObjects(refuses={("PATCH", "sshloadtests"): [status]})
     assert a_pass(api, body, sight) == status
     assert sight.reading is not None
     assert sight.reading.log.summary is None
     assert "not today" in sight.reading.log.problem
-    assert ("POST", "events") not in api.asked, "what the results said is told to nobody"
+    assert not api.was_asked("POST", "events"), "what the results said is told to nobody"
     done = a_pass(api, body, sight)
     assert isinstance(done, Reconciled)
     assert done.test is not None
@@ -379,7 +342,7 @@ def test_results_whose_status_is_never_accepted_are_unreadable_and_told_in_the_n
 @pytest.mark.parametrize("status", [403, 409, 500, 503])
 def test_results_stay_where_the_api_server_may_accept_their_status_later(status: int) -> None:
     body, sight = with_results()
-    assert a_pass(Api({("PATCH", "sshloadtests"): [status]}), body, sight) == status
+    assert a_pass(PlayedObjects(refuses={("PATCH", "sshloadtests"): [status]}), body, sight) == status
     assert sight.reading is not None
     assert sight.reading.log.summary is not None
 
@@ -387,7 +350,7 @@ def test_results_stay_where_the_api_server_may_accept_their_status_later(status:
 def test_a_log_without_results_leaves_nothing_to_discard_and_the_refusal_is_told() -> None:
     body, sight = with_results()
     sight.reading = LogReading("the tail", MasterLog(None, None, 0, ""))
-    api = Api({("PATCH", "sshloadtests"): [422]})
+    api = PlayedObjects(refuses={("PATCH", "sshloadtests"): [422]})
     assert a_pass(api, body, sight) == 422
     assert sight.reading.log.problem == ""
-    assert ("POST", "events") in api.asked
+    assert api.was_asked("POST", "events")
