@@ -1,4 +1,7 @@
-"""The page on troubleshooting quotes messages that the programs print, and has every reason for which a run fails."""
+"""The page on troubleshooting quotes messages that the programs print, and has every reason for which a run fails.
+
+The reasons of good runs are on the page of verdicts.
+"""
 
 import ast
 import re
@@ -11,6 +14,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_operator.state import Reason
 
 PAGE = (ROOT / "docs/how-to/troubleshooting.md").read_text(encoding="utf-8")
+VERDICTS = (ROOT / "docs/reference/verdicts.md").read_text(encoding="utf-8")
 SOURCES = ("operator/sshload_operator", "workers/sshload_worker", "contract/sshload_contract")
 VALUE = "…"
 OF_GOOD_RUNS = {
@@ -61,6 +65,13 @@ def test_a_message_that_is_quoted_is_one_of_the_programs(message: str, printed: 
 def test_every_reason_for_which_a_run_waits_fails_or_is_not_judged_is_there() -> None:
     named = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
     assert named >= {reason.value for reason in Reason} - {reason.value for reason in OF_GOOD_RUNS}
+
+
+def test_every_reason_of_a_good_run_is_among_the_verdicts_and_nowhere_else() -> None:
+    reasons = VERDICTS.partition("\n## Reasons\n")[2].partition("\n## ")[0]
+    explained = re.findall(r"^\| `(\w+)` \|", reasons, re.MULTILINE)
+    assert sorted(explained) == sorted(reason.value for reason in OF_GOOD_RUNS)
+    assert not set(explained) & set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
 
 
 def test_every_outcome_that_is_named_is_one() -> None:
