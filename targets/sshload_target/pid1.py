@@ -50,8 +50,7 @@ def wait_for_end(server_pid: int, tick: Callable[[], object]) -> int | None:
     while True:
         received = signal.sigtimedwait(AWAITED_SIGNALS, _TICK_S)
         if (received is not None and received.si_signo in STOP_SIGNALS) or stop_is_pending():
-            with suppress(ProcessLookupError):
-                os.kill(server_pid, signal.SIGTERM)
+            os.kill(server_pid, signal.SIGTERM)
             return None
         ended = _reap()
         if server_pid in ended:

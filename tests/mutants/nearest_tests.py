@@ -359,7 +359,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_TARGET}/sshd/log_line.py": ("tests/unit/target/test_log_line.py",),
     f"{_TARGET}/sshd/network.py": ("tests/unit/target/test_network.py",),
     f"{_TARGET}/sshd/program.py": ("tests/unit/target/test_sshd_config.py",),
-    f"{_TARGET}/fixtures.py": ("tests/unit/target/test_fixtures.py",),
+    f"{_TARGET}/fixtures.py": ("tests/unit/target/test_fixtures.py", "tests/integration/target/test_repositories.py"),
+    f"{_TARGET}/pid1.py": ("tests/unit/target/test_pid1.py",),
     f"{_TARGET}/metrics.py": ("tests/unit/target/test_metrics.py",),
     f"{_TARGET}/observer.py": ("tests/unit/target/test_metrics.py",),
     f"{_TARGET}/usage": (

@@ -2,6 +2,7 @@
 
 import ipaddress
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,32 +22,27 @@ class Peer(NamedTuple):
 
 def open_peers(local_port: int, proc_net: Path = _PROC_NET) -> set[Peer]:
     """Return the peers whose connections to `local_port` are open, or closed by the peer alone."""
-    peers: set[Peer] = set()
-    for table in ("tcp", "tcp6"):
-        peers |= _peers_in(read_proc_file(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
+    peers = set()
+    for remote, state in _sockets(local_port, proc_net):
+        if state in (_ESTABLISHED, _CLOSE_WAIT):
+            address, _, port = remote.partition(":")
+            peers.add(Peer(_address(address), int(port, 16)))
     return peers
 
 
 def is_listening(local_port: int, proc_net: Path = _PROC_NET) -> bool:
     """Return whether a socket of the network namespace listens on a port."""
-    local_end = f":{local_port:04X}"
-    rows = (
-        line.split(maxsplit=4)
-        for table in ("tcp", "tcp6")
-        for line in read_proc_file(proc_net / table).splitlines()[1:]
-    )
-    return any(local.endswith(local_end) and state == _LISTEN for _, local, _, state, *_ in rows)
+    return any(state == _LISTEN for _, state in _sockets(local_port, proc_net))
 
 
-def _peers_in(table: str, local_port: int) -> set[Peer]:
+def _sockets(local_port: int, proc_net: Path) -> Iterator[tuple[str, str]]:
+    """Yield the far end and the state of each socket of a local port; a table's head is none of any port."""
     local_end = f":{local_port:04X}"
-    peers = set()
-    for line in table.splitlines()[1:]:
-        _, local, remote, state, *_ = line.split(maxsplit=4)
-        if state in (_ESTABLISHED, _CLOSE_WAIT) and local.endswith(local_end):
-            address, _, port = remote.partition(":")
-            peers.add(Peer(_address(address), int(port, 16)))
-    return peers
+    for table in ("tcp", "tcp6"):  # no tcp6 where the kernel has no IPv6
+        for line in read_proc_file(proc_net / table).splitlines():
+            _, local, remote, state, _ = line.split(maxsplit=4)
+            if local.endswith(local_end):
+                yield remote, state
 
 
 def _address(digits: str) -> str:
