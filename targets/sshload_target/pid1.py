@@ -23,7 +23,7 @@ def stop_is_pending() -> bool:
 def adopt_orphans() -> None:
     """Make this process the parent of orphaned descendants, which PID 1 is by itself, so that none is lost."""
     library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+    if library.prctl(_PR_SET_CHILD_SUBREAPER, 1) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
 
 

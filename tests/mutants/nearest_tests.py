@@ -297,7 +297,9 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_search_course.py",
         "tests/unit/worker/test_trial_course.py",
     ),
+    f"{_WORKER}/login/login.py": ("tests/unit/worker/test_login.py",),
     f"{_WORKER}/login": (
+        "tests/unit/worker/test_agent.py",
         "tests/unit/worker/test_certificate.py",
         "tests/unit/worker/test_host_certificate.py",
         "tests/unit/worker/test_known_hosts.py",

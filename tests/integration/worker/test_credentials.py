@@ -1,6 +1,5 @@
 import os
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,8 +14,6 @@ from ssh_server import SshServer
 from sshload_contract.client import Auth, Library
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_contract.wire.run_config import Endpoint, RunConfig
-from sshload_worker.login import private_key as agent_module
-from sshload_worker.login.private_key import PrivateKey, read_private_key, start_agent
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.scenario.target_login import prepare_login, resolve
 from whole_run import whole_run
@@ -45,10 +42,6 @@ def fault(config: RunConfig) -> str:
     with pytest.raises(GeneratorFaultError) as raised:
         prepare_login(config, resolve(config.target, pytest.fail))
     return str(raised.value)
-
-
-def read(path: Path) -> PrivateKey:
-    return read_private_key(path.read_bytes(), "", "a key")
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -207,29 +200,6 @@ def test_a_setting_that_the_library_does_not_have_is_told_before_the_start(sshd:
     assert "spoon" in fault(replace(config, client=replace(client(), kex_algorithms=("spoon",))))
 
 
-def test_the_agent_is_private_and_knows_the_key_only(tmp_path: Path) -> None:
-    key = make_key(tmp_path / "id")
-    agent = start_agent(read(key))
-    try:
-        folder = Path(agent.socket_path).parent
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        environment = {**os.environ, "SSH_AUTH_SOCK": agent.socket_path}
-        listed = subprocess.run(["ssh-add", "-L"], env=environment, check=True, capture_output=True, text=True).stdout
-        assert [line.split()[:2] for line in listed.splitlines()] == [key.with_suffix(".pub").read_text().split()[:2]]
-    finally:
-        agent.end()
-    assert not folder.exists()
-
-
-def test_the_agent_ends_when_it_is_told_to(tmp_path: Path) -> None:
-    agent = start_agent(read(make_key(tmp_path / "id")))
-    pid = agent.pid
-    assert is_running(pid)
-    agent.end()
-    wait_until(lambda: not is_running(pid))
-    agent.end()
-
-
 def test_the_agent_outlives_no_worker_however_that_ends(sshd: SshServer, tmp_path: Path) -> None:
     config = replace(config_of(replace(endpoint(sshd), auth=Auth.AGENT)), load=arrivals(5, 60.0))
     with whole_run(tmp_path, config) as run:
@@ -257,25 +227,3 @@ def test_a_worker_that_ends_leaves_no_agent(sshd: SshServer, tmp_path: Path, mon
         assert run.exit_codes() == [0]
     assert summary.trial.load.succeeded == 10, summary.trial.errors
     assert list(folder.iterdir()) == []
-
-
-def test_a_missing_agent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    key = PrivateKey(openssh=b"", public_blob=b"")
-    with pytest.raises(GeneratorFaultError, match="openssh-client"):
-        start_agent(key)
-
-
-def test_a_folder_that_is_too_deep_for_a_socket_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = tmp_path / ("d" * 100)
-    deep.mkdir()
-    monkeypatch.setattr(agent_module.tempfile, "tempdir", str(deep))
-    with pytest.raises(GeneratorFaultError, match="too long"):
-        start_agent(PrivateKey(openssh=b"", public_blob=b""))
-    assert list(deep.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_module.tempfile, "tempdir", str(tmp_path / "absent"))
-    with pytest.raises(GeneratorFaultError, match="cannot be written to"):
-        start_agent(PrivateKey(openssh=b"", public_blob=b""))

@@ -1,5 +1,6 @@
 """What PID 1 owes to the processes under it, each in a process of its own that has adopted them."""
 
+import errno
 import json
 import os
 import signal
@@ -95,6 +96,13 @@ def test_an_orphan_is_adopted() -> None:
     assert alone(play) is True
 
 
+def test_a_kernel_that_lets_nobody_adopt_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pid1, "_PR_SET_CHILD_SUBREAPER", 1_000_000)
+    with pytest.raises(OSError, match="PR_SET_CHILD_SUBREAPER") as raised:
+        adopt_orphans()
+    assert raised.value.errno == errno.EINVAL
+
+
 @pytest.mark.parametrize(
     ("script", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -KILL $$", -signal.SIGKILL), ("kill -INT $$", -2)]
 )
@@ -111,7 +119,8 @@ def test_an_end_is_told_as_an_exit_code_or_a_signal(code: int, words: str) -> No
 
 def test_another_process_that_ends_is_reaped_and_ends_nothing() -> None:
     def play() -> Any:
-        other, server, ticks = started("echo ready"), started("echo ready; sleep 0.1; exit 7"), []
+        other, server = started("echo ready"), started("echo ready; sleep 0.1; exit 7")
+        ticks: list[None] = []
         return [wait_for_end(server, lambda: ticks.append(None)), len(ticks), Path(f"/proc/{other}").exists()]
 
     assert alone(play) == [7, 0, False]
@@ -121,7 +130,8 @@ def test_while_nothing_happens_somebody_may_look_now_and_then(monkeypatch: pytes
     monkeypatch.setattr(pid1, "_TICK_S", SHORT_S)
 
     def play() -> Any:
-        server, ticks = asleep(), []
+        server = asleep()
+        ticks: list[None] = []
 
         def tick() -> None:
             ticks.append(None)
@@ -198,7 +208,8 @@ def test_a_process_that_ignores_the_request_is_killed() -> None:
 
 
 def test_a_process_that_may_not_be_ended_is_told_to_be_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has another user than a target that may not send it signals."""
+    """It has another user, and the target may not send it signals. It is asked some times only."""
+    grace_s = 0.3
     sent = []
 
     def refuse(_pid: int, number: int) -> None:
@@ -209,9 +220,9 @@ def test_a_process_that_may_not_be_ended_is_told_to_be_left(monkeypatch: pytest.
         server, kill = asleep(), os.kill
         monkeypatch.setattr(os, "kill", refuse)
         began_s = time.monotonic()
-        all_ended = end_descendants(SHORT_S)
-        waited = time.monotonic() - began_s >= 2 * SHORT_S
+        all_ended = end_descendants(grace_s)
+        waited = time.monotonic() - began_s >= 2 * grace_s
         kill(server, signal.SIGKILL)
-        return [all_ended, sorted(set(sent)), waited]
+        return [all_ended, sorted(set(sent)), waited, len(sent) <= 10]
 
-    assert alone(play) == [False, [signal.SIGKILL, signal.SIGTERM], True]
+    assert alone(play) == [False, [signal.SIGKILL, signal.SIGTERM], True, True]

@@ -53,6 +53,7 @@ def test_a_line_for_the_host_makes_its_key_known(hosts: str, host: str, port: in
     ("hosts", "host", "port"),
     [
         pytest.param("[server]:2222", "server", 22, id="the name with another port"),
+        pytest.param("[server]:22", "server", 22, id="the name with the port that is never written"),
         pytest.param("server", "server2", 22, id="a longer name"),
         pytest.param("*.example.org,!a.example.org", "a.example.org", 22, id="an exception"),
         pytest.param("!a.example.org,*.example.org", "a.example.org", 22, id="an exception before"),
@@ -79,6 +80,12 @@ def test_a_line_with_the_port_comes_before_one_without_it_for_keys_of_its_type()
     text = f"server ssh-ed25519 {OTHER64}\nserver ssh-rsa {RSA64}\n[server]:2222 ssh-ed25519 {KEY64}\n"
     keys = read_known_hosts(text, "server", 2222)
     assert [keys.accepts(key) for key in (KEY, OTHER, RSA)] == [True, False, True]
+
+
+@pytest.mark.parametrize("marker", ["@cert-authority", "@revoked"])
+def test_a_marked_line_with_the_port_hides_no_key_without_it(marker: str) -> None:
+    text = f"server ssh-ed25519 {KEY64}\n{marker} [server]:2222 ssh-ed25519 {OTHER64}\n"
+    assert read_known_hosts(text, "server", 2222).accepts(KEY)
 
 
 def test_a_key_that_is_revoked_without_a_port_is_revoked_at_each() -> None:
@@ -149,6 +156,12 @@ def test_a_line_of_another_host_that_cannot_be_read_is_skipped(line: str) -> Non
 def test_a_line_that_cannot_be_read_is_skipped_beside_another_of_the_host(line: str) -> None:
     text = f"{line.format(host='server')}\nserver ssh-ed25519 {KEY64}\n"
     assert read_known_hosts(text, "server", 22).accepts(KEY)
+
+
+@pytest.mark.parametrize("line", BAD_LINES[:4])
+def test_a_line_that_cannot_be_read_is_skipped_beside_an_authority_for_the_host(line: str) -> None:
+    text = f"{line.format(host='server')}\n@cert-authority server ssh-ed25519 {KEY64}\n"
+    assert read_known_hosts(text, "server", 22).authorities == {KEY}
 
 
 @pytest.mark.parametrize("line", BAD_LINES[4:])
@@ -231,3 +244,9 @@ def test_a_key_that_is_not_known_is_told_beside_some_of_those_that_are(more: int
 def test_where_only_authorities_are_known_a_plain_key_is_told_to_be_none() -> None:
     keys = read_known_hosts(f"@cert-authority * ssh-ed25519 {OTHER64}\n", "server", 22)
     assert keys.refusal(KEY) == f"the server's host key is {shown_key(KEY)}, and known_hosts has only authorities"
+
+
+def test_where_no_authority_is_known_a_certificate_is_told_as_a_key_that_is_not_known() -> None:
+    certificate = blob(b"ssh-ed25519-cert-v01@openssh.com")
+    told = read_known_hosts(f"server ssh-ed25519 {KEY64}\n", "server", 22).refusal(certificate)
+    assert told == f"the server's host key is {shown_key(certificate)}, and known_hosts has {shown_key(KEY)}"

@@ -118,7 +118,7 @@ def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
     every = list(_entries(text))
     entries = _of_name(every, host.lower() if port == _SSH_PORT else f"[{host.lower()}]:{port}")
     if port != _SSH_PORT:
-        known_types = {entry.key_type for entry in entries if not (entry.marker or entry.problem)}
+        known_types = {entry.key_type for entry in entries if not entry.marker}
         without_port = _of_name(every, host.lower())
         entries += [entry for entry in without_port if entry.marker or entry.key_type not in known_types]
     legible = [entry for entry in entries if not entry.problem]
