@@ -103,6 +103,17 @@ def test_an_end_within_a_letter_is_read_as_far_as_it_goes(tmp_path: Path) -> Non
     assert logged(b"caf\xc3", tmp_path).tail == "caf\N{REPLACEMENT CHARACTER}"
 
 
+def test_a_line_that_is_no_text_hides_none_of_those_after_it(tmp_path: Path) -> None:
+    log = logged(b"caf\xe9 au lait\n" + ACCEPTED, tmp_path)
+    assert log.counts.accepted == 1
+    assert log.tail.splitlines()[0] == "caf\N{REPLACEMENT CHARACTER} au lait"
+
+
+def test_the_log_is_passed_on_to_the_containers(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    logged(LISTENING, tmp_path)
+    assert capfd.readouterr().out == LISTENING.decode().replace("\r", "")
+
+
 def test_while_sshd_writes_nothing_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     reads, read = [], os.read
 

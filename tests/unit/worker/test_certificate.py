@@ -33,10 +33,16 @@ def refusal(data: bytes, blob: bytes, now_unix_s: float = DURING_UNIX_S) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
+@pytest.mark.parametrize(
+    "kind",
+    [("ed25519",), ("ecdsa", "-b", "256"), ("ecdsa", "-b", "384"), ("ecdsa", "-b", "521"), ("rsa",)],
+    ids=" ".join,
+)
 @pytest.mark.parametrize("validity", [pytest.param(VALID, id="for a year"), pytest.param([], id="for ever")])
-def test_a_certificate_of_the_key_is_good_while_it_is_valid(tmp_path: Path, kind: str, validity: list[str]) -> None:
-    key = write_key(tmp_path / "id", kind)
+def test_a_certificate_of_the_key_is_good_while_it_is_valid(
+    tmp_path: Path, kind: tuple[str, ...], validity: list[str]
+) -> None:
+    key = write_key(tmp_path / "id", *kind)
     data = sign(write_key(tmp_path / "ca"), key, *validity)
     check_user_certificate(data, public_blob(key), DURING_UNIX_S, ROLE)
 
@@ -69,6 +75,12 @@ def test_a_certificate_is_valid_from_its_first_second_to_before_its_last(
         assert "expired at 2027-01-01T00:00:00Z" in refusal(line, blob, last_unix_s)
         assert "valid only from 2026-01-01T00:00:00Z" in refusal(line, blob, first_unix_s - 0.5)
     time.tzset()
+
+
+def test_a_certificate_that_is_valid_from_a_year_on_that_no_calendar_has_is_told(tmp_path: Path) -> None:
+    key = write_key(tmp_path / "id")
+    line = sign(write_key(tmp_path / "ca"), key, "-V", "0x3afff44180:0xfffffffffffffffe")
+    assert "is valid only from 9999-12-31T23:59:59Z on" in refusal(line, public_blob(key))
 
 
 def test_a_certificate_with_a_letter_that_base64_has_not_is_none(tmp_path: Path) -> None:

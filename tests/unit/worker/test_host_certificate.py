@@ -2,11 +2,13 @@ import base64
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from time import time
 
 import pytest
 from ssh_server import write_key
-from sshload_worker.login.certificate import certificate_refusal
+from sshload_worker.login.certificate import certificate_refusal, read_certificate_fields
 from sshload_worker.login.known_hosts import HostKeys, read_known_hosts
+from sshload_worker.login.wire import wire_string
 
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 HOST = "server.example.org"
@@ -132,6 +134,17 @@ def test_a_certificate_that_is_cut_off_anywhere_is_refused(tmp_path: Path, certi
     shown = certificate()
     keys = known(tmp_path)
     assert not any(keys.accepts(shown[:length]) for length in range(len(shown)))
+
+
+def test_a_certificate_by_an_authority_of_an_unknown_kind_has_no_good_signature(certificate: CERTIFICATE) -> None:
+    shown = certificate()
+    fields = read_certificate_fields(shown)
+    authority = wire_string(b"ssh-unheard-of") + bytes(32)
+    signature = wire_string(b"ssh-unheard-of") + wire_string(bytes(64))
+    body = shown[: -len(wire_string(fields.authority) + wire_string(fields.signature))]
+    changed = body + wire_string(authority) + wire_string(signature)
+    told = certificate_refusal(changed, HOST, frozenset((authority,)), frozenset(), time())
+    assert told == "the server's host certificate has a bad signature"
 
 
 def test_certificates_are_asked_for_only_where_an_authority_is_known(tmp_path: Path) -> None:

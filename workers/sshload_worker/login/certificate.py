@@ -49,7 +49,7 @@ class CertificateFields:
     principals: tuple[str, ...]
     valid_after_unix_s: int
     valid_before_unix_s: int
-    critical_options: tuple[str, ...]
+    has_critical_options: bool
     authority: bytes
     signature: bytes
 
@@ -70,8 +70,7 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
     reader.string()  # the key's id
     principals = _strings(reader.string())
     valid_after, valid_before = reader.uint64(), reader.uint64()
-    # Each name is followed by its data.
-    critical_options = _strings(reader.string())[::2]
+    critical_options = reader.string()
     reader.string()  # extensions, which may be ignored
     reader.string()  # reserved
     return CertificateFields(
@@ -81,7 +80,7 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
         principals=principals,
         valid_after_unix_s=valid_after,
         valid_before_unix_s=valid_before,
-        critical_options=critical_options,
+        has_critical_options=bool(critical_options),
         authority=reader.string(),
         signature=reader.string(),
     )
@@ -145,7 +144,7 @@ def certificate_refusal(
         (fields.kind is not CertificateKind.HOST, "is a user's"),
         (not in_time, "is not valid now"),
         (not _names(fields.principals, host), f"is not for {host}"),
-        (bool(fields.critical_options), "has critical options, and none are known"),
+        (fields.has_critical_options, "has critical options, and none are known"),
         (algorithm in _BAD_SIGNATURE_ALGORITHMS, f"is signed by {algorithm}, which is too weak"),
     ):
         if is_bad:
