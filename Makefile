@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON := .venv/bin/python
 # Programs, packages and the folders of tests' modules count: the venv holds the project as lists of them.
-LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.scripts\]/,/^$$/p; /^packages/,/^]/p; /^pythonpath/,/^]/p' pyproject.toml; ssh-library/build-wheel --version) | sha256sum | cut -c1-16)
+LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.scripts\]/,/^$$/p; /^packages/,/^]/p; /^pythonpath/,/^]/p' pyproject.toml; ssh-library/build-wheel --digest) | sha256sum | cut -c1-16)
 
 comma := ,
 QUICK := lint unit simulation golden

@@ -15,6 +15,7 @@
 
 from libc.stdlib cimport malloc, free
 
+from .c_patched cimport libssh2_channel_exit_status_told
 from .channel cimport Channel
 from .clock cimport now_ns
 from .utils cimport to_bytes, handle_error_codes
@@ -30,10 +31,6 @@ cdef enum:
     CLOSED = 5
     UNANSWERED = 6
     STDERR_BYTES = 4096
-
-
-cdef extern from "libssh2.h" nogil:
-    int libssh2_channel_exit_status_told(c_ssh2.LIBSSH2_CHANNEL *channel)
 
 
 cdef class Execution:

@@ -30,6 +30,7 @@ from libc.limits cimport INT_MAX
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
+from .c_patched cimport libssh2_channel_exit_status_told, libssh2_session_serve
 from .channel cimport Channel, PyChannel
 from .session cimport Session
 from .sftp cimport SFTP
@@ -43,8 +44,6 @@ cdef extern from "libssh2.h" nogil:
     enum:
         LIBSSH2_CALLBACK_RECV
     void libssh2_session_set_read_timeout(c_ssh2.LIBSSH2_SESSION *session, long timeout)
-    int libssh2_session_serve(c_ssh2.LIBSSH2_SESSION *session, int ask, int *answers)
-    int libssh2_channel_exit_status_told(c_ssh2.LIBSSH2_CHANNEL *channel)
 
 cdef extern from "libssh2.h":
     ctypedef int (*Sign)(c_ssh2.LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len,

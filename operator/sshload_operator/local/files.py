@@ -26,8 +26,10 @@ from sshload_operator.state import Role
 MASTER: Final = "master"
 """The name of the process that adds up what the workers report."""
 
+OWN_SSH2 = "1.2.0.post1+sshload.1"
+"""The version of the SSH library that the workers need: the last line of ssh-library/versions."""
+
 LIBRARIES = ("gevent", "locust", "prometheus_client", "ssh2")
-_OWN_VERSION = "+sshload"  # what ssh-library/build-wheel adds to the release's version
 _COMPILE = (
     "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again "
     "(with pipx: docs/how-to/without-a-cluster.md)"
@@ -118,8 +120,8 @@ def check_libraries(spec: LoadTestSpec) -> None:
 def check_ssh2_build(spec: LoadTestSpec, version: str) -> None:
     """Raise LocalRunError if the test needs ssh2-python, and this version of it is not the build that sshload needs."""
     is_used = spec.target.access.speaks_ssh and spec.client.library is Library.SSH2_PYTHON
-    if is_used and _OWN_VERSION not in version:
+    if is_used and version != OWN_SSH2:
         raise LocalRunError(
-            f"spec.client.library: ssh2-python {version} is the package index's, which lacks what the workers call and "
-            f"fixes against hostile servers: {_COMPILE}, or name another library in spec.client.library"
+            f"spec.client.library: ssh2-python is {version} and has to be {OWN_SSH2}, the build with what the workers "
+            f"call and with fixes against hostile servers: {_COMPILE}, or name another library in spec.client.library"
         )

@@ -22,6 +22,7 @@ import gevent
 import gevent.threading  # type: ignore[import-not-found]  # types-gevent leaves it out
 from gevent import monkey
 from gevent.core import loop as libev_loop  # type: ignore[import-not-found]  # types-gevent leaves it out
+from ssh2._version import get_versions
 
 _READABLE = 1
 
@@ -95,6 +96,6 @@ _ROOT = Path(__file__).parents[3]
 
 def require_own_ssh2() -> None:
     """Raise RuntimeError where .venv has another one, or an older one."""
-    wanted = subprocess.check_output([_ROOT / "ssh-library/build-wheel", "--version"], text=True).strip()
-    if (installed := version("ssh2-python")) != wanted:
-        raise RuntimeError(f"ssh2-python is {installed} and should be {wanted}: run `make venv`")
+    wanted = subprocess.check_output([_ROOT / "ssh-library/build-wheel", "--digest"], text=True).strip()
+    if get_versions()["full-revisionid"] != wanted:  # type: ignore[no-untyped-call]  # ssh2-python has no types
+        raise RuntimeError(f"ssh2-python {version('ssh2-python')} was built from other sources: run `make venv`")

@@ -25,7 +25,7 @@ MAC, ETM = "hmac-sha2-256", "hmac-sha2-256-etm@openssh.com"
 IGNORE, SERVICE_ACCEPT, EXT_INFO, KEXINIT, NEWKEYS, KEX_REPLY = 2, 6, 7, 20, 21, 31
 GEX_GROUP, GEX_REPLY = 31, 33
 USERAUTH_SUCCESS = 52
-CHANNEL_CONFIRMATION, CHANNEL_DATA, CHANNEL_CLOSE = 91, 94, 97
+CHANNEL_CONFIRMATION, CHANNEL_FAILURE, CHANNEL_DATA, CHANNEL_CLOSE = 91, 92, 94, 97
 CHANNEL_REQUEST, CHANNEL_SUCCESS = 98, 99
 
 _GROUP14 = "diffie-hellman-group14-sha256"
@@ -180,6 +180,11 @@ class BareServer:
     def send_body(self, body: bytes, length: int | None = None) -> None:
         """Send a packet of any body, and of any length field, which else tells the truth."""
         self._connection.sendall(self._sealed(body, length))
+
+    def send_forged(self, body: bytes) -> None:
+        """Send a packet whose last byte, that of its MAC, was changed on the way."""
+        sealed = self._sealed(body)
+        self._connection.sendall(sealed[:-1] + bytes([sealed[-1] ^ 1]))
 
     def receive(self) -> bytes:
         """Return the payload of the client's next packet, which is in the clear or encrypted by AES-GCM."""

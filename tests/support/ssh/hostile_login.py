@@ -1,5 +1,6 @@
 """Logins by ssh2-python at servers that break the protocol: `python hostile_login.py FAULT...` prints how each ended.
 
+`python hostile_login.py --left COUNT FAULT...` prints how many bytes each login at such a server leaves behind.
 `python hostile_login.py --random COUNT` plays so many servers whose SFTP is random from the version on, and prints each
 outcome that there was. It is a program because a fault may crash the process that it is played in, or keep it busy for
 ever: so each fault has a process of its own, forked from this one, which has played nothing.
@@ -9,7 +10,9 @@ from gevent import monkey
 
 monkey.patch_all()
 
-import json  # noqa: E402 - gevent patches before anything else is imported
+import ctypes  # noqa: E402 - gevent patches before anything else is imported
+import gc  # noqa: E402
+import json  # noqa: E402
 import os  # noqa: E402
 import signal  # noqa: E402
 import socket  # noqa: E402
@@ -35,6 +38,26 @@ from sshload_worker.clients.interface import Course  # noqa: E402
 from sshload_worker.clients.ssh2.connection import SSH2Connection  # noqa: E402
 from sshload_worker.outcomes import StepFailure  # noqa: E402
 from unkind_servers import speaking  # noqa: E402
+
+
+class _Given(ctypes.Structure):
+    """mallinfo2(3)."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    )
+
+
+def _given_out() -> int:
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = _Given
+    given = mallinfo2()
+    return int(given.uordblks + given.hblkhd)
+
 
 _fork, _waitpid = (monkey.get_original("os", name) for name in ("fork", "waitpid"))
 _HANGS_AFTER_S = 120
@@ -68,6 +91,26 @@ def _sending(cipher: str, mac: str, body: bytes, length: int | None = None) -> C
     return serve
 
 
+def _beginning(length: int) -> Callable[[BareServer], None]:
+    """Return a server whose very first packet has this length."""
+
+    def serve(server: BareServer) -> None:
+        server.greet()
+        server.send_body(bytes(8), length)
+
+    return serve
+
+
+def _forging(cipher: str, mac: str) -> Callable[[BareServer], None]:
+    """Return a server whose first encrypted packet, a large one, was changed on the way."""
+
+    def serve(server: BareServer) -> None:
+        server.exchange_keys(Exchange(cipher, mac))
+        server.send_forged(bytes([4, bare.IGNORE]) + bytes(16_000 - 2))
+
+    return serve
+
+
 def _let_in(server: BareServer) -> None:
     """Send the answers of a login: libssh2 keeps what comes before its question."""
     server.send(bytes([bare.SERVICE_ACCEPT]) + string(b"ssh-userauth"))
@@ -84,17 +127,32 @@ def _after_login(*says: bytes) -> Callable[[BareServer], None]:
     return serve
 
 
-def _begin(server: BareServer) -> None:
-    """Let the client log in and begin a command or subsystem."""
+def _greet_user(server: BareServer) -> None:
+    """Let the client log in and request a channel."""
     server.exchange_keys(Exchange())
     server.receive()  # NEWKEYS
     server.receive()  # the request for the service
     _let_in(server)
     server.receive()  # the request to log in
     server.receive()  # the request for a channel
+
+
+def _begin(server: BareServer) -> None:
+    """Let the client log in and begin a command or subsystem."""
+    _greet_user(server)
     server.send(struct.pack(">BIIII", bare.CHANNEL_CONFIRMATION, 0, 0, 2**20, 2**15))
     server.receive()  # the request for the command or subsystem
     server.send(struct.pack(">BI", bare.CHANNEL_SUCCESS, 0))
+
+
+def _refusing(*says: bytes) -> Callable[[BareServer], None]:
+    """Return a server that is honest until a channel is asked for, and then says these payloads."""
+
+    def serve(server: BareServer) -> None:
+        _greet_user(server)
+        server.send_at_once(says)
+
+    return serve
 
 
 def _request(kind: bytes, rest: bytes) -> bytes:
@@ -160,6 +218,12 @@ PLAYS = {
     "no fault": Play(_exchanging(Exchange())),
     "extensions without end": Play(_exchanging(Exchange(first=[struct.pack(">BI", bare.EXT_INFO, _MOST)] * 100))),
     "key exchange by a name that is no method": Play(_exchanging(Exchange(method="ext-info-c"))),
+    **{f"first packet of {length} bytes": Play(_beginning(length)) for length in (1, 2, 3, 4)},
+    "forged signature": Play(_exchanging(Exchange(CTR, forged=True))),
+    "chacha20: forged packet": Play(_forging(CHACHA, MAC)),
+    "aes-gcm: forged packet": Play(_forging(GCM, MAC)),
+    "aes-ctr: forged packet": Play(_forging(CTR, MAC)),
+    "etm: forged packet": Play(_forging(CTR, ETM)),
     "chacha20: length that overflows": Play(_sending(CHACHA, MAC, bytes(8), _MOST)),
     "chacha20: packet shorter than its length field": Play(_sending(CHACHA, MAC, bytes(3))),
     "aes-gcm: packet shorter than its tag": Play(_sending(GCM, MAC, bytes(1))),
@@ -168,6 +232,9 @@ PLAYS = {
     "etm: length that overflows": Play(_sending(CTR, ETM, bytes(16), _MOST - 29)),
     "etm: packet shorter than a block": Play(_sending(CTR, ETM, bytes([4, bare.IGNORE]) + bytes(10))),
     "etm: padding longer than the packet": Play(_sending(CTR, ETM, bytes([255, bare.IGNORE]) + bytes(14))),
+    "etm: name of a service within the padding": Play(
+        _sending(CTR, ETM, bytes([10, bare.SERVICE_ACCEPT]) + struct.pack(">I", 12) + b"ssh-userau")
+    ),
     "dh: value 1": Play(_exchanging(Exchange(dh_value=1))),
     "dh: value p - 1": Play(_exchanging(Exchange(dh_value=KexGroup14SHA256.P - 1))),
     "curve25519: value of small order": Play(_exchanging(Exchange(point=bytes(32)))),
@@ -195,6 +262,7 @@ PLAYS = {
     "gex: generator 1": _choosing_group(KexGroup14SHA256.P, 1),
     "gex: generator p - 1": _choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P - 1),
     "gex: generator p": _choosing_group(KexGroup14SHA256.P, KexGroup14SHA256.P),
+    "refused channel without a reason": Play(_refusing(bytes([bare.CHANNEL_FAILURE])), _run_command),
     "name of a signal longer than its packet": Play(
         _after_login(_request(b"exit-signal", struct.pack(">I", 2**31)), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)),
         _run_command,
@@ -288,14 +356,28 @@ def _play_and_exit(play: Play) -> NoReturn:
     os._exit(0)
 
 
+def _bytes_left(play: Play, logins: int) -> float:
+    """Return by how much a login grows what the C library has given out, once the first ones have made what stays."""
+    counts = []
+    for _ in range(2):
+        for _ in range(logins):
+            _outcome(play)
+        gc.collect()
+        counts.append(_given_out())
+    return (counts[1] - counts[0]) / logins
+
+
 def _random_outcomes(servers: int) -> list[str]:
     return sorted({str(_outcome(_random_sftp(seed))) for seed in range(servers)})
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["--left", count, *faults]:
+            left = {fault: _bytes_left(PLAYS[fault], int(count)) for fault in faults}
+            print(json.dumps(left))  # noqa: T201 - for whoever started this
         case ["--random", count]:
-            print(*_random_outcomes(int(count)))  # noqa: T201 - for whoever started this
+            print(*_random_outcomes(int(count)))  # noqa: T201 - likewise
         case ["--all"]:
             sys.exit(any(_apart(play)[1] for play in PLAYS.values()))
         case faults:

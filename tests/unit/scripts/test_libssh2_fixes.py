@@ -22,15 +22,19 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def commit(folder: Path, *message: str) -> None:
-    git(folder, "commit", "-q", "--allow-empty", *(word for part in message for word in ("-m", part)))
+def commit(folder: Path, *message: str, file: str = "README") -> None:
+    path = folder / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(message), encoding="utf-8")
+    git(folder, "add", file)
+    git(folder, "commit", "-q", *(word for part in message for word in ("-m", part)))
 
 
 def fixes(*arguments: str | Path) -> tuple[int, list[list[str]]]:
     """Return the exit code, and of each line its mark and the commit's subject."""
     command = [ROOT / "scripts/libssh2-fixes", *arguments]
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
-    return done.returncode, [[line.split()[0], line.split(maxsplit=3)[-1]] for line in done.stdout.splitlines()]
+    return done.returncode, [[line[:12].strip(), line[12:].split(maxsplit=2)[-1]] for line in done.stdout.splitlines()]
 
 
 def test_a_fix_that_the_patches_name_is_taken(clone: Path) -> None:
@@ -39,16 +43,22 @@ def test_a_fix_that_the_patches_name_is_taken(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("word", [NEW, "CVE-2026-5520", "Security"])
-def test_a_fix_that_the_patches_do_not_name_is_missing(clone: Path, word: str) -> None:
+def test_a_fix_that_nothing_names_is_missing(clone: Path, word: str) -> None:
     commit(clone, "transport: check the length", f"Fixes {TAKEN}")
-    commit(clone, "packet: check it too", f"Fixes {word}")
-    assert fixes(clone) == (1, [["MISSING", "packet: check it too"], ["taken", "transport: check the length"]])
+    commit(clone, "packet: look at it too", f"Fixes {word}")
+    assert fixes(clone) == (1, [["MISSING", "packet: look at it too"], ["taken", "transport: check the length"]])
 
 
-def test_what_speaks_of_memory_is_listed_when_asked_for_and_is_no_reason_to_fail(clone: Path) -> None:
-    commit(clone, "packet: fix heap overflow")
+@pytest.mark.parametrize("subject", ["packet: fix heap overflow", "Fix possible dubble-free", "channel: free it once"])
+def test_a_fix_without_a_label_is_asked_for_where_it_changes_what_reads_the_server(clone: Path, subject: str) -> None:
+    commit(clone, subject, file="src/packet.c")
+    assert fixes(clone) == (1, [["MISSING", subject]])
+
+
+def test_other_changes_are_not_asked_for(clone: Path) -> None:
+    commit(clone, "packet: new spelling", file="src/packet.c")
+    commit(clone, "knownhost: fix heap overflow", file="src/knownhost.c")
     assert fixes(clone) == (0, [])
-    assert fixes("--memory", clone) == (0, [["Of", "memory:"], ["MISSING", "packet: fix heap overflow"]])
 
 
 def test_a_folder_without_the_release_is_an_error_of_its_own(tmp_path: Path) -> None:

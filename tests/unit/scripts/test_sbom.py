@@ -84,7 +84,7 @@ def locked(name: str) -> str:
 
 
 def own_library() -> dict[str, str]:
-    version = f"{locked('ssh2-python')}+sshload0123456789ab"
+    version = f"{locked('ssh2-python')}+sshload.1"
     return {
         **distribution("ssh2_python", version, "License: LGPL-2.1-only"),
         f"{SITE}/ssh2_python-{version}.dist-info/sboms/compiled.cdx.json": json.dumps(COMPILED),

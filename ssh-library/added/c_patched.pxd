@@ -1,0 +1,22 @@
+#  This file is part of ssh2-python.
+#
+#  This library is free software; you can redistribute it and/or
+#  modify it under the terms of the GNU Lesser General Public
+#  License as published by the Free Software Foundation, version 2.1.
+#
+#  This library is distributed in the hope that it will be useful,
+#  but WITHOUT ANY WARRANTY; without even the implied warranty of
+#  MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+#  Lesser General Public License for more details.
+#
+#  You should have received a copy of the GNU Lesser General Public
+#  License along with this library; if not, write to the Free Software
+#  Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA  02110-1301  USA
+
+# What the patches add to libssh2.h.
+
+from . cimport c_ssh2
+
+cdef extern from "libssh2.h" nogil:
+    int libssh2_channel_exit_status_told(c_ssh2.LIBSSH2_CHANNEL *channel)
+    int libssh2_session_serve(c_ssh2.LIBSSH2_SESSION *session, int ask, int *answers)
