@@ -1,7 +1,6 @@
-"""Make the picture of a report for the README: the top of its page, in Debian's Chromium.
+"""Make the picture of a report for the README: run the first example, and take the top of its page in Chromium.
 
-sshload run examples/01-quickstart.yaml --save dist/run.json
-report_picture.py dist/run.json docs/images/report.png
+.venv/bin/python scripts/report_picture.py
 
 """
 
@@ -15,27 +14,27 @@ from typing import Final
 
 from playwright.sync_api import sync_playwright
 
+_ROOT: Final = Path(__file__).parents[1]
 _WIDTH: Final = 1_100
 _HEIGHT: Final = 900
 
 
-def main(run: Path, picture: Path) -> None:
-    """Write the picture of a saved run."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        raise SystemExit("there is no chromium: run scripts/debian-packages chromium")
+def main() -> None:
+    """Run the example, which takes 40 s, and write the picture."""
+    subprocess.run([_ROOT / "scripts/debian-packages", "chromium"], check=True)
+    sshload = Path(sys.executable).parent / "sshload"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page_file = Path(folder) / "report.html"
-        sshload = Path(sys.executable).parent / "sshload"
+        run, page_file = Path(folder) / "run.json", Path(folder) / "report.html"
+        subprocess.run([sshload, "run", _ROOT / "examples/01-quickstart.yaml", "--save", run], check=True)
         subprocess.run([sshload, "report", run, "-o", page_file], check=True)
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
         page = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
         page.goto(page_file.as_uri())
         page.wait_for_selector("html[data-rendered]", state="attached")
-        page.screenshot(path=picture)
+        page.screenshot(path=_ROOT / "docs/images/report.png")
         browser.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main()
