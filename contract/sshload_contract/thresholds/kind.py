@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
+from sshload_contract.digits import to_digits
 from sshload_contract.percentiles import percentile_key, samples_needed
 
 BASELINE_UNIT: Final = "% of the baseline"
@@ -147,4 +148,4 @@ def _answers(kind: str) -> type[ThresholdKind]:
 def duration_in_words(duration_us: float) -> str:
     """Return a duration in seconds, or in milliseconds below one."""
     seconds = duration_us / _US_PER_S
-    return f"{seconds:.4g} s" if seconds >= 1 else f"{seconds * 1_000:.4g} ms"
+    return f"{to_digits(seconds, 4)} s" if seconds >= 1 else f"{seconds * 1_000:.4g} ms"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from sshload_contract.declared import Number, Percentage, Size
+from sshload_contract.digits import to_digits
 from sshload_contract.thresholds.kind import Terms, ThresholdKind
 
 _PERCENT: Final = 100
@@ -99,7 +100,7 @@ class TargetMemoryThreshold(TargetKind):
     def limit_in_words(limit: float, unit: str) -> str:
         """Return a number of bytes in megabytes."""
         del unit
-        return f"{limit / _MEGA:.4g} MB"
+        return f"{to_digits(limit / _MEGA, 4)} MB"
 
 
 @dataclass(frozen=True, slots=True)

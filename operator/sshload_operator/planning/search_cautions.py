@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import ceil, sqrt
 
+from sshload_contract.digits import to_digits
 from sshload_contract.load import Search
 
 from sshload_operator.api.spec import LoadTestSpec
@@ -59,9 +60,9 @@ def _short_of_time(plan: Plan, search: Search) -> Iterator[str]:
     if trials * trial_s > search.budget_s:
         room = int(search.budget_s / trial_s)
         yield (
-            f"spec.deadline leaves the search {search.budget_s:g} s, time for {room} trials of {trial_s:.4g} s, and"
-            f" it may take {trials}, or more where they contradict each other: raise it, or take a coarser precision,"
-            " a smaller confirm, or a min and a max that are nearer to each other"
+            f"spec.deadline leaves the search {search.budget_s:g} s, time for {room} trials of {to_digits(trial_s, 4)}"
+            f" s, and it may take {trials}, or more where they contradict each other: raise it, or take a coarser"
+            " precision, a smaller confirm, or a min and a max that are nearer to each other"
         )
 
 
@@ -131,7 +132,7 @@ def _too_much_throughput(spec: LoadTestSpec, search: Search) -> Iterator[str]:
         if promised is not None and offered is not None and promised >= offered:
             yield (
                 f"spec.thresholds: {threshold.words} cannot hold in a trial of {_least(search)}, which begins"
-                f" {offered:.4g} iterations per second: lower it, or raise {_raise(search)}"
+                f" {to_digits(offered, 4)} iterations per second: lower it, or raise {_raise(search)}"
             )
 
 

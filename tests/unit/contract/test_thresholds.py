@@ -40,6 +40,11 @@ ALL: tuple[Any, ...] = (LATENCY, ERRORS, RATE, CAPACITY, CPU, MEMORY, SESSIONS)
         (RATE, Terms("throughput", 90.5, "/s"), "throughput above 90.5/s"),
         (CPU, Terms("targetCpu", 80, "%"), "CPU of the target below 80 %"),
         (MEMORY, Terms("targetMemory", 104_857_600, "bytes"), "memory of the target below 104.9 MB"),
+        (
+            replace(MEMORY, below=2**34),
+            Terms("targetMemory", 17_179_869_184, "bytes"),
+            "memory of the target below 17180 MB",
+        ),
         (SESSIONS, Terms("sessions", 1_500, "sessions"), "sessions of the target below 1500"),
     ],
 )
@@ -53,11 +58,12 @@ def test_a_capacity_is_stated_in_the_unit_of_the_search() -> None:
 
 
 def test_a_latency_below_a_second_reads_in_milliseconds_and_one_of_a_second_in_seconds() -> None:
-    assert [duration_in_words(us) for us in (999_900, 1_000_000, 1_500_000, 41)] == [
+    assert [duration_in_words(us) for us in (999_900, 1_000_000, 1_500_000, 41, 43_200_000_000)] == [
         "999.9 ms",
         "1 s",
         "1.5 s",
         "0.041 ms",
+        "43200 s",
     ]
     assert LatencyThreshold("login", 50, 0.25).words == "p50 of login below 250 ms"
 

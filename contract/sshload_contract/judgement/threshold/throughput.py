@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from sshload_contract.digits import to_digits
 from sshload_contract.judgement.error_rate import unsure_failures
 from sshload_contract.judgement.figures import shortfall
 from sshload_contract.judgement.own_delay import ADDED_DELAYS, HIDDEN_DELAYS, MAY_DIFFER, SOUND_BELOW_US, own_delay
@@ -34,7 +35,7 @@ def judge_throughput(threshold: ThroughputThreshold, load: Load, trial: Trial) -
         lost += moved * (ADDED_DELAYS if trial.load.dropped else 1)
         if rate > threshold.above or rate + lost <= threshold.above:
             return Judged(replace(result, met=rate > threshold.above))
-        cost = f"pauses of the generator may have cost {lost:.2g}/s"
+        cost = f"pauses of the generator may have cost {to_digits(lost, 2)}/s"
         doubt = f"{terms.words} cannot be judged: it was {observed}, and {cost}"
         as_measured = False if delay.largest_us <= SOUND_BELOW_US else None
         return Judged(result, doubt=doubt, as_measured=as_measured)

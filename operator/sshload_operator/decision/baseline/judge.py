@@ -9,6 +9,7 @@ from datetime import datetime
 from math import ceil, inf, isinf, log
 from typing import Any, Final, TypeAlias
 
+from sshload_contract.digits import to_digits
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE
 from sshload_contract.steal import is_stolen
 from sshload_contract.thresholds import ThresholdResult
@@ -86,7 +87,7 @@ def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStat
         message = f"{terms.words} cannot be judged: it was {compared.new}, and {compared.base} in the baseline"
         return RelativeResult(ThresholdResult(terms, compared.new, None), compared.new, Reason.NO_BASELINE, message)
     between = f"{_bound(found.low)} to {_bound(found.high)}"
-    figures = f"{compared.new}, {found.value:.3g} ({between}) times the baseline's {compared.base}"
+    figures = f"{compared.new}, {to_digits(found.value, 3)} ({between}) times the baseline's {compared.base}"
     met = _holds(threshold, found)
     change = (_change(found.value), _change(found.low), _change(found.high))
     result = ThresholdResult(terms, figures, met, *change)
@@ -189,11 +190,11 @@ def _logarithm(quotient: float) -> float:
 
 
 def _bound(value: float) -> str:
-    return "more" if value == inf else f"{value:.3g}"
+    return "more" if value == inf else to_digits(value, 3)
 
 
 def _milliseconds(value_ms: float) -> str:
-    return f"{value_ms / 1_000:.4g} s" if value_ms >= 1_000 else f"{value_ms:.4g} ms"  # noqa: PLR2004 - ms in a second
+    return f"{to_digits(value_ms / 1_000, 4)} s" if value_ms >= 1_000 else f"{value_ms:.4g} ms"  # noqa: PLR2004 - ms in a second
 
 
 def _amount(found: Bounds) -> str:

@@ -10,6 +10,7 @@ its uid is recorded in the status.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.compared import most_of_each
@@ -44,10 +45,10 @@ from sshload_operator.planning.installation import Installation
 from sshload_operator.planning.plan import TestIdentity
 from sshload_operator.state import Announcement, ConditionStatus
 
-_PODS_NAMED = 5
-TEST_PASS_S = 300.0
-GOING_PASS_S = 1.0
-REFUSED_PASS_S = 30.0
+_PODS_NAMED: Final = 5
+TEST_PASS_S: Final = 300.0
+GOING_PASS_S: Final = 1.0
+REFUSED_PASS_S: Final = 30.0
 _CAUSES = {Cause.REFUSED: ComparisonReason.TEST_REFUSED, Cause.NAME_TAKEN: ComparisonReason.NAME_TAKEN}
 
 
@@ -79,7 +80,6 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         status = ComparisonStatus(
             observed_generation=generation,
             run=generation,
-            spec_hash="",
             phase=ComparisonPhase.FINISHED,
             verdict=end.verdict,
             reason=end.reason,
@@ -239,8 +239,6 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
             observed_generation=self.comparison.generation,
             run=run.plan.run,
             spec_hash=run.plan.spec_hash,
-            phase=ComparisonPhase.RUNNING,
-            reason=ComparisonReason.TEST_RUNNING,
             start_time=(past.start_time if run.resumed else None) or self.now,
             progress=f"{done}/{planned}",
             tests=run.ended,
@@ -290,7 +288,6 @@ class _Run:
 
     @cached_property
     def results(self) -> Results:
-        """All figures by variant."""
+        """All figures by variant; a test with a problem has none."""
         spec, seed = self.plan.spec, int(self.plan.run_id, 16)
-        measured = [run for run in self.ended if not run.problem]
-        return {one.name: compare(measured, spec.reference_of(one), one.name, seed) for one in spec.variants}
+        return {one.name: compare(self.ended, spec.reference_of(one), one.name, seed) for one in spec.variants}

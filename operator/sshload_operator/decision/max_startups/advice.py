@@ -6,6 +6,7 @@ The recommended setting is the smallest that drops nothing at this load, with he
 from dataclasses import dataclass
 from math import ceil, inf
 
+from sshload_contract.digits import to_digits
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
 from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
@@ -36,9 +37,9 @@ _NEAR_THE_LIMIT = 0.9
 class Need:
     """The least `start` that drops nothing, without headroom; None if no setting does that.
 
-    `per_s` connections come per second, and the server logs in at most `most_per_s`. Both are None for bursts, and for
-    users, because they wait. `start_if_waiting` is the `start` that is needed if logins wait for something other than
-    each other, None if the target's CPU shows whether they do.
+    `per_s` connections come per second, None for bursts, and for users, because they wait. The server logs in at most
+    `most_per_s`, None if no number of logins slows it down. `start_if_waiting` is the `start` that is needed if logins
+    wait for something other than each other, None if the target's CPU shows whether they do.
     """
 
     start: int | None
@@ -77,16 +78,11 @@ def _needed(logins: Logins, setting: MaxStartups | None) -> Need:
             return Need(connections)
         case arrivals:
             kept = arrivals if setting is not None else arrivals.without_drops(1 - logins.drop_share)
-    service = service_of(logins, kept, setting)
-    start = _start(arrivals, service)
-    waiting = LoginService(logins.time_s, inf)
-    is_known = logins.cpu_is_limited or service == waiting
-    return Need(
-        start,
-        arrivals.per_s,
-        None if arrivals.per_s is None else service.most_per_s,
-        start_if_waiting=None if is_known else _start(arrivals, waiting),
-    )
+    service, waiting = service_of(logins, kept, setting), LoginService(logins.time_s, inf)
+    if service == waiting:
+        return Need(_start(arrivals, waiting), arrivals.per_s)
+    if_waiting = None if logins.cpu_is_limited else _start(arrivals, waiting)
+    return Need(_start(arrivals, service), arrivals.per_s, service.most_per_s, if_waiting)
 
 
 def _start(arrivals: Steady, service: LoginService) -> int | None:
@@ -175,7 +171,7 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
     rule = f"MaxStartups {setting} predicts {round(percent(foreseen.dropped), 3):.4g} %"
     if foreseen.explains(observed):
         lowest, highest = percent(max(0.0, foreseen.lowest)), percent(min(1.0, foreseen.highest))
-        return f"{seen}; {rule} ({lowest:.2g} to {highest:.2g} %)."
+        return f"{seen}; {rule} ({to_digits(lowest, 2)} to {to_digits(highest, 2)} %)."
     if observed > foreseen.highest:
         return (
             f"{seen}, but {rule}, {percent(foreseen.highest):.4g} % at most: something else drops too"
@@ -190,7 +186,7 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
 def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
     per_s, most_per_s = need.per_s, need.most_per_s
     rates = (
-        f": {per_s:.3g} connections come per second, and it logs in at most {most_per_s:.3g}"
+        f": {to_digits(per_s, 3)} connections come per second, and it logs in at most {to_digits(most_per_s, 3)}"
         if per_s is not None and most_per_s is not None
         else ""
     )

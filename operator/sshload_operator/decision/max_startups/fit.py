@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from math import inf, sqrt
+from typing import Final
 
 from sshload_operator.decision.max_startups.arrivals import (
     LoginService,
@@ -11,12 +12,11 @@ from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import occupancy
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
-_PRECISION = 0.002
-_CPU_IN_DOUBT = 0.8
-_FASTEST = 1_000_000
-_MOST_STEPS = 60
-_FINEST = 1e-6
-_KEPT = 16
+_PRECISION: Final = 0.002
+_CPU_IN_DOUBT: Final = 0.8
+_FASTEST: Final = 1_000_000
+_FINEST: Final = 1e-6
+_KEPT: Final = 16
 
 
 def service_of(logins: Logins, arrivals: Steady, setting: MaxStartups | None) -> LoginService:
@@ -35,18 +35,15 @@ def service_of(logins: Logins, arrivals: Steady, setting: MaxStartups | None) ->
 def fitted(arrivals: Steady, setting: MaxStartups | None, alone_s: float, time_s: float) -> LoginService:
     """Return the service that takes `alone_s` for a login by itself, and on average `time_s` under this load.
 
-    If sharing cannot explain that (a login alone took as long, or the setting admits too few to slow each other down so
-    much), it is a service that takes `time_s`, and that no number of logins slows down.
+    If a login alone took as long, sharing does not explain it: it is a service that takes `time_s`, and that no number
+    of logins slows down.
     """
-    unshared = LoginService(time_s, inf)
     if alone_s >= time_s * (1 - _PRECISION):
-        return unshared
+        return LoginService(time_s, inf)
     fast = slow = LoginService(alone_s, _FASTEST / alone_s)
-    for _ in range(_MOST_STEPS):
-        if _time_s(arrivals, setting, slow) >= time_s:
-            return _between(arrivals, setting, time_s, (slow, fast))
+    while _time_s(arrivals, setting, slow) < time_s:
         slow, fast = LoginService(alone_s, slow.most_per_s / 4), slow
-    return unshared
+    return _between(arrivals, setting, time_s, (slow, fast))
 
 
 def _between(

@@ -199,6 +199,70 @@ def test_an_event_is_told_when_the_run_the_phase_or_the_verdict_is_new_and_else_
     assert aborted.warning is False
 
 
+def test_an_event_is_told_when_a_run_that_waited_begins() -> None:
+    world = started()
+    world.edit(repeats=4)
+    world.operator_pass()
+    assert world.status["phase"] == "Pending"
+    (begun,) = decision(world, tests=(), pods=()).announcements
+    assert str(begun.reason) == "TestStarting"
+
+
+def test_each_status_names_the_generation_that_it_is_of() -> None:
+    world = started()
+    world.edit(repeats=4)
+    world.settle()
+    assert world.status["observedGeneration"] == 2
+    play(world)
+    assert (world.status["observedGeneration"], world.status["phase"]) == (2, "Finished")
+    world.edit(pause="1s")
+    world.settle()
+    assert (world.status["observedGeneration"], world.status["reason"]) == (3, "InvalidSpec")
+
+
+def test_a_comparison_that_is_over_is_not_looked_at_again_whether_its_spec_can_be_read_or_not() -> None:
+    unread = SimComparison(spec={**comparison_spec(), "pause": "1s"})
+    assert decision(unread).rests
+    unread.settle()
+    assert decision(unread).rests
+    world = started()
+    play(world)
+    assert decision(world).rests
+    world.spec = {**world.spec, "pause": "1s"}  # no edit: another operator reads the same generation
+    assert decision(world).rests
+
+
+def test_results_are_kept_as_they_are_remembered_until_another_test_ends() -> None:
+    world = started()
+    for _ in range(2):
+        (name,) = world.under_way()
+        world.end(name)
+        world.settle()
+    assert world.status["results"]
+    kept = {"variants": world.status["results"]["variants"][:1]}
+    world.status = {**world.status, "results": kept}
+    world.operator_pass()
+    assert world.status["results"] == kept
+    (name,) = world.under_way()
+    world.end(name)
+    world.settle()
+    assert world.status["results"] != kept
+
+
+def test_the_figures_of_a_test_that_cannot_be_relied_on_are_compared_with_nothing() -> None:
+    world = started(repeats=3)
+    play(world, {"cmp-2-b": {**measured(99.0), **SATURATED, "reason": "ReportsMissing"}})
+    (_, second) = world.status["results"]["variants"]
+    assert "1 of 6 tests gave no figures (cmp-2-b: Invalid: a worker used its whole core)" in world.status["message"]
+    assert {one["rounds"] for one in second["figures"]} == {2}
+
+
+def test_of_a_variant_that_ended_in_errors_and_one_that_was_not_measured_the_errors_are_told() -> None:
+    world = started(repeats=1)
+    play(world, {"a": {**SATURATED, "reason": "ReportsMissing"}, "b": ERROR})
+    assert world.status["message"].startswith("none of the 1 tests of variant b gave figures")
+
+
 def test_a_refused_spec_keeps_the_time_of_its_first_refusal() -> None:
     world = SimComparison(spec={**comparison_spec(), "pause": "1s"})
     world.settle()

@@ -338,3 +338,28 @@ def test_a_burst_that_the_listen_queue_did_not_take_is_told_what_is_enough_for_a
     assert stated(plan(managed("10:30:100", load=burst)), lost)["message"].endswith(
         "is not known: spread the burst. 375:30:375 is enough for all of it."
     )
+
+
+def test_a_small_prediction_is_told_to_a_thousandth_and_a_large_one_up_to_all() -> None:
+    small = told(managed("10:30:100", load=POISSON), 2_000, 0, min_us=13_200, mean_us=13_333.0)
+    assert small["predictedDropPercent"] == pytest.approx(0.0405, abs=1e-4)
+    assert "predicts 0.04 % (0 to 2.9" in small["message"]
+    large = told(managed("1:30:2", load=POISSON), 2_000, 1_900, min_us=500_000, mean_us=500_000.0)
+    assert " predicts 98.03 % (81 to 100 %)." in large["message"]
+
+
+def test_where_more_log_in_at_once_than_can_be_reckoned_with_no_rate_is_told_that_nobody_knows() -> None:
+    found = told(managed("60000:30:60000", load=POISSON), 3_000, 0, min_us=600_000_000, mean_us=600_000_000.0)
+    assert found["message"] == (
+        "0 % of the connections were dropped; MaxStartups 60000:30:60000 lets in more connections than the server can"
+        " log in. Every setting drops some of such a load, which is more than the server can log in."
+    )
+    assert "predictedDropPercent" not in found
+
+
+@pytest.mark.parametrize("which", ["held.", ""], ids=["held", "probes"])
+def test_some_of_the_logins_that_were_closed_without_a_word_make_the_drops_a_lower_bound(which: str) -> None:
+    hold = {"hold": {"sessions": 400, "rampUp": "0s", "duration": "20s", "probeRate": 5}}
+    reset = ErrorCount(f"{which}banner", Outcome.RESET_BEFORE_BANNER, Window.MEASURED, 3, "")
+    whole = summary(100, 0, steps=(*logins(100, 0), *logins(400, 0, "held.")), errors=(reset,))
+    assert stated(plan(quickstart(load=hold)), whole)["observedIsLowerBound"] is True
