@@ -149,7 +149,6 @@ class _ChildError(Exception):
     """The API server did not make a child of this kind."""
 
     def __init__(self, kind: str, error: ApiError) -> None:
-        super().__init__(str(error))
         self.kind = kind
         self.error = error
 

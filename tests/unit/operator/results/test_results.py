@@ -600,6 +600,12 @@ def test_texts_that_a_tenants_own_worker_chose_are_as_long_as_the_crd_takes_them
     assert list(problems(results_json(PLAN, found), SCHEMA, "results")) == []
 
 
+def test_a_target_that_names_no_version_of_its_sshd_has_none() -> None:
+    found = results_json(PLAN, retold(summary(), target_after=target_stats(700, sshd_version="")))
+    assert found["target"]["accepted"]
+    assert "sshdVersion" not in found["target"]
+
+
 def test_what_no_login_agreed_on_is_not_there() -> None:
     assert "negotiated" in results_json(PLAN, summary())
     assert "negotiated" not in results_json(PLAN, retold(summary(), negotiated=(NegotiatedCount(NEGOTIATED, 0),)))

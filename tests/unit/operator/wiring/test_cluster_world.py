@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import pytest
+from aiohttp import web
 from passes import START
 from plans import EXTERNAL, plan, quickstart
 from played_api import played_cluster
@@ -14,7 +15,8 @@ from sshload_contract.wire.master_log import proof_sha256
 from sshload_operator.control.api_server.errors import ApiError
 from sshload_operator.control.run.cluster_world import ClusterWorld
 from sshload_operator.control.run.observe import Observations, Rejection
-from sshload_operator.manifests import Part, child_name, swept
+from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
+from sshload_operator.manifests import Part, child_name, results_ref, swept
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Announcement, Reason
@@ -60,6 +62,36 @@ def test_what_makes_pods_is_made_once_all_else_is_there_and_the_masters_job_befo
     assert of_pods[0] == f"jobs/{child_name(TO_MANAGED, Part.MASTER)}"
     assert sorted(collections(of_pods[1:])) == ["deployments", "jobs"]
     assert api.names("POST") == [made[0], *of_pods], "applied again, another release would replace their pods"
+
+
+def test_the_secret_of_a_run_has_the_keys_of_all_that_it_deploys() -> None:
+    behind = plan(quickstart(target={"managed": {"gateway": {"policy": "pool"}}}))
+
+    def names(run: Plan) -> set[str]:
+        api = PlayedObjects()
+        assert played(api, Observations(), start(run)) == [None]
+        return set(api.there[f"secrets/{child_name(run, Part.KEYS)}"]["stringData"])
+
+    assert names(TO_EXTERNAL) < names(TO_MANAGED) < names(behind)
+
+
+def test_a_start_that_failed_leaves_no_request_behind() -> None:
+    api, answered = PlayedObjects(refuses={("PATCH", "services"): [503]}), []
+
+    async def late(request: web.Request) -> web.Response:
+        found = await api.answer(request)
+        if "configmaps" in request.path:
+            await asyncio.sleep(0.1)
+        answered.append(request.path)
+        return found
+
+    async def play() -> None:
+        async with played_cluster(late) as cluster:
+            with pytest.raises(ApiError):
+                await ClusterWorld(cluster, TO_MANAGED.test, "1", Observations(), START, None).start(TO_MANAGED)
+            assert len(answered) == len(api.asked)
+
+    asyncio.run(play())
 
 
 def proof(api: PlayedObjects) -> str:
@@ -178,11 +210,19 @@ def test_results_are_named_by_the_status_where_they_are_stored_and_a_refusal_is_
 
 def test_a_message_makes_room_for_what_was_said_of_results_that_were_refused() -> None:
     def store(world: ClusterWorld) -> Awaitable[Any]:
-        return world.store(RESULTS, {**STATUS, "message": "m" * 100_000})
+        return world.store(RESULTS, {**STATUS, "message": "word " * 790})
 
     (refused,) = played(PlayedObjects(refuses={("PATCH", "configmaps"): [403]}), Observations(), store)
     assert refused["message"].endswith("not today")
-    assert len(refused["message"]) < 100_000
+    assert refused["message"].startswith("word word")
+    assert MESSAGE_LIMIT_CHARACTERS - len("word ") <= len(refused["message"]) <= MESSAGE_LIMIT_CHARACTERS
+
+
+def test_results_of_earlier_runs_are_deleted_and_those_that_are_gone_hinder_nothing() -> None:
+    kept, *others = (f"configmaps/{results_ref(TO_MANAGED.test, run).name}" for run in ("r0", "r1", "r2"))
+    api = PlayedObjects({kept: {"metadata": {}}, others[1]: {"metadata": {}}})
+    assert played(api, Observations(), lambda world: world.discard_results(["r1", "r2"])) == [None]
+    assert (sorted(api.names("DELETE")), list(api.there)) == (sorted(others), [kept])
 
 
 def test_the_masters_job_goes_last_of_what_a_run_has_made_and_what_is_gone_already_hinders_nothing() -> None:
