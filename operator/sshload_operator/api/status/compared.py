@@ -13,8 +13,8 @@ _STEPS = tuple(step.value for step in Timing)
 _MEAN = "meanMs"
 _PARTS = frozenset(_STEPS[: _STEPS.index(Timing.COMMAND)]) - {Timing.LOGIN}
 # The figures of all tests take half of etcd's limit for one object: each has about 60 characters.
-_MOST_OF_A_TEST = 150
-_MOST_OF_ALL_TESTS = 15_000
+_MOST_OF_A_TEST: Final = 150
+_MOST_OF_ALL_TESTS: Final = 15_000
 _DECIMALS: Final = ((100.0, 0), (10.0, 1), (1.0, 2), (0.0, 3))
 
 Figures = Mapping[str, float]
@@ -35,7 +35,7 @@ def compared_figures(status: TestStatus) -> Figures:
         for key, one in stated
         if one.value is not None
         and (one.name == CAPACITY or status.capacity is None)
-        and (one.name != _MEAN or is_of_whole_step(key))
+        and (one.name != _MEAN or _is_of_whole_step(split(key)[0]))
     }
 
 
@@ -64,10 +64,9 @@ def is_latency(key: str) -> bool:
     return bool(step) and figure.endswith("Ms")
 
 
-def is_of_whole_step(key: str) -> bool:
-    """Return whether the figure of a key is of a whole step, the login or the whole iteration, not of a part of one."""
-    step, _ = split(key)
-    return bool(step) and step.rpartition(".")[2] not in _PARTS
+def _is_of_whole_step(step: str) -> bool:
+    """Return whether a measured step is a whole one, the login or the whole iteration, not a part of one."""
+    return step.rpartition(".")[2] not in _PARTS
 
 
 def place(key: str) -> tuple[int, str, int, str]:
@@ -86,7 +85,7 @@ def _weight(key: str) -> tuple[int, str]:
     step, _ = split(key)
     if not step:
         return 0, key
-    return (1 if step == Timing.TOTAL else 2 if is_of_whole_step(key) else 3), key
+    return (1 if step == Timing.TOTAL else 2 if _is_of_whole_step(step) else 3), key
 
 
 def milliseconds_text(difference_ms: float) -> str:

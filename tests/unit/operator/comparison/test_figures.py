@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 from sshload_contract.vocabulary import SearchEnd
-from sshload_operator.api.status.compared import Figures, compared_figures, most_of_each, most_telling, place
+from sshload_operator.api.status.compared import (
+    Figures,
+    compared_figures,
+    is_latency,
+    most_of_each,
+    most_telling,
+    place,
+)
 from statuses import RESULTS, read_test_status, step_json
 
 MEASURED = {
@@ -105,3 +112,22 @@ def test_figures_stand_as_the_steps_happen_whatever_became_of_their_order() -> N
         "total.p90Ms",
     ]
     assert sorted(sorted(stand), key=place) == stand
+    assert sorted(sorted(stand, reverse=True), key=place) == stand
+
+
+def test_a_load_that_was_ended_by_a_threshold_has_no_figures() -> None:
+    early = {"afterSeconds": 0.7, "threshold": "error rate below 1 %"}
+    assert stated(results={**MEASURED, "endedEarly": early}) == {}
+
+
+def test_of_whole_tests_the_first_by_name_stay_and_the_whole_iteration_before_whole_steps() -> None:
+    given = ["errorPercent", "command.p50Ms", "total.p50Ms", "completedRate", "login.p50Ms"]
+    stay = ["completedRate", "errorPercent", "total.p50Ms", "command.p50Ms", "login.p50Ms"]
+    for most in range(6):
+        for order in (given, given[::-1]):
+            assert most_telling(order, most) == set(stay[:most])
+
+
+@pytest.mark.parametrize(("key", "is_one"), [("up.p50Ms", True), ("cpuPerLoginMs", False), ("up.exec.rate", False)])
+def test_milliseconds_of_a_step_are_a_latency(key: str, *, is_one: bool) -> None:
+    assert is_latency(key) is is_one

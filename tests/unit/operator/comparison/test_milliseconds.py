@@ -117,7 +117,17 @@ def test_a_latency_that_was_nought_has_no_ratio_and_a_difference_in_milliseconds
 
 
 @pytest.mark.parametrize(
-    ("ms", "text"), [(1120.4, "+1,120"), (-41.25, "-41.2"), (3.247, "+3.25"), (0.0414, "+0.041"), (0.0, "+0.000")]
+    ("ms", "text"),
+    [
+        (1120.4, "+1,120"),
+        (-100.0, "-100"),
+        (-41.25, "-41.2"),
+        (10.0, "+10.0"),
+        (3.247, "+3.25"),
+        (1.0, "+1.00"),
+        (0.0414, "+0.041"),
+        (0.0, "+0.000"),
+    ],
 )
 def test_a_difference_is_printed_with_its_sign_to_three_digits(ms: float, text: str) -> None:
     assert milliseconds_text(ms) == text

@@ -3,7 +3,7 @@
 from math import comb, exp, inf
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless
 from sshload_operator.decision.max_startups.even_arrivals import seen_by_even_arrivals, unauthenticated_between
@@ -28,6 +28,9 @@ def following(found: int, drops: list[float], gap_s: float, service: LoginServic
 
 
 @given(DROPS, GAPS, SERVICES)
+@example([0.0] * 10 + [1.0], 10.0, LoginService(0.01, inf))  # each login is over long before the next connection
+@example([0.0] * 80 + [1.0], 0.2, LoginService(0.02, inf))  # the chances of the most and the least are 1e300 apart
+@example([0.0, 1.0, 0.0, 1.0], 0.1, LoginService(0.1, inf))  # nothing comes up from 1, and 2 and 3 are never found
 def test_what_connections_find_is_found_again_by_the_next_ones(
     drops: list[float], gap_s: float, service: LoginService
 ) -> None:
