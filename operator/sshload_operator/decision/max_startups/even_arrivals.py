@@ -26,7 +26,7 @@ def seen_by_even_arrivals(drops: list[float], gap_s: float, service: LoginServic
     weights = [0.0] * (top + 1)
     weights[top] = 1.0
     for count in range(top, 0, -1):
-        rises = (1 - drops[count - 1]) * (1 - ended[count][1])
+        rises = (1 - drops[count - 1]) * (1 - _at(ended[count], 1))
         if rises <= _NEGLIGIBLE:
             # Nothing comes up here from below, so what is above is never reached.
             weights[count - 1 :] = [1.0, *[0.0] * (top + 1 - count)]
@@ -49,10 +49,14 @@ def unauthenticated_between(count: int, gap_s: float, service: LoginService) -> 
 
 def _falling(count: int, weights: list[float], drops: list[float], ended: list[list[float]]) -> float:
     """Return the flow from `count` and above to below it."""
-    return sum(
-        weights[above] * (drops[above] * ended[above][fall] + (1 - drops[above]) * ended[above + 1][fall + 1])
-        for fall, above in enumerate(range(count, len(weights)), start=1)
-    )
+    flow = 0.0
+    for above in range(count, len(weights)):
+        fall = above - count + 1
+        stays, comes = _at(ended[above], fall), _at(ended[above + 1], fall + 1)
+        if stays <= _NEGLIGIBLE and comes <= _NEGLIGIBLE:
+            break
+        flow += weights[above] * (drops[above] * stays + (1 - drops[above]) * comes)
+    return flow
 
 
 def _end_probability(count: int, gap_s: float, service: LoginService) -> float:
@@ -60,16 +64,26 @@ def _end_probability(count: int, gap_s: float, service: LoginService) -> float:
 
 
 def _tails(count: int, probability: float) -> list[float]:
-    """Return for k from 0 to `count` the probability that at least k of `count` end."""
-    masses = _masses(count, 1 - probability)[::-1] if probability > _HALF else _masses(count, probability)
+    """Return for k from 0 on the probability that at least k of `count` end, as far as it is not negligible."""
+    if probability > _HALF:
+        left = _masses(count, 1 - probability)
+        masses = [0.0] * (count + 1)
+        masses[count + 1 - len(left) :] = reversed(left)
+    else:
+        masses = _masses(count, probability)
     return list(accumulate(reversed(masses)))[::-1]
 
 
 def _masses(count: int, probability: float) -> list[float]:
-    """Return the binomial probabilities of 0, 1, ... of `count`."""
+    """Return the binomial probabilities of 0, 1, ... of `count`, up to where they are negligible."""
     odds = probability / (1 - probability)
-    return list(
-        accumulate(
-            range(count), lambda mass, k: mass * odds * (count - k) / (k + 1), initial=(1 - probability) ** count
-        )
-    )
+    masses = [(1 - probability) ** count]
+    for k in range(count):
+        masses.append(masses[-1] * odds * (count - k) / (k + 1))
+        if masses[-1] < _NEGLIGIBLE and k > count * probability:
+            break
+    return masses
+
+
+def _at(tails: list[float], k: int) -> float:
+    return tails[k] if k < len(tails) else 0.0

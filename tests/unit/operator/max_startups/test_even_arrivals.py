@@ -29,7 +29,7 @@ def following(found: int, drops: list[float], gap_s: float, service: LoginServic
 
 @given(DROPS, GAPS, SERVICES)
 @example([0.0] * 10 + [1.0], 10.0, LoginService(0.01, inf))  # each login is over long before the next connection
-@example([0.0] * 80 + [1.0], 0.2, LoginService(0.02, inf))  # the chances of the most and the least are 1e300 apart
+@example([0.0] * 100 + [1.0], 0.06, LoginService(0.1, inf))  # that none of so many ends is too unlikely for a float
 @example([0.0, 1.0, 0.0, 1.0], 0.1, LoginService(0.1, inf))  # nothing comes up from 1, and 2 and 3 are never found
 def test_what_connections_find_is_found_again_by_the_next_ones(
     drops: list[float], gap_s: float, service: LoginService
@@ -62,6 +62,18 @@ def test_those_who_are_there_on_average_are_those_of_each_gap(gap_s: float, serv
         let_in, dropped = (unauthenticated_between(there, gap_s, service) for there in (count + 1, count))
         mean += share * ((1 - drop) * let_in + drop * dropped)
     assert found.mean == pytest.approx(mean)
+
+
+@pytest.mark.slow
+def test_near_what_a_server_can_log_in_the_many_fall_off_as_where_one_login_follows_another() -> None:
+    """The share of the queue D/M/1 that is left from each number to the next solves x = exp(-(1 - x) / use)."""
+    found = occupancy(Even(100), LoginService(0.03, 101), None)
+    assert found is not None
+    left = 0.5
+    for _ in range(10_000):
+        left = exp(-(1 - left) * 1.01)
+    assert len(found.seen) > 2_000
+    assert found.seen[2_000] / found.seen[1_900] == pytest.approx(left**100, rel=0.1)
 
 
 def test_where_a_connection_is_dropped_or_let_in_for_sure_the_drops_vary_as_one_coin() -> None:
