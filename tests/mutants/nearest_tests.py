@@ -100,7 +100,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         f"tests/unit/operator/comparison/test_{name}.py" for name in ("decide_comparison", "identity_and_causes")
     ),
     f"{_OPERATOR}/api/status/compared.py": tuple(
-        f"tests/unit/operator/comparison/test_{name}.py" for name in ("compare", "figures", "decide_comparison")
+        f"tests/unit/operator/comparison/test_{name}.py"
+        for name in ("compare", "figures", "decide_comparison", "milliseconds")
     ),
     f"{_DECISION}/comparison/interval.py": ("tests/unit/operator/comparison/test_interval.py",),
     f"{_DECISION}/comparison/milliseconds.py": ("tests/unit/operator/comparison/test_milliseconds.py",),

@@ -27,6 +27,7 @@ from sshload_operator.decision.baseline.measured import (
     stolen_share,
 )
 from sshload_operator.state import Reason
+from statuses import RESULTS, read_test_status, step_json
 
 P90 = RelativeLatency("total", 90, 0.1)
 THROUGHPUT = RelativeThroughput(0.1)
@@ -364,6 +365,18 @@ def test_only_a_part_that_no_threshold_names_lacks_its_interval(
     spec = quickstart(thresholds=[{"latency": {"step": named, "percentile": 90, "below": "9s"}}])
     found = read_fitting(TestStatus, finished(retold(sound, steps=steps), spec)["status"])
     assert lacks_interval(found, step, 90) is lacks
+
+
+@pytest.mark.parametrize(
+    ("percentile", "bounds", "lacks"),
+    [(95, {}, True), (95, {"lowMs": 11.0}, False), (95, {"highMs": 14.0}, False), (90, {}, False)],
+)
+def test_a_percentile_of_a_whole_step_lacks_its_interval_where_no_threshold_names_it_and_it_is_not_shown(
+    percentile: float, bounds: dict[str, float], *, lacks: bool
+) -> None:
+    stated = {"intervals": [{"percentile": percentile, "ms": 12.0, **bounds}]} if bounds else {}
+    found = read_test_status({"results": {**RESULTS, "steps": [step_json("total", {percentile: 12.0}, **stated)]}})
+    assert lacks_interval(found, "total", percentile) is lacks
 
 
 def test_a_share_that_hosts_took_is_told_if_it_is_known() -> None:

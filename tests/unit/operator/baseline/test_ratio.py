@@ -60,6 +60,12 @@ def test_a_side_that_the_samples_do_not_bound_is_open() -> None:
     assert (found.low, found.high) == (0, inf)
 
 
+def test_a_bound_that_no_float_holds_is_open() -> None:
+    found = ratio(Value(1.0, 0.5, 1.7e308), Value(1.0, 2.8e-12, 2.0))
+    assert found is not None
+    assert found.high == inf
+
+
 def test_there_is_no_ratio_to_nothing() -> None:
     assert ratio(Value(0, None, None), Value(1, 1, 1)) is None
     assert ratio(Value(1, 1, 1), Value(0, None, None)) is None

@@ -93,6 +93,7 @@ def test_figures_stand_as_the_steps_happen_whatever_became_of_their_order() -> N
     stand = [
         "completedRate",
         "errorPercent",
+        "proxyCpuPerLoginMs",
         "startDelay.p50Ms",
         "via1.connect.p50Ms",
         "via1.login.p50Ms",
