@@ -308,6 +308,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_private_key.py",
     ),
     f"{_WORKER}/scenario/iteration.py": ("tests/unit/worker/test_iteration.py",),
+    f"{_WORKER}/scenario/gateway_sessions.py": ("tests/unit/worker/test_gateway_sessions.py",),
     f"{_WORKER}/scenario/held_sessions.py": ("tests/unit/worker/test_held_sessions.py",),
     f"{_WORKER}/scenario/sessions.py": (
         "tests/unit/worker/test_connector.py",
