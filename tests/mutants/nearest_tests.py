@@ -343,7 +343,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_WORKER}/coordination/trial_part.py": ("tests/unit/worker/test_trial_part.py",),
     f"{_WORKER}/coordination/worker.py": ("tests/unit/worker/test_worker.py",),
     f"{_WORKER}/coordination/settling.py": ("tests/unit/worker/test_settling_over_time.py",),
-    f"{_WORKER}/coordination/stats.py": ("tests/integration/worker/test_settling.py",),
+    f"{_WORKER}/coordination/stats.py": ("tests/unit/worker/test_stats.py",),
     f"{_WORKER}/coordination/connected_workers.py": (
         "tests/unit/worker/test_worker_registry.py",
         "tests/unit/worker/test_worker_line.py",

@@ -11,7 +11,6 @@ from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.run_config import RunConfig
-from sshload_worker.coordination.processes import PortBoard, make_board
 from whole_run import WholeRun, whole_run
 
 PARENT_MEMORY_LIMIT_KB = 30_000
@@ -124,18 +123,3 @@ def test_source_ports_are_those_of_all_processes_of_the_pod(sshd: SshServer, tmp
         summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
     assert summary.trial.generator.ports_used >= 12
-
-
-def test_what_the_board_totals_is_what_each_process_put_down() -> None:
-    descriptor = make_board(3)
-    try:
-        first, third = PortBoard(descriptor, 0), PortBoard(descriptor, 2)
-        assert first.total(5) == 5
-        assert third.total(7) == 12
-        assert first.total(1) == 8
-    finally:
-        os.close(descriptor)
-
-
-def test_a_process_of_no_pod_has_a_board_of_its_own() -> None:
-    assert PortBoard(-1, 0).total(5) == 5

@@ -1,17 +1,16 @@
 """What PID 1 owes to the processes under it, each in a process of its own that has adopted them."""
 
 import errno
-import json
 import os
 import signal
 import subprocess
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from own_process import in_own_process
 from sshload_target import pid1
 from sshload_target.pid1 import (
     AWAITED_SIGNALS,
@@ -30,25 +29,13 @@ LONG_S = 600.0
 
 def alone(play: Callable[[], Any]) -> Any:
     """Return what a function returns in a process that adopts orphans and waits for signals, as PID 1 does."""
-    told, telling = os.pipe()
-    pid = os.fork()
-    if not pid:
-        code = 1
-        try:
-            signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED_SIGNALS)
-            adopt_orphans()
-            os.write(telling, json.dumps(play()).encode())
-            code = 0
-        except BaseException:  # noqa: BLE001 - the process ends here, whatever it is
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    os.close(telling)
-    with os.fdopen(told) as answer:
-        said = answer.read()
-    _, status = os.waitpid(pid, 0)
-    assert status == 0
-    return json.loads(said)
+
+    def adopting() -> Any:
+        signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED_SIGNALS)
+        adopt_orphans()
+        return play()
+
+    return in_own_process(adopting)
 
 
 def started(script: str) -> int:
