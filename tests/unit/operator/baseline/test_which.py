@@ -330,3 +330,5 @@ def test_a_run_is_held_against_the_oldest_of_its_schedule_too() -> None:
         "times the baseline's 60 ms (first, the oldest baseline), 15 points too many"
     )
     assert run_to_end(OF_SCHEDULE, slower(1.05), seen(*tests)).said() == ("Passed", "ThresholdsMet")
+    slowest = run_to_end(OF_SCHEDULE, slower(1.5), seen(*tests))
+    assert slowest.status["message"].startswith("p90 of total within 10 % of the baseline third, but it was 90 ms")

@@ -116,6 +116,14 @@ def test_a_list_that_expires_between_two_pages_forgets_no_test() -> None:
     assert tests.listed_at_s == listed_at_s
 
 
+def test_a_test_that_the_watch_told_of_before_a_list_was_asked_for_is_gone_if_the_list_lacks_it() -> None:
+    tests, outlived = OwnedTests[ScheduledTest](lambda _: None), of_schedule(PAGES * LIST_PAGE)
+    assert tests.changed("ADDED", outlived, ScheduleKind().facts)
+    refresh(Pages(), tests, ScheduleKind())
+    assert len(tests.facts) == PAGES * LIST_PAGE
+    assert outlived["metadata"]["name"] not in tests.facts
+
+
 def test_tests_are_listed_again_only_where_the_last_list_is_older_than_it_may_be() -> None:
     tests, pages = OwnedTests[ScheduledTest](lambda _: None), Pages()
 

@@ -62,6 +62,15 @@ def test_a_deleted_test_leaves_its_room_to_the_next() -> None:
     assert room.ask(a_test("waits")) == 0
 
 
+def test_a_test_that_was_made_anew_under_its_name_is_as_old_as_it_is() -> None:
+    room = Room(ONE)
+    room.seen(a_test("runs", "Running"))
+    assert room.ask(a_test("again", age_s=30)) == 1
+    assert room.ask(a_test("other", age_s=20)) == 2
+    assert room.ask(a_test("again", age_s=10, uid="of another")) == 2
+    assert room.ask(a_test("other", age_s=20)) == 1
+
+
 def being_deleted(test: dict[str, Any]) -> dict[str, Any]:
     return {**test, "metadata": {**test["metadata"], "deletionTimestamp": "2026-11-22T12:01:00Z"}}
 
