@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sshload_contract
+from circles import draws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sshload_contract import declared
@@ -46,13 +47,13 @@ Values = Callable[[type], Sequence[Any]]
 
 @pytest.fixture(scope="module")
 def drawn(values_of: Callable[[type], st.SearchStrategy[Any]]) -> Values:
-    """Return what draws 12 values of a type, once for all tests: drawing them takes longer than all that is tested."""
+    """Return what draws values of a type, once for all tests: drawing them takes longer than all that is tested."""
 
     @cache
     def draw(kind: type) -> Sequence[Any]:
         found = []
 
-        @settings(max_examples=12, database=None, suppress_health_check=[*HealthCheck])
+        @settings(max_examples=draws(8, 100), database=None, suppress_health_check=[*HealthCheck])
         @given(value=values_of(kind))
         def keep(value: Any) -> None:
             found.append(value)
