@@ -169,6 +169,21 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/verdict",
         "tests/unit/operator/conditions",
     ),
+    **{
+        f"{_OPERATOR}/planning/{name}.py": ("tests/unit/operator/cautions", "tests/unit/operator/samples")
+        for name in ("cautions", "estimates", "managed_cautions")
+    },
+    f"{_OPERATOR}/planning/search_cautions.py": ("tests/unit/operator/cautions", "tests/unit/operator/preflight"),
+    f"{_OPERATOR}/planning/admitted.py": ("tests/unit/operator/baseline/test_which.py",),
+    f"{_OPERATOR}/planning/differs.py": tuple(
+        f"tests/unit/operator/baseline/test_{name}.py" for name in ("candidates", "other_logins", "which")
+    ),
+    f"{_OPERATOR}/planning/installation.py": (
+        "tests/unit/operator/installation",
+        "tests/unit/operator/manifests/test_pods.py",
+    ),
+    f"{_OPERATOR}/planning/one_form.py": ("tests/unit/operator/plan",),
+    f"{_OPERATOR}/planning/plan.py": ("tests/unit/operator/plan", "tests/unit/operator/manifests/test_pods.py"),
     f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),
     f"{_CONTROL}/api_server/announcement.py": (f"{_WIRING}/test_announcement.py",),
     f"{_CONTROL}/api_server/client.py": (f"{_WIRING}/test_api_client.py",),
