@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sshload_contract.vocabulary import InPath
+
 from sshload_operator.manifests.gateway import GATEWAY_KEY_FILES, gateway_objects, gateway_policy
 from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
@@ -40,23 +42,15 @@ _RESOURCES = {
     "Secret": "/api/v1/namespaces/{}/secrets",
     "Service": "/api/v1/namespaces/{}/services",
 }
-_SWEPT = (
-    ("Job", Part.WORKERS),
-    ("Job", Part.MASTER),
-    ("Deployment", Part.PROXY),
-    ("Deployment", Part.GATEWAY),
-    ("Deployment", Part.TARGET),
-    ("Service", Part.MASTER),
-    ("Service", Part.PROXY),
-    ("Service", Part.GATEWAY),
-    ("Service", Part.TARGET),
+_TO_TARGET = (*map(Role, InPath), Role.TARGET)
+_SWEPT: tuple[tuple[str, Role | Part], ...] = (
+    ("Job", Role.WORKER),
+    ("Job", Role.MASTER),
+    *(("Deployment", role) for role in _TO_TARGET),
+    *(("Service", role) for role in (Role.MASTER, *_TO_TARGET)),
     ("Secret", Part.KEYS),
     ("ConfigMap", Part.CONFIG),
-    ("NetworkPolicy", Part.WORKERS),
-    ("NetworkPolicy", Part.MASTER),
-    ("NetworkPolicy", Part.PROXY),
-    ("NetworkPolicy", Part.GATEWAY),
-    ("NetworkPolicy", Part.TARGET),
+    *(("NetworkPolicy", role) for role in (Role.WORKER, Role.MASTER, *_TO_TARGET)),
 )
 
 

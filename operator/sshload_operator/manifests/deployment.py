@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from sshload_operator.api.targets import ManagedTarget
-from sshload_operator.manifests.labels import DEPLOYMENT_PARTS, metadata, role_selector
+from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.pod import Container, away_from, pod_template
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
@@ -21,7 +21,7 @@ def service(plan: Plan, role: Role, ports: Mapping[str, int]) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(plan, DEPLOYMENT_PARTS[role], role),
+        "metadata": metadata(plan, role),
         "spec": {
             "type": "ClusterIP",
             "selector": role_selector(plan, role),
@@ -45,7 +45,7 @@ def deployment(plan: Plan, target: ManagedTarget, container: Container) -> Manif
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": metadata(plan, DEPLOYMENT_PARTS[role], role),
+        "metadata": metadata(plan, role),
         "spec": {
             "replicas": 1,
             "revisionHistoryLimit": 0,

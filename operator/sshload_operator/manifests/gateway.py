@@ -19,7 +19,6 @@ from sshload_operator.manifests.labels import (
     HEALTH_PORT_NAME,
     SSH_PORT,
     STATS_PORT_NAME,
-    Part,
     child_name,
 )
 from sshload_operator.manifests.mounts import (
@@ -155,7 +154,7 @@ def cluster_gateway_program(plan: Plan, gateway: ManagedGateway) -> ProgramConfi
         port=GATEWAY_PORT,
         health_port=GATEWAY_HEALTH_PORT,
         stats_port=GATEWAY_STATS_PORT,
-        server=child_name(plan, Part.TARGET),
+        server=child_name(plan, Role.TARGET),
         server_port=SSH_PORT,
         allowed=_PRIVATE_RANGES,
         **CLUSTER_FILES,
@@ -206,4 +205,4 @@ def gateway_policy(plan: Plan, target: ManagedTarget) -> Manifest:
         rule("from", [pods(plan, Role.MASTER)], GATEWAY_STATS_PORT),
     ]
     egress = [rule("to", [pods(plan, Role.TARGET)], SSH_PORT), dns(plan)]
-    return policy(plan, Part.GATEWAY, Role.GATEWAY, ingress, egress)
+    return policy(plan, Role.GATEWAY, ingress, egress)

@@ -15,7 +15,7 @@ from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
 from sshload_operator.api.names import dns_label, is_name, label_value
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.planning.plan import Plan, run_id
-from sshload_operator.state import Role
+from sshload_operator.state import DEPLOYED, Role
 
 _TEST_CHARACTERS = 40
 TEST_LABEL = f"{GROUP}/test"
@@ -47,23 +47,17 @@ STATS_PORT_NAME = "stats"
 
 @unique
 class Part(StrEnum):
-    """What an object is within its run, as the last part of its name. Objects of different kinds share a part."""
+    """What an object is within its run that is not of one role."""
 
-    TARGET = "target"
-    PROXY = "proxy"
-    GATEWAY = "gateway"
-    MASTER = "master"
-    WORKERS = "workers"
     CONFIG = "config"
     KEYS = "keys"
     RESULTS = "results"
 
 
-DEPLOYMENT_PARTS = {Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY, Role.GATEWAY: Part.GATEWAY}
-"""The part of the Deployment, for each role whose pods a Deployment makes."""
 STATS_PORTS = {Role.TARGET: TARGET_HTTP_PORT, Role.PROXY: PROXY_HTTP_PORT, Role.GATEWAY: GATEWAY_STATS_PORT}
 """Where each of them serves its counts."""
-_JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
+_NAMES: dict[Role | Part, str] = {Role.WORKER: "workers"}
+"""How the objects of a role are called where that is not the role."""
 
 
 def entrance(target: ManagedTarget) -> tuple[Role, int]:
@@ -77,17 +71,17 @@ def behind_proxy(target: ManagedTarget) -> tuple[Role, int]:
     return (Role.TARGET, SSH_PORT) if target.gateway is None else (Role.GATEWAY, GATEWAY_PORT)
 
 
-def child_name(plan: Plan, part: Part) -> str:
-    """Return `<test>-<run id>-<part>`: at most 59 characters; the test's name is cut to 40.
+def child_name(plan: Plan, part: Role | Part) -> str:
+    """Return `<test>-<run id>-<role or part>`, for all kinds of objects: at most 59 characters, 40 of the test's name.
 
     The other four of a host name's 63 are for the hyphen and the completion index of a worker.
     """
     return run_child_name(plan.test.name, plan.run_id, part)
 
 
-def run_child_name(test_name: str, run_id: str, part: Part) -> str:
+def run_child_name(test_name: str, run_id: str, part: Role | Part) -> str:
     """Return the name of a run's object when the plan of that run no longer exists."""
-    return f"{dns_label(test_name, _TEST_CHARACTERS)}-{run_id}-{part}"
+    return f"{dns_label(test_name, _TEST_CHARACTERS)}-{run_id}-{_NAMES.get(part, part)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +127,12 @@ def role_selector(plan: Plan, role: Role) -> dict[str, str]:
     return {TEST_LABEL: label_value(plan.test.name), RUN_ID_LABEL: plan.run_id, ROLE_LABEL: str(role)}
 
 
-def metadata(plan: Plan, part: Part, role: Role | None = None) -> dict[str, Any]:
-    """Return the metadata of one object of the run, owned by the test so that garbage collection deletes it."""
+def metadata(plan: Plan, part: Role | Part) -> dict[str, Any]:
+    """Return the metadata of an object of the run, or of a role. The test owns it, so garbage collection deletes it."""
     return {
         "name": child_name(plan, part),
         "namespace": plan.test.namespace,
-        "labels": role_labels(plan, role) if role is not None else run_labels(plan),
+        "labels": role_labels(plan, part) if isinstance(part, Role) else run_labels(plan),
         "ownerReferences": [_owner_reference(plan)],
     }
 
@@ -150,20 +144,19 @@ def membership_of_pod(metadata: Mapping[str, Any]) -> Membership | None:
     if claimed is None:
         return None
     kind, name = controller(metadata).get("kind"), str(controller(metadata).get("name"))
-    if claimed.role in DEPLOYMENT_PARTS:
-        prefix = run_child_name(claimed.test, claimed.run_id, DEPLOYMENT_PARTS[claimed.role])
-        return claimed if kind == "ReplicaSet" and name.startswith(f"{prefix}-") else None
-    job = run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
-    return claimed if (kind, name) == ("Job", job) else None
+    made = run_child_name(claimed.test, claimed.run_id, claimed.role)
+    if claimed.role in DEPLOYED:
+        return claimed if kind == "ReplicaSet" and name.startswith(f"{made}-") else None
+    return claimed if (kind, name) == ("Job", made) else None
 
 
 def membership_of_job(metadata: Mapping[str, Any]) -> Membership | None:
     """Return the run that a Job belongs to; None where its name, labels or controller are not those of a run's Job."""
     owner = controller(metadata)
     claimed = _claimed(metadata, str(owner.get("name", "")))
-    if claimed is None or claimed.role not in _JOB_PARTS:
+    if claimed is None or claimed.role in DEPLOYED:
         return None
-    named = metadata["name"] == run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
+    named = metadata["name"] == run_child_name(claimed.test, claimed.run_id, claimed.role)
     return claimed if named and owner.get("kind") == TEST.name else None
 
 
@@ -180,7 +173,7 @@ def orphaned_run(metadata: Mapping[str, Any], test: str) -> str:
         return ""
     uid = str((metadata.get("annotations") or {}).get(TEST_UID_ANNOTATION, ""))
     is_made = uid and claimed.run_id == run_id(uid, claimed.run)
-    return claimed.run_id if is_made and metadata["name"] == run_child_name(test, claimed.run_id, Part.MASTER) else ""
+    return claimed.run_id if is_made and metadata["name"] == run_child_name(test, claimed.run_id, Role.MASTER) else ""
 
 
 def _claimed(metadata: Mapping[str, Any], test: str) -> Membership | None:

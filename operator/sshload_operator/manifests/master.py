@@ -10,7 +10,6 @@ from sshload_operator.manifests.labels import (
     METRICS_PORT_NAME,
     PROOF_SHA256_ANNOTATION,
     TEST_UID_ANNOTATION,
-    Part,
     metadata,
     role_selector,
 )
@@ -32,7 +31,7 @@ def master_service(plan: Plan) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(plan, Part.MASTER, Role.MASTER),
+        "metadata": metadata(plan, Role.MASTER),
         "spec": {
             "clusterIP": "None",
             "selector": role_selector(plan, Role.MASTER),
@@ -59,7 +58,7 @@ def master_job(plan: Plan, proof_sha256: str) -> Manifest:
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
-            **metadata(plan, Part.MASTER, Role.MASTER),
+            **metadata(plan, Role.MASTER),
             "annotations": {PROOF_SHA256_ANNOTATION: proof_sha256, TEST_UID_ANNOTATION: plan.test.uid},
         },
         "spec": {

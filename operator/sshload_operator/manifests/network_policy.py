@@ -19,7 +19,6 @@ from sshload_operator.manifests.labels import (
     SSH_PORT,
     STATS_PORTS,
     TARGET_HTTP_PORT,
-    Part,
     behind_proxy,
     entrance,
     metadata,
@@ -55,7 +54,7 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
     if target.sshd.use_dns or any(read_address(found.host) is None for found in forwarded):
         egress.append(dns(plan))
-    return policy(plan, Part.TARGET, Role.TARGET, ingress, egress)
+    return policy(plan, Role.TARGET, ingress, egress)
 
 
 def proxy_policy(plan: Plan, target: ManagedTarget) -> Manifest:
@@ -69,7 +68,7 @@ def proxy_policy(plan: Plan, target: ManagedTarget) -> Manifest:
         rule("from", [pods(plan, Role.MASTER)], PROXY_HTTP_PORT),
     ]
     egress = [rule("to", [pods(plan, role)], port), dns(plan)]
-    return policy(plan, Part.PROXY, Role.PROXY, ingress, egress)
+    return policy(plan, Role.PROXY, ingress, egress)
 
 
 def clients(plan: Plan) -> list[dict[str, Any]]:
@@ -86,7 +85,7 @@ def master_policy(plan: Plan) -> Manifest:
     if scrapers := _scrapers(plan):  # a rule without peers would open the port to everything
         ingress.append(rule("from", scrapers, MASTER_HTTP_PORT))
     counts = [rule("to", [pods(plan, role)], STATS_PORTS[role]) for role in plan.spec.target.pods]
-    return policy(plan, Part.MASTER, Role.MASTER, ingress, [*counts, dns(plan)] if counts else [])
+    return policy(plan, Role.MASTER, ingress, [*counts, dns(plan)] if counts else [])
 
 
 def _scrapers(plan: Plan) -> list[dict[str, Any]]:
@@ -96,7 +95,7 @@ def _scrapers(plan: Plan) -> list[dict[str, Any]]:
 def workers_policy(plan: Plan) -> Manifest:
     """Return the workers' policy: nothing in; out to the first hop of the path to sshd, to the master and to DNS."""
     egress = [*_ssh_egress(plan), rule("to", [pods(plan, Role.MASTER)], LOCUST_PORT), dns(plan)]
-    return policy(plan, Part.WORKERS, Role.WORKER, [], egress)
+    return policy(plan, Role.WORKER, [], egress)
 
 
 def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
@@ -137,12 +136,12 @@ def _ip_block(network: Network, closed: tuple[Network, ...]) -> dict[str, Any]:
     return {"ipBlock": {"cidr": str(network), **({"except": widest} if widest else {})}}
 
 
-def policy(plan: Plan, part: Part, role: Role, ingress: list[dict[str, Any]], egress: list[dict[str, Any]]) -> Manifest:
+def policy(plan: Plan, role: Role, ingress: list[dict[str, Any]], egress: list[dict[str, Any]]) -> Manifest:
     """Return the policy of a role's pods, which besides reach what the installer lets all pods reach."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": metadata(plan, part, role),
+        "metadata": metadata(plan, role),
         "spec": {
             "podSelector": {"matchLabels": role_selector(plan, role)},
             "policyTypes": ["Ingress", "Egress"],

@@ -6,7 +6,6 @@ from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
-    DEPLOYMENT_PARTS,
     GATEWAY_PORT_NAME,
     HEALTH_PORT_NAME,
     PROXY_HTTP_PORT,
@@ -27,7 +26,7 @@ def cluster_proxy_config(plan: Plan, target: ManagedTarget, proxy: Proxy) -> Pro
     places = ProxyPlaces(
         port=port,
         stats_port=PROXY_HTTP_PORT,
-        server=child_name(plan, DEPLOYMENT_PARTS[role]),
+        server=child_name(plan, role),
         server_port=port,
         speaks_http=role is Role.GATEWAY,
     )

@@ -13,7 +13,6 @@ from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget, Server
 from sshload_operator.manifests.gateway import GATEWAY_FILE, cluster_gateway_program, managed_gateway_endpoint
 from sshload_operator.manifests.labels import (
-    DEPLOYMENT_PARTS,
     SSH_PORT,
     STATS_PORTS,
     Part,
@@ -84,13 +83,13 @@ def cluster_places(plan: Plan) -> Places:
 
 
 def _stats_url(plan: Plan, role: Role) -> str:
-    return f"http://{child_name(plan, DEPLOYMENT_PARTS[role])}:{STATS_PORTS[role]}/stats"
+    return f"http://{child_name(plan, role)}:{STATS_PORTS[role]}/stats"
 
 
 def login_to_managed(plan: Plan, target: ManagedTarget) -> Endpoint:
     """Return how the workers, or the gateway before it, log in to the managed target of a run in a cluster."""
     role = entrance(target)[0] if target.gateway is None else Role.TARGET
-    host = _name_for_all_hops(plan, child_name(plan, DEPLOYMENT_PARTS[role]))
+    host = _name_for_all_hops(plan, child_name(plan, role))
     return managed_endpoint(host, SSH_PORT, IMAGE_USER, plan.spec.auth, KEYS_DIR)
 
 
@@ -98,7 +97,7 @@ def _managed(plan: Plan, target: ManagedTarget) -> Endpoint | GatewayEndpoint:
     if target.gateway is None:
         return login_to_managed(plan, target)
     role, port = entrance(target)
-    host = child_name(plan, DEPLOYMENT_PARTS[role])
+    host = child_name(plan, role)
     return managed_gateway_endpoint(host, port, KEYS_DIR)
 
 

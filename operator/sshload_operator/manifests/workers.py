@@ -6,7 +6,7 @@ from typing import Any
 from sshload_contract.client import Auth
 
 from sshload_operator.manifests.gateway import GATEWAY_TOKEN_FILE
-from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, metadata
+from sshload_operator.manifests.labels import LOCUST_PORT, child_name, metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
     CONFIG_DIR,
@@ -40,7 +40,7 @@ def workers_job(plan: Plan) -> Manifest:
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata(plan, Part.WORKERS, Role.WORKER),
+        "metadata": metadata(plan, Role.WORKER),
         "spec": {
             "completionMode": "Indexed",
             "completions": replicas,
@@ -58,7 +58,7 @@ def _container(plan: Plan) -> Container:
     command = ("python", "-m", "sshload_worker", "--role", "worker", "--config", f"{CONFIG_DIR}/{RUN_FILE}")
     return Container(
         role=Role.WORKER,
-        command=(*command, "--master-host", child_name(plan, Part.MASTER), "--master-port", str(LOCUST_PORT)),
+        command=(*command, "--master-host", child_name(plan, Role.MASTER), "--master-port", str(LOCUST_PORT)),
         ports={},
         readiness_port="",
         volumes=(config_volume(plan, config_source(plan, RUN_FILE), *_credentials(plan), *_files(plan)),),

@@ -26,7 +26,6 @@ from sshload_operator.control.run.observe import Observations, Rejection
 from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.manifests import (
     ChildRef,
-    Part,
     child_name,
     child_ref,
     children,
@@ -37,7 +36,7 @@ from sshload_operator.manifests import (
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, run_child_name
 from sshload_operator.manifests.run_config import login_to_managed
 from sshload_operator.planning.plan import Plan, TestIdentity
-from sshload_operator.state import Announcement, Manifest
+from sshload_operator.state import Announcement, Manifest, Role
 from sshload_operator.world.execute import Status
 from sshload_operator.world.gateway_secrets import make_gateway_secrets
 from sshload_operator.world.keys import KeysAsked, make_keys
@@ -81,7 +80,7 @@ class ClusterWorld:
             manifests = children(plan, await _create_keys(cluster, plan))
             await _all(*(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM))
             pods_come_from = [found for found in manifests if found["kind"] in _PODS_COME_FROM]
-            master = [found for found in pods_come_from if found["metadata"]["name"] == child_name(plan, Part.MASTER)]
+            master = [found for found in pods_come_from if found["metadata"]["name"] == child_name(plan, Role.MASTER)]
             await _all(*(_create(cluster, found) for found in master))
             await _all(*(_create(cluster, found) for found in pods_come_from if found not in master))
         except _ChildError as failed:
@@ -126,7 +125,7 @@ class ClusterWorld:
 
     async def _sweep_one(self, run_id: str) -> None:
         refs = swept(self.test, run_id)
-        master = run_child_name(self.test.name, run_id, Part.MASTER)
+        master = run_child_name(self.test.name, run_id, Role.MASTER)
         last = [ref for ref in refs if ref.kind == "Job" and ref.name == master]
         await _all(*(_delete(self.cluster, ref) for ref in refs if ref not in last))
         await _all(*(_delete(self.cluster, ref) for ref in last))
@@ -179,7 +178,7 @@ async def _create_keys(cluster: Cluster, plan: Plan) -> str:
     path = child_ref(secret).api_path
     if await _create(cluster, secret):
         return proof_sha256(token)
-    job = await cluster.read_job(plan.test.namespace, child_name(plan, Part.MASTER))
+    job = await cluster.read_job(plan.test.namespace, child_name(plan, Role.MASTER))
     known = (job or {"metadata": {}})["metadata"].get("annotations", {}).get(PROOF_SHA256_ANNOTATION)
     if known is not None:
         return str(known)

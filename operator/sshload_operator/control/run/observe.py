@@ -24,9 +24,8 @@ from sshload_operator.control.live.objects import version
 from sshload_operator.control.run.baseline import look_for_baseline
 from sshload_operator.control.run.judging import Judging, LogReading
 from sshload_operator.control.run.pod_facts import pod_facts
-from sshload_operator.manifests import Part, child_name
+from sshload_operator.manifests import child_name
 from sshload_operator.manifests.labels import (
-    DEPLOYMENT_PARTS,
     PROOF_SHA256_ANNOTATION,
     TEST_LABEL,
     membership_of_job,
@@ -342,14 +341,12 @@ async def _read_rejection(cluster: Cluster, observations: Observations, run: Run
 async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> Rejection | None:
     """Return what a controller said of pods or a ReplicaSet that it could not create; None if there is nothing."""
     namespace = plan.test.namespace
-    deployments = {role: child_name(plan, part) for role, part in DEPLOYMENT_PARTS.items()}
-    for name in (deployments[role] for role in missing if role in deployments):
-        deployment = await cluster.read_deployment(namespace, name)
+    for role in missing:
+        deployment = await cluster.read_deployment(namespace, child_name(plan, role)) if role in DEPLOYED else None
         rejection = _replica_failure(deployment or {})
         if rejection is not None:
             return rejection
-    jobs = {Role.MASTER: child_name(plan, Part.MASTER), Role.WORKER: child_name(plan, Part.WORKERS)}
-    names = {jobs[role] for role in missing if role in jobs}
+    names = {child_name(plan, role) for role in missing if role not in DEPLOYED}
     if not names:
         return None
     events = await cluster.list_events(namespace, "involvedObject.kind=Job,reason=FailedCreate")

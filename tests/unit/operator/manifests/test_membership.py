@@ -22,11 +22,11 @@ PLAN = Passes().plan
 assert isinstance(PLAN, Plan)
 TEST = PLAN.test.name
 MAKERS = {
-    Role.MASTER: ("Job", run_child_name(TEST, PLAN.run_id, Part.MASTER)),
-    Role.WORKER: ("Job", run_child_name(TEST, PLAN.run_id, Part.WORKERS)),
-    Role.TARGET: ("ReplicaSet", f"{run_child_name(TEST, PLAN.run_id, Part.TARGET)}-5d4f"),
-    Role.PROXY: ("ReplicaSet", f"{run_child_name(TEST, PLAN.run_id, Part.PROXY)}-5d4f"),
-    Role.GATEWAY: ("ReplicaSet", f"{run_child_name(TEST, PLAN.run_id, Part.GATEWAY)}-5d4f"),
+    Role.MASTER: ("Job", run_child_name(TEST, PLAN.run_id, Role.MASTER)),
+    Role.WORKER: ("Job", run_child_name(TEST, PLAN.run_id, Role.WORKER)),
+    Role.TARGET: ("ReplicaSet", f"{run_child_name(TEST, PLAN.run_id, Role.TARGET)}-5d4f"),
+    Role.PROXY: ("ReplicaSet", f"{run_child_name(TEST, PLAN.run_id, Role.PROXY)}-5d4f"),
+    Role.GATEWAY: ("ReplicaSet", f"{run_child_name(TEST, PLAN.run_id, Role.GATEWAY)}-5d4f"),
 }
 
 

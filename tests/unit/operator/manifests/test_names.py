@@ -9,7 +9,7 @@ from specs.spec import Spec
 from sshload_operator.manifests import Part, child_name, child_ref, children, keys_secret, swept
 from sshload_operator.manifests.children import key_files
 from sshload_operator.manifests.labels import membership_of_job, membership_of_pod
-from sshload_operator.state import Manifest
+from sshload_operator.state import Manifest, Role
 
 NAMES = ("n" * 40, "n" * 253, f"{'n.' * 126}n", "9", "a.b")
 MOST_WORKERS = 200
@@ -21,7 +21,7 @@ THROUGH_A_GATEWAY = plans.quickstart(target={"managed": {"gateway": {"policy": "
 @pytest.mark.parametrize("test", NAMES)
 def test_every_test_name_leaves_room_for_every_name_and_for_a_workers_host_name(test: str) -> None:
     plan = plans.plan(name=test)
-    for part in Part:
+    for part in (*Part, *Role):
         name = child_name(plan, part)
         assert DNS_LABEL.fullmatch(name)
         assert len(f"{name}-{MOST_WORKERS - 1}") <= 63

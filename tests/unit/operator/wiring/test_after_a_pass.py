@@ -16,7 +16,7 @@ from sshload_operator.control.live.tests import LiveTests, TestState, _following
 from sshload_operator.control.logs import _about
 from sshload_operator.control.run.judging import Judging
 from sshload_operator.control.run.reconcile import Reconciled
-from sshload_operator.manifests.labels import RUN_ID_LABEL, RUN_LABEL, TEST_LABEL, Part, run_child_name
+from sshload_operator.manifests.labels import RUN_ID_LABEL, RUN_LABEL, TEST_LABEL, run_child_name
 from sshload_operator.state import PodFacts, Role
 
 KEY = ("load-tests", "quickstart")
@@ -143,7 +143,7 @@ def test_a_test_that_was_only_named_may_have_pods_and_one_that_was_seen_or_parke
     assert play(work) == [True, False, False]
 
 
-JOB = run_child_name(KEY[1], "a1b2c3d4e5", Part.MASTER)
+JOB = run_child_name(KEY[1], "a1b2c3d4e5", Role.MASTER)
 
 
 def child(kind: str, name: str, **metadata: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.manifests import Part, child_name, results_ref, swept
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Announcement, Reason
+from sshload_operator.state import Announcement, Reason, Role
 
 TO_EXTERNAL = plan({**SMALL, "target": {"external": EXTERNAL}})
 TO_MANAGED = plan(quickstart())
@@ -59,7 +59,7 @@ def test_what_makes_pods_is_made_once_all_else_is_there_and_the_masters_job_befo
     assert made[0] == f"secrets/{child_name(TO_MANAGED, Part.KEYS)}"
     of_pods = [name for name in made if name.startswith(("jobs/", "deployments/"))]
     assert made[-len(of_pods) :] == of_pods
-    assert of_pods[0] == f"jobs/{child_name(TO_MANAGED, Part.MASTER)}"
+    assert of_pods[0] == f"jobs/{child_name(TO_MANAGED, Role.MASTER)}"
     assert sorted(collections(of_pods[1:])) == ["deployments", "jobs"]
     assert api.names("POST") == [made[0], *of_pods], "applied again, another release would replace their pods"
 
@@ -95,7 +95,7 @@ def test_a_start_that_failed_leaves_no_request_behind() -> None:
 
 
 def proof(api: PlayedObjects) -> str:
-    annotations = api.there[f"jobs/{child_name(TO_EXTERNAL, Part.MASTER)}"]["metadata"]["annotations"]
+    annotations = api.there[f"jobs/{child_name(TO_EXTERNAL, Role.MASTER)}"]["metadata"]["annotations"]
     return str(annotations[PROOF_SHA256_ANNOTATION])
 
 
@@ -109,15 +109,15 @@ def test_a_start_that_is_repeated_leaves_token_and_proof_as_the_pods_know_them()
     assert played(api, Observations(), start(TO_EXTERNAL)) == [None]
     before = token(api)
     assert proof(api) == proof_sha256(before)
-    del api.there[f"jobs/{child_name(TO_EXTERNAL, Part.WORKERS)}"]
+    del api.there[f"jobs/{child_name(TO_EXTERNAL, Role.WORKER)}"]
     assert played(api, Observations(), start(TO_EXTERNAL)) == [None]
     assert (token(api), proof(api)) == (before, proof_sha256(before))
-    assert f"jobs/{child_name(TO_EXTERNAL, Part.WORKERS)}" in api.there
+    assert f"jobs/{child_name(TO_EXTERNAL, Role.WORKER)}" in api.there
 
 
 @pytest.mark.parametrize("left", [{}, {"metadata": {"annotations": {}}}, {"metadata": {}}])
 def test_a_token_that_no_master_has_is_made_anew(left: dict[str, Any]) -> None:
-    secret, job = f"secrets/{child_name(TO_EXTERNAL, Part.KEYS)}", f"jobs/{child_name(TO_EXTERNAL, Part.MASTER)}"
+    secret, job = f"secrets/{child_name(TO_EXTERNAL, Part.KEYS)}", f"jobs/{child_name(TO_EXTERNAL, Role.MASTER)}"
     known = {"metadata": {}, "stringData": {"token": "of an attempt that was cut short"}}
     api = PlayedObjects({secret: known, **({job: left} if left else {})})
     made: list[str] = []
@@ -153,7 +153,7 @@ def test_no_pod_is_made_where_something_that_it_needs_is_refused() -> None:
     assert "jobs" not in collections(api.names("POST"))
     api = PlayedObjects(refuses={("POST", "jobs"): [403]})
     played(api, Observations(), start(TO_EXTERNAL))
-    assert api.names("POST")[1:] == [f"jobs/{child_name(TO_EXTERNAL, Part.MASTER)}"]
+    assert api.names("POST")[1:] == [f"jobs/{child_name(TO_EXTERNAL, Role.MASTER)}"]
 
 
 def refused_after(*answers: int) -> list[bool]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from plans import PROOF_SHA256, plan, quickstart
 from sshload_operator.control.run.observe import Observations
-from sshload_operator.manifests import Part, child_name
+from sshload_operator.manifests import child_name
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, role_labels
 from sshload_operator.state import Role
 
@@ -15,12 +15,12 @@ DISRUPTED = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reas
 
 def job(uid: str = "job", test_uid: str = PLAN.test.uid, name: str = PLAN.test.name) -> dict[str, Any]:
     owner = {"kind": "SSHLoadTest", "name": name, "uid": test_uid, "controller": True}
-    metadata = {"name": child_name(PLAN, Part.MASTER), "uid": uid, "ownerReferences": [owner]}
+    metadata = {"name": child_name(PLAN, Role.MASTER), "uid": uid, "ownerReferences": [owner]}
     return {"metadata": {**metadata, "labels": role_labels(PLAN, Role.MASTER)}}
 
 
 def pod(name: str, version: int, status: dict[str, Any] | None = None, maker: str = "job") -> dict[str, Any]:
-    owner = {"kind": "Job", "name": child_name(PLAN, Part.MASTER), "uid": maker, "controller": True}
+    owner = {"kind": "Job", "name": child_name(PLAN, Role.MASTER), "uid": maker, "controller": True}
     metadata = {"name": name, "resourceVersion": str(version), "ownerReferences": [owner]}
     return {"metadata": {**metadata, "labels": role_labels(PLAN, Role.MASTER)}, "status": status or {}}
 

@@ -27,7 +27,7 @@ from sshload_contract.wire.report import EncodedHistogram
 from sshload_operator.control.run import observe as observe_module
 from sshload_operator.control.run.judging import Judging, LogReading
 from sshload_operator.control.run.observe import Observations, Rejection, RunUnderWay, observe
-from sshload_operator.manifests import Part, child_name
+from sshload_operator.manifests import child_name
 from sshload_operator.manifests.labels import TEST_UID_ANNOTATION, role_labels
 from sshload_operator.planning.plan import Plan, run_id
 from sshload_operator.state import Observed, ObservedBaseline, Role
@@ -36,11 +36,9 @@ from sshload_operator.state import Observed, ObservedBaseline, Role
 RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))
 SUMMARY = tuple(summary_lines(summary(histograms=(RANDOM,)), TOKEN))
 
-PARTS = {Role.MASTER: Part.MASTER, Role.TARGET: Part.TARGET, Role.PROXY: Part.PROXY}
-
 
 def pod(plan: Plan, role: Role, phase: str, version: int) -> dict[str, Any]:
-    maker = child_name(plan, PARTS[role])
+    maker = child_name(plan, role)
     kind, name = ("Job", maker) if role is Role.MASTER else ("ReplicaSet", f"{maker}-5c9f")
     owner = {"kind": kind, "name": name, "uid": "maker", "controller": True}
     metadata = {"name": f"{maker}-x", "resourceVersion": str(version), "ownerReferences": [owner]}
@@ -49,7 +47,7 @@ def pod(plan: Plan, role: Role, phase: str, version: int) -> dict[str, Any]:
 
 def master_job(plan: Plan) -> dict[str, Any]:
     owner = {"kind": "SSHLoadTest", "name": plan.test.name, "uid": plan.test.uid, "controller": True}
-    metadata = {"name": child_name(plan, Part.MASTER), "uid": "maker", "ownerReferences": [owner]}
+    metadata = {"name": child_name(plan, Role.MASTER), "uid": "maker", "ownerReferences": [owner]}
     return {"metadata": {**metadata, "labels": role_labels(plan, Role.MASTER)}}
 
 
@@ -429,7 +427,7 @@ def test_a_summary_that_does_not_carry_the_token_of_its_run_is_none() -> None:
 @pytest.mark.parametrize(("elapsed_s", "is_told"), [(60.0, True), (1.0, False)])
 def test_a_job_that_could_make_no_pod_says_why_once_it_has_been_waited_for(elapsed_s: float, *, is_told: bool) -> None:
     asked = plan(quickstart())
-    events = (("another-job", "another quota"), (child_name(asked, Part.WORKERS), SAID))
+    events = (("another-job", "another quota"), (child_name(asked, Role.WORKER), SAID))
     observations = of_watch(asked, "Running")
     observations.rejected = Rejection("Pod", "of a minute ago")
     observed, _ = seen(asked, observations, elapsed_s=elapsed_s, log="", events=events)

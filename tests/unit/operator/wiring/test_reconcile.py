@@ -35,7 +35,7 @@ from sshload_operator.control.run.reconcile import (
     subject_of,
 )
 from sshload_operator.decision.load_test.decide import TestDecision
-from sshload_operator.manifests import Part, child_name
+from sshload_operator.manifests import child_name
 from sshload_operator.manifests.labels import COMPARISON_LABEL, role_labels
 from sshload_operator.planning.installation import Limits
 from sshload_operator.planning.plan import Plan
@@ -58,7 +58,7 @@ def first_run() -> Plan:
 
 def master(plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the master's Job, and its pod."""
-    name, labels = child_name(plan, Part.MASTER), role_labels(plan, Role.MASTER)
+    name, labels = child_name(plan, Role.MASTER), role_labels(plan, Role.MASTER)
     test = {"kind": "SSHLoadTest", "name": plan.test.name, "uid": plan.test.uid, "controller": True}
     job = {"metadata": {"name": name, "uid": "job", "labels": labels, "ownerReferences": [test]}}
     maker = {"kind": "Job", "name": name, "uid": "job", "controller": True}
@@ -78,7 +78,7 @@ def deleted_in_a_pass(test: dict[str, Any], job: dict[str, Any], pod: dict[str, 
 
 def test_a_test_whose_status_was_taken_away_leaves_no_load_behind_when_it_is_suspended() -> None:
     plan = first_run()
-    assert child_name(plan, Part.MASTER) in deleted_in_a_pass(a_test(2, suspend=True), *master(plan))
+    assert child_name(plan, Role.MASTER) in deleted_in_a_pass(a_test(2, suspend=True), *master(plan))
 
 
 def a_pass(

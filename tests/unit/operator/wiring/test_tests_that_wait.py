@@ -23,7 +23,7 @@ from sshload_operator.control.live.objects import Key
 from sshload_operator.control.live.room import Room
 from sshload_operator.control.live.tests import LiveTests
 from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
-from sshload_operator.manifests import Part, child_name
+from sshload_operator.manifests import child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.installation import Installation, Limits
 from sshload_operator.planning.plan import Plan
@@ -210,7 +210,7 @@ def master_of(test: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the Job of a test's master, and its pod."""
     plan = subject_of(test, INSTALLATION, ParsedSpec(), START).plan
     assert isinstance(plan, Plan)
-    name, labels = child_name(plan, Part.MASTER), role_labels(plan, Role.MASTER)
+    name, labels = child_name(plan, Role.MASTER), role_labels(plan, Role.MASTER)
     owner = {"kind": "SSHLoadTest", "name": "t", "uid": "uid-t", "controller": True}
     maker = {"kind": "Job", "name": name, "uid": "job", "controller": True}
     ours = {"namespace": "ns", "labels": labels, "resourceVersion": "1"}
