@@ -6,9 +6,9 @@ The phases, condition types and reasons of a test are spelled here, once; those 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from sshload_contract.vocabulary import Invalidity
+from sshload_contract.vocabulary import InPath, Invalidity
 
 if TYPE_CHECKING:
     from sshload_contract.wire.master_log import MasterLog
@@ -141,16 +141,46 @@ class Resource(StrEnum):
 
 @unique
 class Role(StrEnum):
-    """What a child pod is, as its `sshload.dev/role` label says."""
+    """What a child pod is, as its `sshload.dev/role` label says. Each program that may be in the path has one.
 
-    TARGET = "target"
-    PROXY = "proxy"
-    GATEWAY = "gateway"
+    `room` is what to do if no node has room for its pod. `lost` tells that it was lost while the load ran.
+    """
+
+    room: str
+    lost: str
+
+    def __new__(cls, value: str, room: str = "Add a node", lost: str = "") -> Self:
+        """Make the role that is written as `value`."""
+        role = str.__new__(cls, value)
+        role._value_, role.room, role.lost = value, room, lost
+        return role
+
+    TARGET = (
+        "target",
+        "Lower spec.target.managed.resources, or add a node",
+        "the target was lost while the load ran",
+    )
+    PROXY = (
+        "proxy",
+        "Add a node, or lower the chart's value proxy.resources",
+        "the proxy in the path was lost while the load ran",
+    )
+    GATEWAY = (
+        "gateway",
+        "Add a node, or lower the chart's value gateway.runResources",
+        "the gateway was lost while the load ran",
+    )
     MASTER = "master"
-    WORKER = "worker"
+    WORKER = (
+        "worker",
+        (
+            "Lower spec.workers.resources (without them the chart's value worker.resources holds, by default a whole"
+            " CPU), or add a node"
+        ),
+    )
 
 
-DEPLOYED: Final = frozenset({Role.TARGET, Role.PROXY, Role.GATEWAY})
+DEPLOYED: Final = frozenset({Role.TARGET, *(Role(part) for part in InPath)})
 """The roles whose pods a Deployment makes, which makes them again; those of the others are of Jobs."""
 
 

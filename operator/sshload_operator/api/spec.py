@@ -27,14 +27,13 @@ from sshload_contract.steps import Alternative, ScenarioStep
 from sshload_contract.thresholds import CapacityThreshold, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
-from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.search import WrittenSearch, search_budget_s
 from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
+from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.api.thresholds import RelativeThreshold, WrittenThreshold
 
 LOCUSTFILE: Final = "locustfile.py"
@@ -264,11 +263,6 @@ class LoadTestSpec:
     def proxy(self) -> Proxy | None:
         """The proxy that the run makes before its target."""
         return None if self.managed is None else self.managed.proxy
-
-    @property
-    def gateway(self) -> ManagedGateway | None:
-        """The gateway that the run makes before its target."""
-        return None if self.managed is None else self.managed.gateway
 
     @property
     def servers(self) -> Mapping[str, Server]:

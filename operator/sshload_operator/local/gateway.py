@@ -7,7 +7,7 @@ from typing import Final
 
 from sshload_contract.wire.codec import to_json
 
-from sshload_operator.api.managed_gateway import ManagedGateway
+from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.local.process import LOOPBACK, LocalProgram, in_path, require_libraries, write_secret
 from sshload_operator.local.sshd import current_user
 from sshload_operator.manifests import GatewayPlaces, gateway_program

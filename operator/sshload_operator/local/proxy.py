@@ -9,7 +9,7 @@ from typing import Final
 
 from sshload_contract.wire.codec import to_json
 
-from sshload_operator.api.proxy import Proxy
+from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.local.process import LocalProgram, in_path
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.manifests.mounts import PROXY_FILE

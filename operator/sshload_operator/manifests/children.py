@@ -42,7 +42,7 @@ _RESOURCES = {
     "Secret": "/api/v1/namespaces/{}/secrets",
     "Service": "/api/v1/namespaces/{}/services",
 }
-_TO_TARGET = (*map(Role, InPath), Role.TARGET)
+_TO_TARGET = (*(Role(part) for part in InPath), Role.TARGET)
 _SWEPT: tuple[tuple[str, Role | Part], ...] = (
     ("Job", Role.WORKER),
     ("Job", Role.MASTER),

@@ -8,8 +8,8 @@ from typing import Any, Final
 from sshload_contract.wire.program import ProgramConfig
 from sshload_contract.wire.run_config import GatewayEndpoint
 
-from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
     GATEWAY_HEALTH_PORT,

@@ -2,8 +2,8 @@
 
 from sshload_contract.wire.program import ProgramConfig
 
-from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
     GATEWAY_PORT_NAME,

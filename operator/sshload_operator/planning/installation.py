@@ -140,8 +140,8 @@ class RunPods:
 
     Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
     OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `affinity`,
-    `priority_class_name`, `master_resources`, `target_resources`, `proxy_resources` and `gateway_resources` are those
-    of pods whose test names none. `extra_egress` are rules of a NetworkPolicy that the policies of all roles get.
+    `priority_class_name` and the resources of a role are those of pods whose test names none. `extra_egress` are rules
+    of a NetworkPolicy that the policies of all roles get.
     `metrics_from` are the peers that may scrape masters and targets. Without `network_policies` a run has no policies.
     """
 
@@ -209,19 +209,14 @@ class Installation:
 
     def image(self, role: Role) -> str:
         """Return the image of a role's pods whose test names none."""
-        images = {Role.TARGET: self.target_image, Role.PROXY: self.proxy_image, Role.GATEWAY: self.gateway_image}
-        return images.get(role, self.worker_image)
+        image: str = getattr(self, role + "_image", self.worker_image)
+        return image
 
     def resources(self, role: Role) -> Mapping[str, Any]:
         """Return the resources of a role's pods whose test names none."""
-        given = {
-            Role.WORKER: self.worker_resources,
-            Role.MASTER: self.run_pods.master_resources,
-            Role.TARGET: self.run_pods.target_resources,
-            Role.PROXY: self.run_pods.proxy_resources,
-            Role.GATEWAY: self.run_pods.gateway_resources,
-        }
-        return given[role]
+        of = self if role is Role.WORKER else self.run_pods
+        given: Mapping[str, Any] = getattr(of, role + "_resources")
+        return given
 
 
 NOT_INSTALLED = Installation(

@@ -22,7 +22,7 @@ def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
     return (
         *_penalties(target),
         *_channels_above_max_sessions(plan, target),
-        *_of_gateway(plan, target),
+        *_of_programs_in_path(plan, target),
         *_home_too_small(plan, target),
         *_full_proxy(plan, target),
         *_too_many_held_sessions(plan, target),
@@ -54,10 +54,10 @@ def _channels_above_max_sessions(plan: Plan, target: ManagedTarget) -> Iterator[
         )
 
 
-def _of_gateway(plan: Plan, target: ManagedTarget) -> Iterator[str]:
-    if target.gateway is not None:
-        at_once = plan.spec.load.largest.most_at_once
-        yield from target.gateway.cautions(inf if at_once is None else at_once, target.sshd)
+def _of_programs_in_path(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    at_once = plan.spec.load.largest.most_at_once
+    for program in target.in_path.values():
+        yield from program.cautions(inf if at_once is None else at_once, target.sshd)
 
 
 def _home_too_small(plan: Plan, target: ManagedTarget) -> Iterator[str]:

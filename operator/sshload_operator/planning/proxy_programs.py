@@ -18,7 +18,7 @@ from sshload_contract.wire.program import (
     ProgramConfig,
 )
 
-from sshload_operator.api.proxy import Proxy, ProxyKind
+from sshload_operator.api.targets.proxy import Proxy, ProxyKind
 
 FILES_PER_CONNECTION: Final = 2
 OTHER_FILES: Final = 200

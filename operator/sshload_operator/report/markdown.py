@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from sshload_contract.vocabulary import InPath
+
 from sshload_operator.api.inert_text import inert_markdown, inert_paragraph, inert_table
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
@@ -47,7 +49,7 @@ def _test_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield from _measured(document["figures"], status.results)
     yield from _table("Server", ("figure", "value"), (document["server"] or {}).items())
     if status.results is not None:
-        for name in ("proxy", "gateway", "generator"):
+        for name in (*InPath, "generator"):
             rows = written(status.results).get(name, {}).items()
             yield from _table(name.capitalize(), ("figure", "value"), rows)
     if document.get("against"):

@@ -19,7 +19,7 @@ from free_ports import free_port
 from running_target import WITHIN_S, wait_until
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.program import ProgramConfig, ProgramStats
-from sshload_operator.api.proxy import Proxy, ProxyKind
+from sshload_operator.api.targets.proxy import Proxy, ProxyKind
 from sshload_operator.planning.proxy_programs import ProxyPlaces, program_config
 
 BUSY: Final = """

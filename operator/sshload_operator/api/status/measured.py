@@ -3,7 +3,7 @@
 A figure is declared once: by `Measured`, at its field in the status. `figures` yields all that a status states.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, get_args, get_type_hints
@@ -13,10 +13,9 @@ from sshload_operator.api.status.figures import Measured
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, latency_name
 from sshload_operator.api.status.results import (
-    GatewayResult,
+    IN_PATH,
     GeneratorResult,
     HoldResult,
-    ProxyResult,
     Results,
     TargetResult,
 )
@@ -82,12 +81,11 @@ def declared(part: type, prefix: str = "") -> tuple[Declared, ...]:
     )
 
 
-OF_RUN: Final = {
+OF_RUN: Final[Mapping[str, tuple[Declared, ...]]] = {
     "": declared(Results),
     "hold": declared(HoldResult),
     "target": declared(TargetResult),
-    "proxy": declared(ProxyResult, "proxy"),
-    "gateway": declared(GatewayResult, "gateway"),
+    **{part: declared(kind, part) for part, kind in IN_PATH.items()},
     "generator": declared(GeneratorResult, "generator"),
 }
 """The figures of a whole run, by the part of its results that has them."""

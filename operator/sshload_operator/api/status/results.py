@@ -1,10 +1,12 @@
 """`status.results` of a test: what a run has measured after its warm-up."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from sshload_contract.bounds import MOST_STAGES
 from sshload_contract.declared import Absent, Items, Text
+from sshload_contract.vocabulary import InPath
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Measured, Ordinal, Percent, StepName
 from sshload_operator.api.status.steps import StepResult, in_order
@@ -279,6 +281,13 @@ class GatewayResult(ProgramResult):
     ] = None
 
 
+IN_PATH: Final[Mapping[InPath, Any]] = {
+    InPath.PROXY: ProxyResult,
+    InPath.GATEWAY: GatewayResult,
+}
+"""What is told of each program in the path, in the field of its name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaxStartupsAdvice:
     """What sshd's MaxStartups did to this run, what explains it, and which setting would drop nothing.
@@ -394,6 +403,11 @@ class Results:
         """All steps with their parts, each once, in the order in which they happen."""
         whole = {step.step for step in self.steps}
         return in_order((*self.steps, *(part for part in self.parts if part.step not in whole)))
+
+    @property
+    def in_path(self) -> Mapping[InPath, ProgramResult]:
+        """What each program in the path used, of those of which it is stated."""
+        return {part: used for part in InPath if (used := getattr(self, part)) is not None}
 
     def step(self, name: str) -> StepResult | None:
         """Return a step or a part of one, None if it is not stated."""

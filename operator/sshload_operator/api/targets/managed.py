@@ -5,15 +5,16 @@ from typing import Annotated, ClassVar
 
 from sshload_contract.client import BY_KEY_IN_CEL
 from sshload_contract.declared import Default, Rule
+from sshload_contract.vocabulary import InPath
 
-from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.pods import Pods
-from sshload_operator.api.proxy import Proxy
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets.access import SSH, Access
 from sshload_operator.api.targets.fixtures import Fixtures
-from sshload_operator.api.targets.gateway import GATEWAY
+from sshload_operator.api.targets.in_path import ProgramInPath
 from sshload_operator.api.targets.kind import TargetKind
+from sshload_operator.api.targets.managed_gateway import ManagedGateway
+from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.state import Role
 
 
@@ -47,22 +48,24 @@ class ManagedTarget(Pods, TargetKind):
         return self
 
     @property
+    def in_path(self) -> dict[InPath, ProgramInPath]:
+        """The programs in the path to it, in the order in which the workers' connections pass them."""
+        return {part: program for part in InPath if (program := getattr(self, part)) is not None}
+
+    @property
     def pods(self) -> tuple[Role, ...]:
-        """The roles of its pod, and of those of the proxy and the gateway before it."""
-        proxy = () if self.proxy is None else (Role.PROXY,)
-        return (Role.TARGET, *proxy, *(() if self.gateway is None else (Role.GATEWAY,)))
+        """The roles of its pod, and of those of the programs in the path to it."""
+        return (Role.TARGET, *(Role(part) for part in self.in_path))
 
     @property
     def access(self) -> Access:
-        """By SSH, unless there is a gateway before it."""
-        return SSH if self.gateway is None else GATEWAY
+        """As the program right before it wants it; by SSH, if there is none."""
+        return next((program.access for program in reversed(self.in_path.values())), SSH)
 
     @property
     def before_it(self) -> str:
-        """In words what is before it and may be short of something, which sshload does not see; empty for nothing."""
-        if self.gateway is not None:
-            return "the gateway before it (its policy, its limits, its one process), "
-        return "" if self.proxy is None else "the proxy before it, "
+        """In words what is right before it and may be short of something unseen by sshload; empty for nothing."""
+        return next((f"{program.words}, " for program in reversed(self.in_path.values())), "")
 
     @property
     def identity(self) -> str:

@@ -11,9 +11,8 @@ from sshload_operator.api.status.results import (
     Agreement,
     FailureCount,
     FreshLogin,
-    GatewayResult,
     GeneratorResult,
-    ProxyResult,
+    ProgramResult,
     Results,
     StageResult,
     TargetResult,
@@ -48,8 +47,7 @@ def measured_parts(
         yield _figures_of_run(figures)
     facts = (
         *_server(results, verbose=verbose),
-        *_in_path("proxy", results.proxy),
-        *_in_path("gateway", results.gateway),
+        *(fact for part, used in results.in_path.items() for fact in _in_path(part, used)),
         *_generator(results.generator),
         *_max_startups(results),
         *_scope(results),
@@ -208,13 +206,11 @@ def _target(target: TargetResult) -> Iterator[str]:
     yield from _stated("{:,} connections lost to a full listen queue", target.listen_overflows or None)
 
 
-def _in_path(name: str, used: ProxyResult | GatewayResult | None) -> Iterator[tuple[str, str]]:
+def _in_path(name: str, used: ProgramResult) -> Iterator[tuple[str, str]]:
     """Yield what a program in the path used."""
-    if used is None:
-        return
     words = [
-        *_stated("{:.3g} ms CPU per login", used.cpu_per_login_ms if isinstance(used, ProxyResult) else None),
-        *_stated("{:.3g} ms CPU per iteration", used.cpu_per_iteration_ms),
+        *_stated("{:.3g} ms CPU per login", getattr(used, "cpu_per_login_ms", None)),
+        *_stated("{:.3g} ms CPU per iteration", getattr(used, "cpu_per_iteration_ms", None)),
         *_stated("held back by its CPU limit for {:.1f} s", used.cpu_throttled_seconds),
         *_stated("{:.0f} MB at most", None if (peak := used.memory_peak_bytes) is None else peak / _MEGA),
     ]

@@ -21,16 +21,6 @@ _CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError
 _IMAGE_ADVICE = "Check the image's name and tag, and that the node may pull it (imagePullSecrets)"
 _CONFIG_ADVICE = "Check that the Secrets and the ConfigMap that the spec names exist and have the keys that it needs"
 _INSUFFICIENT = "Insufficient "
-_ROOM_ADVICE = {
-    Role.TARGET: "Lower spec.target.managed.resources, or add a node",
-    Role.PROXY: "Add a node, or lower the chart's value proxy.resources",
-    Role.GATEWAY: "Add a node, or lower the chart's value gateway.runResources",
-    Role.MASTER: "Add a node",
-    Role.WORKER: (
-        "Lower spec.workers.resources (without them the chart's value worker.resources holds, by default a whole"
-        " CPU), or add a node"
-    ),
-}
 _POD = "Pod"
 _REJECTED_ADVICE = "Raise the quota, lower resources or workers.replicas, or use a namespace that admits the pods"
 _REFUSED_ADVICE = "Raise the quota, change the policy that refuses it, or use a namespace that admits it"
@@ -51,7 +41,7 @@ class Blocker:
 
 
 def target_blocker(situation: Situation) -> Blocker | None:
-    """Return what keeps the pod of the managed target from running, or that of the proxy or gateway before it."""
+    """Return what keeps the pod of the managed target from running, or that of a program in the path to it."""
     return _pods_blocker(situation, *situation.deployed) if situation.managed else None
 
 
@@ -97,7 +87,7 @@ def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
         message = f"pod {pod.name} cannot be made: {why}. {_CONFIG_ADVICE}"
         yield _error(Reason.POD_CONFIG_ERROR, message, BLOCKED_PATIENCE_S)
     if pod.blocked_message:
-        advice = f". {_ROOM_ADVICE[pod.role]}" if _INSUFFICIENT in pod.blocked_message else ""
+        advice = f". {pod.role.room}" if _INSUFFICIENT in pod.blocked_message else ""
         message = f"pod {pod.name} cannot be scheduled: {pod.blocked_message.rstrip('.')}{advice}"
         yield _error(Reason.UNSCHEDULABLE, message, None)
 

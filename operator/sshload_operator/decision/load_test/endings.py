@@ -25,11 +25,6 @@ from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import ConditionType, ObservedBaseline, PodFacts, Reason, Role
 
 _PODS_NAMED = 3
-_LOST = {
-    Role.TARGET: "the target was lost while the load ran",
-    Role.PROXY: "the proxy in the path was lost while the load ran",
-    Role.GATEWAY: "the gateway was lost while the load ran",
-}
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target exits with it if sshd rejects its configuration
 
 
@@ -117,7 +112,7 @@ def _target_lost(situation: Situation) -> Judgement | None:
     if not how:
         return None
     how += disruption_of(situation, role)
-    message = f"{_LOST[role]}: {how}. Give it more memory or a steadier node and run again"
+    message = f"{role.lost}: {how}. Give it more memory or a steadier node and run again"
     return _error(Reason.TARGET_LOST, message, ConditionType.TARGET_READY)
 
 

@@ -12,7 +12,7 @@ from sshload_contract.judgement.validity import figures_spoiled
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
-from sshload_contract.vocabulary import MEASURED_VERDICTS, InPath, Timing, Verdict, Window
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Timing, Verdict, Window
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import ErrorCount, Negotiated
@@ -25,6 +25,7 @@ from sshload_operator.api.status.load_test import FailuresSoFar, Progress
 from sshload_operator.api.status.results import (
     ALGORITHM_CHARACTERS,
     FIRST_MESSAGE_CHARACTERS,
+    IN_PATH,
     MOST_ERRORS,
     MOST_NEGOTIATED,
     SCOPE_CHARACTERS,
@@ -36,9 +37,7 @@ from sshload_operator.api.status.results import (
     DroppedConnections,
     EndedEarly,
     FailureCount,
-    GatewayResult,
     GeneratorResult,
-    ProxyResult,
     Results,
     StageResult,
     TargetResult,
@@ -86,8 +85,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict, other_logi
         scope=_scope(plan, summary, other_login),
         generator=_generator(plan, summary),
         target=target,
-        proxy=_proxy(plan, summary, target),
-        gateway=_gateway(plan, summary),
+        **dict(_in_path(plan, summary, target)),
         max_startups=advice(plan, summary) if verdict in MEASURED_VERDICTS else None,
     )
 
@@ -245,7 +243,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
     restarted = None in grown.values()
     cpu_s = None if restarted else rounded(max(after.sshd_cpu_s - before.sshd_cpu_s, 0.0))
     accepted, cores = grown["accepted"], None if restarted else after.cores_since(before)
-    is_counted = plan.spec.target.access.speaks_ssh  # with a gateway, logins are not those of the workers
+    is_counted = plan.spec.target.access.speaks_ssh  # else logins are not those of the workers
     only_logs_in = is_counted and plan.spec.scenario.only_logs_in
 
     def told(count: float | None) -> Any:
@@ -280,26 +278,19 @@ def _per_login_ms(accepted: int | None, cpu_s: float | None) -> float | None:
     return None if not accepted or cpu_s is None else round(cpu_s * 1_000 / accepted, 3)
 
 
-def _proxy(plan: Plan, summary: RunSummary, target: TargetResult | None) -> ProxyResult | None:
-    """Return what the proxy in the path used; None if there was none, or it did not report it.
+def _in_path(plan: Plan, summary: RunSummary, target: TargetResult | None) -> Iterator[tuple[str, Any]]:
+    """Yield what each program in the path used that reported it.
 
-    In front of a gateway it forwards requests and not logins, whatever the policy is.
+    If the workers do not speak SSH, programs forward requests and not logins, whatever the policy is.
     """
-    use = summary.in_path.get(InPath.PROXY)
-    if use is None:
-        return None
-    cpu_s, accepted = _cpu_s(use), None if target is None else target.accepted
-    if plan.spec.scenario.session_reuse is SessionReuse.NONE and plan.spec.gateway is None:
-        return ProxyResult(**_used(use), cpu_per_login_ms=_per_login_ms(accepted, cpu_s))
-    return ProxyResult(**_used(use), cpu_per_iteration_ms=_per_iteration_ms(plan, summary, cpu_s))
-
-
-def _gateway(plan: Plan, summary: RunSummary) -> GatewayResult | None:
-    """Return what the run's gateway used; None if there was none, or it did not report it."""
-    use = summary.in_path.get(InPath.GATEWAY)
-    if use is None:
-        return None
-    return GatewayResult(**_used(use), cpu_per_iteration_ms=_per_iteration_ms(plan, summary, _cpu_s(use)))
+    logs_in = plan.spec.scenario.session_reuse is SessionReuse.NONE and plan.spec.target.access.speaks_ssh
+    for part, use in summary.in_path.items():
+        cpu_s, accepted = _cpu_s(use), None if target is None else target.accepted
+        if logs_in and hasattr(IN_PATH[part], "cpu_per_login_ms"):
+            each = {"cpu_per_login_ms": _per_login_ms(accepted, cpu_s)}
+        else:
+            each = {"cpu_per_iteration_ms": _per_iteration_ms(plan, summary, cpu_s)}
+        yield part, IN_PATH[part](**_used(use), **each)
 
 
 def _used(use: ProgramUse) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Situation:
 
     @property
     def deployed(self) -> tuple[Role, ...]:
-        """The roles that the operator deploys to measure: the managed target, and the proxy or gateway before it."""
+        """The roles that the operator deploys to measure: the managed target, and the programs in the path."""
         return tuple(role for role in pods_asked(self.plan.spec) if role in DEPLOYED)
 
     @property

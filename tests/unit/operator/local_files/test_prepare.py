@@ -15,7 +15,7 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.target import TargetConfig
 from sshload_gateway.config import read_config
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.proxy import Proxy, ProxyKind
+from sshload_operator.api.targets.proxy import Proxy, ProxyKind
 from sshload_operator.local import process as local_process
 from sshload_operator.local import proxy as local_proxy
 from sshload_operator.local.credentials import Credentials

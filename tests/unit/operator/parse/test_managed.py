@@ -14,7 +14,6 @@ from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Th
 from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
 from sshload_gateway.config import PoolConfig, read_config
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.managed_gateway import ManagedGateway
 from sshload_operator.api.pods import (
     ClaimVolume,
     ConfigMapKeyRef,
@@ -25,11 +24,12 @@ from sshload_operator.api.pods import (
     Variable,
     Volume,
 )
-from sshload_operator.api.proxy import Proxy, ProxyKind
 from sshload_operator.api.spec import TimeToLive
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.fixtures import Fixtures
+from sshload_operator.api.targets.managed_gateway import ManagedGateway
+from sshload_operator.api.targets.proxy import Proxy, ProxyKind
 from sshload_operator.manifests import GatewayPlaces, gateway_config
 
 

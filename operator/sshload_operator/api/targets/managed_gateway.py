@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from sshload_contract.declared import Default, Whole
 from sshload_contract.gateway_policy import PolicyName
 
 from sshload_operator.api.sshd import Sshd
+from sshload_operator.api.targets.access import Access
+from sshload_operator.api.targets.gateway import GATEWAY
+from sshload_operator.api.targets.in_path import ProgramInPath
 
 
 @dataclass(frozen=True, slots=True)
-class ManagedGateway:
+class ManagedGateway(ProgramInPath):
     """A gateway for the run. The workers send it HTTP requests, and it logs in to sshd."""
 
+    access: ClassVar[Access] = GATEWAY
+    words: ClassVar[str] = "the gateway before it (its policy, its limits, its one process)"
     policy: Annotated[PolicyName, "How requests share SSH connections."]
     connections_per_credential: Annotated[
         int,

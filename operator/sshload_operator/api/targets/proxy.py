@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from sshload_contract.declared import Default, Whole
+
+from sshload_operator.api.targets.in_path import ProgramInPath
 
 
 @unique
@@ -16,9 +18,10 @@ class ProxyKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(ProgramInPath):
     """A proxy for the run, right before sshd: a TCP proxy. Before the run's gateway, nginx is an HTTP proxy."""
 
+    words: ClassVar[str] = "the proxy before it"
     kind: Annotated[ProxyKind, "Debian's HAProxy, or Debian's nginx with its stream module."]
     max_connections: Annotated[
         int,
