@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from itertools import accumulate
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.bounds import WIRE_VERSION
@@ -53,6 +53,9 @@ class GatewayEndpoint:
     credential: str
     token_path: str
     ca_path: str
+
+
+TargetEndpoint: TypeAlias = Endpoint | GatewayEndpoint
 
 
 @unique
@@ -149,7 +152,7 @@ class RunConfig:
     token_path: str
     namespace: str
     test: str
-    target: Endpoint | GatewayEndpoint
+    target: TargetEndpoint
     via: tuple[Endpoint, ...]
     allow_list: AllowList | None
     stats_url: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
+from sshload_contract.wire.run_config import Endpoint, TargetEndpoint
 
 from sshload_operator.api.targets import JumpHost, Server
 from sshload_operator.local.sshd import LocalRunError
@@ -35,7 +35,7 @@ class Credentials:
     ca_file: Path | None = None
 
 
-def target_endpoint(target: Server, given: Credentials) -> Endpoint | GatewayEndpoint:
+def target_endpoint(target: Server, given: Credentials) -> TargetEndpoint:
     """Return how workers use a target that exists; raises LocalRunError if it lacks a file, OSError."""
     return target.endpoint(_paths(target, given, "--", "FILE"))
 

@@ -69,9 +69,10 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
     spec = plan.spec
     check_libraries(spec)
-    locust_port, master_port, *ports = free_ports(9)
+    free = iter(free_ports(9))
+    locust_port, master_port = next(free), next(free)
     if spec.target.managed is not None:
-        target = await managed_target(plan, spec.target, ports, folder)
+        target = await managed_target(plan, spec.target, free, folder)
     else:
         target = LocalTarget(target_endpoint(spec.target, own.target))
     run_places = Places(

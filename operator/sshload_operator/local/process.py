@@ -1,14 +1,17 @@
 """One process of a local run: this Python with a module of ours, on loopback."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from sshload_contract.wire.program import ProgramConfig
+
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.state import Role
+from sshload_operator.world.keys import Keys
 
 LOOPBACK: Final = "127.0.0.1"
 _SECRET_MODE: Final = 0o600
@@ -25,11 +28,26 @@ class LocalProcess:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalProgram:
-    """A program in the path to the target: its process, where it serves its counts, and what to know of it."""
+class Here:
+    """What a program in the path is given: its port, that of what is behind it, free ones, and the run's folder.
 
-    process: LocalProcess
-    stats_port: int
+    `keys` are those of the target, and valid for `valid_s`.
+    """
+
+    port: int
+    behind: int
+    free: Iterator[int]
+    folder: Path
+    keys: Keys
+    valid_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProgram:
+    """A program in the path: what its PID 1 reads, the port on loopback that says it is ready, and what to know."""
+
+    config: ProgramConfig
+    ready_port: int
     notes: tuple[str, ...]
 
 
@@ -41,12 +59,6 @@ def last_words_path(folder: Path, name: str) -> Path:
 def python(module: str, *arguments: str) -> tuple[str, ...]:
     """Return the command that runs a module with this Python."""
     return (sys.executable, "-P", "-m", module, *arguments)
-
-
-def in_path(role: Role, config: str, ready_port: int) -> LocalProcess:
-    """Return the process of a program in the path to the target; `config` is the name of its file."""
-    command = python("sshload_target.in_path", "--config", config, "--host", LOOPBACK)
-    return LocalProcess(str(role), role, command, ready_port)
 
 
 def stats_url(port: int) -> str:

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from sshload_contract.wire.codec import to_json
-
+from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.proxy import Proxy
-from sshload_operator.local.process import LocalProgram, in_path
+from sshload_operator.local.process import LOOPBACK, Here, LocalProgram
 from sshload_operator.local.sshd import LocalRunError
-from sshload_operator.manifests.mounts import PROXY_FILE
 from sshload_operator.planning.proxy_programs import (
     FILES_PER_CONNECTION,
     OTHER_FILES,
@@ -20,7 +18,6 @@ from sshload_operator.planning.proxy_programs import (
     ProxyPlaces,
     program_config,
 )
-from sshload_operator.state import Role
 
 _SEARCHED: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _TIMEOUT_S: Final = 10.0
@@ -57,14 +54,15 @@ def installed_proxy(proxy: Proxy) -> LocalProxy:
     return LocalProxy(path, " ".join(said[0].split()[:_NAME_WORDS])[:_MOST_NAME])
 
 
-def write_proxy(proxy: Proxy, places: ProxyPlaces, folder: Path) -> LocalProgram:
-    """Write the configuration of this machine's proxy; raises LocalRunError, OSError."""
-    installed = installed_proxy(proxy)
-    fitted, notes = fitting(proxy)
-    config = program_config(fitted, replace(places, program=installed.path))
-    (folder / PROXY_FILE).write_text(to_json(config), encoding="utf-8")
+async def local_proxy(target: ManagedTarget, here: Here) -> LocalProgram:
+    """Return how this machine runs its own proxy; raises LocalRunError."""
+    assert target.proxy is not None  # noqa: S101 - it is in the path
+    installed = installed_proxy(target.proxy)
+    fitted, notes = fitting(target.proxy)
+    speaks_http = not target.access.speaks_ssh
+    places = ProxyPlaces(here.port, next(here.free), LOOPBACK, here.behind, installed.path, speaks_http)
     note = f"the proxy is this machine's {installed.name}, which shares its CPUs with the rest"
-    return LocalProgram(in_path(Role.PROXY, PROXY_FILE, places.stats_port), places.stats_port, (note, *notes))
+    return LocalProgram(program_config(fitted, places), places.stats_port, (note, *notes))
 
 
 def fitting(proxy: Proxy) -> tuple[Proxy, tuple[str, ...]]:

@@ -1,17 +1,20 @@
-"""The target of a local run: a managed one is this machine's sshd, with the proxy and the gateway in the path to it."""
+"""The target of a local run: a managed one is this machine's sshd, with the programs in the path to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
+from sshload_contract.wire.run_config import TargetEndpoint
 
 from sshload_operator.api.targets import ManagedTarget
-from sshload_operator.local.gateway import GatewayPorts, write_gateway
+from sshload_operator.local.gateway import local_gateway
 from sshload_operator.local.process import (
     LOOPBACK,
+    Here,
     LocalProcess,
     LocalProgram,
     last_words_path,
@@ -19,14 +22,13 @@ from sshload_operator.local.process import (
     stats_url,
     write_secret,
 )
-from sshload_operator.local.proxy import write_proxy
+from sshload_operator.local.proxy import local_proxy
 from sshload_operator.local.sshd import SSHD_PATH, current_user, installed_sshd, without_unknown_directives
 from sshload_operator.manifests import TargetPlaces, target_config
-from sshload_operator.manifests.gateway import managed_gateway_endpoint
 from sshload_operator.manifests.mounts import managed_endpoint
+from sshload_operator.manifests.run_config import used_by
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.proxy_programs import ProxyPlaces
 from sshload_operator.state import Role
 from sshload_operator.world.keys import Keys, KeysAsked, make_keys
 
@@ -35,7 +37,7 @@ from sshload_operator.world.keys import Keys, KeysAsked, make_keys
 class LocalTarget:
     """How workers use the target, where it and the programs before it serve their counts, and what runs for that."""
 
-    endpoint: Endpoint | GatewayEndpoint
+    endpoint: TargetEndpoint
     stats_url: str = ""
     in_path: Mapping[InPath, str] = field(default_factory=dict)
     processes: tuple[LocalProcess, ...] = ()
@@ -47,12 +49,16 @@ def home_in(folder: Path) -> Path:
     return folder / "home"
 
 
-async def managed_target(plan: Plan, target: ManagedTarget, ports: Sequence[int], folder: Path) -> LocalTarget:
-    """Write the keys and configurations of a managed target, which takes seven free ports.
+_PROGRAMS: Final = {InPath.PROXY: local_proxy, InPath.GATEWAY: local_gateway}
+
+
+async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int], folder: Path) -> LocalTarget:
+    """Write the keys and configurations of a managed target, which takes up to seven free ports.
 
     Raises LocalRunError, KeysError, OSError.
     """
-    sshd_port, stats_port, proxy_port, proxy_stats_port, gateway_port, health_port, gateway_stats_port = ports
+    sshd_port, stats_port = next(free), next(free)
+    path = [*(next(free) for _ in target.in_path), sshd_port]
     places = TargetPlaces(
         user=current_user().pw_name,
         home=str(home_in(folder)),
@@ -60,29 +66,29 @@ async def managed_target(plan: Plan, target: ManagedTarget, ports: Sequence[int]
         sshd_port=sshd_port,
         stats_port=stats_port,
     )
-    has_proxy, has_gateway = target.proxy is not None, target.gateway is not None
-    login_port = proxy_port if has_proxy and not has_gateway else sshd_port
-    keys = await make_keys(KeysAsked(LOOPBACK, login_port, places.user, plan.spec.deadline_s))
+    login_port, valid_s = path[0] if target.access.speaks_ssh else sshd_port, plan.spec.deadline_s
+    keys = await make_keys(KeysAsked(LOOPBACK, login_port, places.user, valid_s))
     notes, process = _sshd(plan, target, places, keys, folder)
-    endpoint: Endpoint | GatewayEndpoint
-    endpoint = managed_endpoint(LOOPBACK, login_port, places.user, plan.spec.auth, places.keys_dir)
-    in_path: dict[InPath, LocalProgram] = {}
-    if target.proxy is not None:
-        server_port = gateway_port if has_gateway else sshd_port
-        proxy = ProxyPlaces(proxy_port, proxy_stats_port, LOOPBACK, server_port, speaks_http=has_gateway)
-        in_path[InPath.PROXY] = write_proxy(target.proxy, proxy, folder)
-    if target.gateway is not None:
-        gateway = GatewayPorts(gateway_port, health_port, gateway_stats_port, server=sshd_port)
-        in_path[InPath.GATEWAY] = await write_gateway(target.gateway, gateway, keys, plan.spec.deadline_s, folder)
-        port = proxy_port if has_proxy else gateway_port
-        endpoint = managed_gateway_endpoint(LOOPBACK, port, str(folder))
+    login = managed_endpoint(LOOPBACK, login_port, places.user, plan.spec.auth, places.keys_dir)
+    in_path = {
+        part: await _PROGRAMS[part](target, Here(port, behind, free, folder, keys, valid_s))
+        for part, (port, behind) in zip(target.in_path, pairwise(path), strict=True)
+    }
     return LocalTarget(
-        endpoint,
+        used_by(target, LOOPBACK, path[0], str(folder), login),
         stats_url(stats_port),
-        in_path={name: stats_url(program.stats_port) for name, program in in_path.items()},
-        processes=(process, *(program.process for program in in_path.values())),
+        in_path={part: stats_url(program.config.stats_port) for part, program in in_path.items()},
+        processes=(process, *(_process(part, program, folder) for part, program in in_path.items())),
         notes=(*notes, *(note for program in in_path.values() for note in program.notes)),
     )
+
+
+def _process(part: InPath, program: LocalProgram, folder: Path) -> LocalProcess:
+    """Write what configures a program in the path, and return its process."""
+    file = folder / f"{part}.json"
+    file.write_text(to_json(program.config), encoding="utf-8")
+    command = python("sshload_target.in_path", "--config", file.name, "--host", LOOPBACK)
+    return LocalProcess(part, Role(part), command, program.ready_port)
 
 
 def _sshd(

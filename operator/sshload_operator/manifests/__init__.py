@@ -10,7 +10,6 @@ from sshload_operator.manifests.children import (
     results_ref,
     swept,
 )
-from sshload_operator.manifests.gateway import GatewayPlaces, gateway_config, gateway_program
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
@@ -19,7 +18,6 @@ from sshload_operator.manifests.target import TargetPlaces, target_config
 __all__ = [
     "KEY_FILES",
     "ChildRef",
-    "GatewayPlaces",
     "Part",
     "Places",
     "TargetPlaces",
@@ -27,8 +25,6 @@ __all__ = [
     "child_ref",
     "children",
     "cluster_places",
-    "gateway_config",
-    "gateway_program",
     "key_files",
     "keys_secret",
     "results_config_map",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sshload_contract.vocabulary import InPath
 
-from sshload_operator.manifests.gateway import GATEWAY_KEY_FILES, gateway_objects, gateway_policy
+from sshload_operator.manifests.in_path import in_path, in_path_objects
 from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
 from sshload_operator.manifests.mounts import (
@@ -18,12 +18,11 @@ from sshload_operator.manifests.mounts import (
     USER_CA_FILE,
 )
 from sshload_operator.manifests.network_policy import (
+    in_path_policies,
     master_policy,
-    proxy_policy,
     target_policy,
     workers_policy,
 )
-from sshload_operator.manifests.proxy import proxy_objects
 from sshload_operator.manifests.run_config import config_map
 from sshload_operator.manifests.target import target_objects
 from sshload_operator.manifests.workers import workers_job
@@ -31,9 +30,6 @@ from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Manifest, Role
 
 KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
-_KEY_FILES = {Role.TARGET: KEY_FILES, Role.GATEWAY: GATEWAY_KEY_FILES}
-_OBJECTS = {Role.TARGET: target_objects, Role.GATEWAY: gateway_objects, Role.PROXY: proxy_objects}
-_POLICIES = {Role.TARGET: target_policy, Role.PROXY: proxy_policy, Role.GATEWAY: gateway_policy}
 _RESOURCES = {
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
@@ -56,7 +52,8 @@ _SWEPT: tuple[tuple[str, Role | Part], ...] = (
 
 def key_files(plan: Plan) -> tuple[str, ...]:
     """Return which keys the run's Secret holds besides the token: none if the target is not managed."""
-    return tuple(file for role in plan.spec.target.pods for file in _KEY_FILES.get(role, ()))
+    target = plan.spec.managed
+    return () if target is None else (*KEY_FILES, *(file for one in in_path(target) for file in one.key_files))
 
 
 def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:
@@ -89,9 +86,8 @@ class ChildRef:
 
 def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
     """Return the objects of a run in the order to apply them, without the Secret: policies come before pods."""
-    target, of_target = plan.spec.managed, []
-    if target is not None:
-        of_target = [made for role, make in _OBJECTS.items() if role in target.pods for made in make(plan, target)]
+    target = plan.spec.managed
+    of_target = () if target is None else (*target_objects(plan, target), *in_path_objects(plan, target))
     shared = (config_map(plan), master_service(plan))
     jobs = (master_job(plan, proof_sha256), workers_job(plan))
     return (*_policies(plan), *shared, *of_target, *jobs)
@@ -101,7 +97,7 @@ def _policies(plan: Plan) -> tuple[Manifest, ...]:
     if not plan.installation.run_pods.network_policies:
         return ()
     target = plan.spec.managed
-    of_target = [] if target is None else [_POLICIES[role](plan, target) for role in target.pods]
+    of_target = () if target is None else (target_policy(plan, target), *in_path_policies(plan, target))
     return (*of_target, master_policy(plan), workers_policy(plan))
 
 

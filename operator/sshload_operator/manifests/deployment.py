@@ -1,8 +1,11 @@
 """What a Deployment makes, and the Service before it: the managed target, and each program in the path to it."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from sshload_contract.wire.program import ProgramConfig
+from sshload_contract.wire.run_config import TargetEndpoint
 
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
@@ -11,6 +14,36 @@ from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
 _POD_SPEC: Final = {"terminationGracePeriodSeconds": 2}
+
+
+class Hop(NamedTuple):
+    """A pod that a connection to the target passes: its role, and the port that is connected to, with its name."""
+
+    role: Role
+    port_name: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class InCluster:
+    """How a cluster runs a program in the path.
+
+    `config` is told the hop behind the program. It listens at a port of its own, `listens` by name, or at the same port
+    as what is behind it; `ports` are its others, and its counts are at `stats_port`. The run's Secret has `key_files`
+    for it: `keys` are mounted in its pod, by their folder, and `caller_files` in the workers'. They use the target by
+    the `endpoint` at a host and port, with files in a folder; None: they log in to it through the program.
+    """
+
+    config: Callable[[Plan, ManagedTarget, Hop], ProgramConfig]
+    stats_port: int
+    ports: Mapping[str, int]
+    listens: tuple[str, int] | None = None
+    key_files: tuple[str, ...] = ()
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    caller_files: tuple[str, ...] = ()
+    endpoint: Callable[[str, int, str], TargetEndpoint] | None = None
+    mounts: tuple[Mapping[str, Any], ...] = ()
+    volumes: tuple[Mapping[str, Any], ...] = ()
 
 
 def service(plan: Plan, role: Role, ports: Mapping[str, int]) -> Manifest:

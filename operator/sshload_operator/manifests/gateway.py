@@ -1,49 +1,24 @@
-"""The gateway of a run, in front of its managed target: its configuration, its Deployment, and its Service."""
+"""The gateway of a run, in front of its managed target: its configuration, and how a cluster runs it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from sshload_contract.wire.program import ProgramConfig
 from sshload_contract.wire.run_config import GatewayEndpoint
 
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
-from sshload_operator.manifests.deployment import deployment, service
-from sshload_operator.manifests.labels import (
-    GATEWAY_HEALTH_PORT,
-    GATEWAY_PORT,
-    GATEWAY_PORT_NAME,
-    GATEWAY_STATS_PORT,
-    HEALTH_PORT_NAME,
-    SSH_PORT,
-    STATS_PORT_NAME,
-    child_name,
-)
-from sshload_operator.manifests.mounts import (
-    CONFIG_DIR,
-    KEYS_DIR,
-    KEYS_FOLDER,
-    config_source,
-    config_volume,
-    empty_dir,
-    run_keys_source,
-)
-from sshload_operator.manifests.network_policy import clients, dns, pods, policy, rule
-from sshload_operator.manifests.pod import Container
+from sshload_operator.manifests.deployment import Hop, InCluster
+from sshload_operator.manifests.labels import HEALTH_PORT_NAME, STATS_PORT_NAME, child_name
+from sshload_operator.manifests.mounts import CONFIG_DIR, KEYS_DIR, KEYS_FOLDER, empty_dir
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Manifest, Role
 
-GATEWAY_FILE: Final = "gateway.json"
 GATEWAY_TOKEN_FILE: Final = "gateway_token"  # noqa: S105 - the name of a file
 GATEWAY_JWKS_FILE: Final = "gateway_jwks.json"
 GATEWAY_SEALING_KEY_FILE: Final = "gateway_sealing_key"
 GATEWAY_CREDENTIAL_FILE: Final = "gateway_credential.json"
-GATEWAY_KEY_FILES: Final = (
-    GATEWAY_TOKEN_FILE, GATEWAY_JWKS_FILE, GATEWAY_SEALING_KEY_FILE, GATEWAY_CREDENTIAL_FILE,
-)  # fmt: skip
-"""What the run's Secret holds for the gateway and its caller."""
 SEALING_FOLDER: Final = f"{KEYS_FOLDER}/sealing"
 ISSUER: Final = "sshload"
 AUDIENCE: Final = "sshload-gateway"
@@ -52,6 +27,9 @@ CALLER: Final = "sshload"
 CREDENTIAL: Final = "target"
 """The gateway's name for the credential of the managed target."""
 SIGNATURE: Final = "EdDSA"
+_PORT: Final = 8080
+_HEALTH_PORT: Final = 9203
+_STATS_PORT: Final = 9204
 _DATA_DIR: Final = "/var/lib/sshload-gateway"
 _UNLIMITED: Final = 100_000
 _OTHER_FILES: Final = 200
@@ -81,14 +59,6 @@ class GatewayPlaces:
     jwks: str
     sealing_folder: str
     credential: str
-
-
-CLUSTER_FILES: Final[Mapping[str, str]] = {
-    "database": f"{_DATA_DIR}/gateway.db",
-    "jwks": f"{KEYS_DIR}/{GATEWAY_JWKS_FILE}",
-    "sealing_folder": f"{CONFIG_DIR}/{SEALING_FOLDER}",
-    "credential": f"{KEYS_DIR}/{GATEWAY_CREDENTIAL_FILE}",
-}
 
 
 def gateway_config(gateway: ManagedGateway, places: GatewayPlaces) -> str:
@@ -147,22 +117,25 @@ def gateway_program(gateway: ManagedGateway, places: GatewayPlaces, python: Sequ
     )
 
 
-def cluster_gateway_program(plan: Plan, gateway: ManagedGateway) -> ProgramConfig:
-    """Return the configuration of the gateway's PID 1 in a cluster."""
+def _config(plan: Plan, target: ManagedTarget, behind: Hop) -> ProgramConfig:
+    assert target.gateway is not None  # noqa: S101 - it is in the path
     places = GatewayPlaces(
         address="",
-        port=GATEWAY_PORT,
-        health_port=GATEWAY_HEALTH_PORT,
-        stats_port=GATEWAY_STATS_PORT,
-        server=child_name(plan, Role.TARGET),
-        server_port=SSH_PORT,
+        port=_PORT,
+        health_port=_HEALTH_PORT,
+        stats_port=_STATS_PORT,
+        server=child_name(plan, behind.role),
+        server_port=behind.port,
         allowed=_PRIVATE_RANGES,
-        **CLUSTER_FILES,
+        database=f"{_DATA_DIR}/gateway.db",
+        jwks=f"{KEYS_DIR}/{GATEWAY_JWKS_FILE}",
+        sealing_folder=f"{CONFIG_DIR}/{SEALING_FOLDER}",
+        credential=f"{KEYS_DIR}/{GATEWAY_CREDENTIAL_FILE}",
     )
-    return gateway_program(gateway, places, ("python",))
+    return gateway_program(target.gateway, places, ("python",))
 
 
-def managed_gateway_endpoint(host: str, port: int, folder: str) -> GatewayEndpoint:
+def _endpoint(host: str, port: int, folder: str) -> GatewayEndpoint:
     """Return how workers call the gateway of a run, which speaks plain HTTP within the run; `folder` has the token."""
     return GatewayEndpoint(
         tls=False,
@@ -175,34 +148,15 @@ def managed_gateway_endpoint(host: str, port: int, folder: str) -> GatewayEndpoi
     )
 
 
-def gateway_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifest]:
-    """Return the Service through which the workers reach the gateway, and the master its counts, and the Deployment."""
-    ports = {GATEWAY_PORT_NAME: GATEWAY_PORT, STATS_PORT_NAME: GATEWAY_STATS_PORT}
-    keys: tuple[dict[str, Any], ...] = (
-        run_keys_source(plan, (GATEWAY_JWKS_FILE, GATEWAY_CREDENTIAL_FILE)),
-        run_keys_source(plan, (GATEWAY_SEALING_KEY_FILE,), SEALING_FOLDER),
-    )
-    container = Container(
-        role=Role.GATEWAY,
-        command=("python", "-m", "sshload_target.in_path", "--config", f"{CONFIG_DIR}/{GATEWAY_FILE}"),
-        ports={
-            GATEWAY_PORT_NAME: GATEWAY_PORT,
-            HEALTH_PORT_NAME: GATEWAY_HEALTH_PORT,
-            STATS_PORT_NAME: GATEWAY_STATS_PORT,
-        },
-        readiness_port=HEALTH_PORT_NAME,
-        mounts=({"name": "data", "mountPath": _DATA_DIR},),
-        volumes=(config_volume(plan, config_source(plan, GATEWAY_FILE), *keys), empty_dir("data", "64Mi")),
-    )
-    return service(plan, Role.GATEWAY, ports), deployment(plan, target, container)
-
-
-def gateway_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the gateway's policy: HTTP from this run's workers or proxy, counts for the master, out to the target."""
-    http_from = clients(plan) if target.proxy is None else [pods(plan, Role.PROXY)]
-    ingress = [
-        rule("from", http_from, GATEWAY_PORT),
-        rule("from", [pods(plan, Role.MASTER)], GATEWAY_STATS_PORT),
-    ]
-    egress = [rule("to", [pods(plan, Role.TARGET)], SSH_PORT), dns(plan)]
-    return policy(plan, Role.GATEWAY, ingress, egress)
+GATEWAY: Final = InCluster(
+    config=_config,
+    stats_port=_STATS_PORT,
+    ports={HEALTH_PORT_NAME: _HEALTH_PORT, STATS_PORT_NAME: _STATS_PORT},
+    listens=("http", _PORT),
+    key_files=(GATEWAY_TOKEN_FILE, GATEWAY_JWKS_FILE, GATEWAY_SEALING_KEY_FILE, GATEWAY_CREDENTIAL_FILE),
+    keys={KEYS_FOLDER: (GATEWAY_JWKS_FILE, GATEWAY_CREDENTIAL_FILE), SEALING_FOLDER: (GATEWAY_SEALING_KEY_FILE,)},
+    caller_files=(GATEWAY_TOKEN_FILE,),
+    endpoint=_endpoint,
+    mounts=({"name": "data", "mountPath": _DATA_DIR},),
+    volumes=(empty_dir("data", "64Mi"),),
+)

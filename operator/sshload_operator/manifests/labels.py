@@ -13,7 +13,6 @@ from typing import Any
 
 from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
 from sshload_operator.api.names import dns_label, is_name, label_value
-from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.planning.plan import Plan, run_id
 from sshload_operator.state import DEPLOYED, Role
 
@@ -30,15 +29,10 @@ _RUN_ID = re.compile(r"[0-9a-f]{10}")
 _RUN = re.compile(r"[1-9][0-9]{0,18}")
 SSH_PORT = 2222
 TARGET_HTTP_PORT = 9200
-PROXY_HTTP_PORT = 9202
-GATEWAY_PORT = 8080
-GATEWAY_HEALTH_PORT = 9203
-GATEWAY_STATS_PORT = 9204
 LOCUST_PORT = 5557
 MASTER_HTTP_PORT = 9201
 DNS_PORT = 53
 SSH_PORT_NAME = "ssh"
-GATEWAY_PORT_NAME = "http"
 LOCUST_PORT_NAME = "locust"
 METRICS_PORT_NAME = "metrics"
 HEALTH_PORT_NAME = "health"
@@ -54,21 +48,8 @@ class Part(StrEnum):
     RESULTS = "results"
 
 
-STATS_PORTS = {Role.TARGET: TARGET_HTTP_PORT, Role.PROXY: PROXY_HTTP_PORT, Role.GATEWAY: GATEWAY_STATS_PORT}
-"""Where each of them serves its counts."""
 _NAMES: dict[Role | Part, str] = {Role.WORKER: "workers"}
 """How the objects of a role are called where that is not the role."""
-
-
-def entrance(target: ManagedTarget) -> tuple[Role, int]:
-    """Return the role that clients of a managed target connect to, and its port."""
-    role, port = behind_proxy(target)
-    return role if target.proxy is None else Role.PROXY, port
-
-
-def behind_proxy(target: ManagedTarget) -> tuple[Role, int]:
-    """Return the role that the proxy of a managed target, if it has one, connects to, and its port."""
-    return (Role.TARGET, SSH_PORT) if target.gateway is None else (Role.GATEWAY, GATEWAY_PORT)
 
 
 def child_name(plan: Plan, part: Role | Part) -> str:

@@ -17,7 +17,6 @@ from sshload_operator.planning.plan import Plan
 CONFIG_DIR = "/etc/sshload"
 RUN_FILE = "run.json"
 TARGET_FILE = "target.json"
-PROXY_FILE = "proxy.json"
 KEYS_FOLDER = "keys"
 KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
 PRIVATE_KEY_FILE = "id_ed25519"

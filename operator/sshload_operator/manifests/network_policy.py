@@ -4,23 +4,22 @@ A policy has addresses, not names. So a host name opens its port to all addresse
 workers check what the name resolves to: sshload_contract.allow_list.
 """
 
+from collections.abc import Iterator
 from ipaddress import ip_network
+from itertools import pairwise
 from typing import Any
 
 from sshload_contract.addresses import Network, is_within, read_address
 from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reopened_networks
 
 from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.manifests.in_path import STATS_PORTS, hops
 from sshload_operator.manifests.labels import (
     DNS_PORT,
     LOCUST_PORT,
     MASTER_HTTP_PORT,
-    PROXY_HTTP_PORT,
     SSH_PORT,
-    STATS_PORTS,
     TARGET_HTTP_PORT,
-    behind_proxy,
-    entrance,
     metadata,
     role_selector,
 )
@@ -43,11 +42,10 @@ _NODE_LOCAL_DNS = "169.254.20.10/32"  # where NodeLocal DNSCache listens on each
 def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     """Return the target's policy.
 
-    In: SSH from the gateway, the proxy or the clients in front of it, and counts for the master and whom the installer
-    names. Out: only the destinations of `forward` steps, and DNS if names are looked up.
+    In: SSH from the program or the clients right before it, and counts for the master and whom the installer names.
+    Out: only the destinations of `forward` steps, and DNS if names are looked up.
     """
-    before = Role.GATEWAY if target.gateway is not None else Role.PROXY if target.proxy is not None else None
-    ssh_from = clients(plan) if before is None else [pods(plan, before)]
+    ssh_from = [pods(plan, hop.role) for hop in hops(target)[-2:-1]] or clients(plan)
     counts_for = [pods(plan, Role.MASTER), *_scrapers(plan)]
     ingress = [rule("from", ssh_from, SSH_PORT), rule("from", counts_for, TARGET_HTTP_PORT)]
     forwarded = tuple(forwards(plan.spec))
@@ -57,18 +55,17 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     return policy(plan, Role.TARGET, ingress, egress)
 
 
-def proxy_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the proxy's policy: in from this run's clients, its counts for the master, and out to one server alone.
+def in_path_policies(plan: Plan, target: ManagedTarget) -> Iterator[Manifest]:
+    """Yield the policy of each program in the path: in from what is before it, its counts for the master, out to one.
 
-    The server's name is looked up.
+    That is what is behind it, whose name is looked up.
     """
-    role, port = behind_proxy(target)
-    ingress = [
-        rule("from", clients(plan), port),
-        rule("from", [pods(plan, Role.MASTER)], PROXY_HTTP_PORT),
-    ]
-    egress = [rule("to", [pods(plan, role)], port), dns(plan)]
-    return policy(plan, Role.PROXY, ingress, egress)
+    before = clients(plan)
+    for hop, behind in pairwise(hops(target)):
+        ingress = [rule("from", before, hop.port), rule("from", [pods(plan, Role.MASTER)], STATS_PORTS[hop.role])]
+        egress = [rule("to", [pods(plan, behind.role)], behind.port), dns(plan)]
+        yield policy(plan, hop.role, ingress, egress)
+        before = [pods(plan, hop.role)]
 
 
 def clients(plan: Plan) -> list[dict[str, Any]]:
@@ -101,8 +98,8 @@ def workers_policy(plan: Plan) -> Manifest:
 def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
     if first.managed is not None:
-        role, port = entrance(first)
-        return [rule("to", [pods(plan, role)], port)]
+        hop = hops(first)[0]
+        return [rule("to", [pods(plan, hop.role)], hop.port)]
     return _external_egress(plan, first.host, first.port)
 
 

@@ -7,31 +7,27 @@ from sshload_contract.allow_list import AllowList
 from sshload_contract.names import IMAGE_USER
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
+from sshload_contract.wire.run_config import Endpoint, RunConfig, TargetEndpoint
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget, Server
-from sshload_operator.manifests.gateway import GATEWAY_FILE, cluster_gateway_program, managed_gateway_endpoint
+from sshload_operator.manifests.in_path import STATS_PORTS, hops, in_path, in_path_configs
 from sshload_operator.manifests.labels import (
     SSH_PORT,
-    STATS_PORTS,
     Part,
     child_name,
-    entrance,
     metadata,
 )
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
     KEYS_DIR,
     KEYS_FOLDER,
-    PROXY_FILE,
     RUN_FILE,
     TARGET_FILE,
     TOKEN_FILE,
     hop_folder,
     managed_endpoint,
 )
-from sshload_operator.manifests.proxy import cluster_proxy_config
 from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.preflight import allow_list_of_run
@@ -53,7 +49,7 @@ class Places:
     by the workers' names for them.
     """
 
-    target: Endpoint | GatewayEndpoint
+    target: TargetEndpoint
     via: tuple[Endpoint, ...]
     allow_list: AllowList | None
     stats_url: str
@@ -71,8 +67,9 @@ def cluster_places(plan: Plan) -> Places:
     if spec.target.managed is None:
         target = spec.target.endpoint(_mounted(spec.target, KEYS_FOLDER))
         return Places(target, via, allow_list, stats_url="", files=files, token_path=_TOKEN_PATH)
+    first, login = hops(spec.target)[0], login_to_managed(plan, spec.target)
     return Places(
-        target=_managed(plan, spec.target),
+        target=used_by(spec.target, child_name(plan, first.role), first.port, KEYS_DIR, login),
         via=via,
         allow_list=allow_list,
         stats_url=_stats_url(plan, Role.TARGET),
@@ -87,18 +84,16 @@ def _stats_url(plan: Plan, role: Role) -> str:
 
 
 def login_to_managed(plan: Plan, target: ManagedTarget) -> Endpoint:
-    """Return how the workers, or the gateway before it, log in to the managed target of a run in a cluster."""
-    role = entrance(target)[0] if target.gateway is None else Role.TARGET
+    """Return how the workers, or a program in the path for them, log in to the managed target of a run in a cluster."""
+    role = hops(target)[0].role if target.access.speaks_ssh else Role.TARGET
     host = _name_for_all_hops(plan, child_name(plan, role))
     return managed_endpoint(host, SSH_PORT, IMAGE_USER, plan.spec.auth, KEYS_DIR)
 
 
-def _managed(plan: Plan, target: ManagedTarget) -> Endpoint | GatewayEndpoint:
-    if target.gateway is None:
-        return login_to_managed(plan, target)
-    role, port = entrance(target)
-    host = child_name(plan, role)
-    return managed_gateway_endpoint(host, port, KEYS_DIR)
+def used_by(target: ManagedTarget, host: str, port: int, folder: str, login: Endpoint) -> TargetEndpoint:
+    """Return how workers use a managed target at its first hop: as a program in the path has it, or else by `login`."""
+    endpoints = (one.endpoint(host, port, folder) for one in in_path(target) if one.endpoint is not None)
+    return next(endpoints, login)
 
 
 def _mounted(server: Server, folder: str) -> Mapping[str, str]:
@@ -159,15 +154,12 @@ def _drain_s(spec: LoadTestSpec) -> float:
 
 
 def config_map(plan: Plan) -> Manifest:
-    """Return the ConfigMap with run.json, and the configurations of a managed target, its gateway and its proxy."""
+    """Return the ConfigMap with run.json, and the configurations of a managed target and what is in its path."""
     data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
     managed = plan.spec.managed
     if managed is not None:
         data[TARGET_FILE] = to_json(target_config(managed, CLUSTER_TARGET_PLACES))
-        if managed.proxy is not None:
-            data[PROXY_FILE] = to_json(cluster_proxy_config(plan, managed, managed.proxy))
-        if managed.gateway is not None:
-            data[GATEWAY_FILE] = to_json(cluster_gateway_program(plan, managed.gateway))
+        data |= in_path_configs(plan, managed)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -5,7 +5,7 @@ from typing import Any
 
 from sshload_contract.client import Auth
 
-from sshload_operator.manifests.gateway import GATEWAY_TOKEN_FILE
+from sshload_operator.manifests.in_path import in_path
 from sshload_operator.manifests.labels import LOCUST_PORT, child_name, metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
@@ -75,7 +75,8 @@ def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
         certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
         yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
     else:
-        yield run_keys_source(plan, (TOKEN_FILE, GATEWAY_TOKEN_FILE))
+        callers = (file for program in in_path(spec.target) for file in program.caller_files)
+        yield run_keys_source(plan, (TOKEN_FILE, *callers))
     for hop, host in enumerate(spec.via):
         yield from secret_sources(host, hop_folder(hop))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 from sshload_contract.client import Auth
 from sshload_contract.declared import Rule
 from sshload_contract.names import Host, Port
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
+from sshload_contract.wire.run_config import TargetEndpoint
 
 from sshload_operator.api.targets.access import SSH, Access
 from sshload_operator.state import Role
@@ -81,7 +81,7 @@ class Server(TargetKind):
         """The Secrets that its author makes, with the files that the workers need of them."""
         raise NotImplementedError
 
-    def endpoint(self, paths: Mapping[str, str]) -> Endpoint | GatewayEndpoint:
+    def endpoint(self, paths: Mapping[str, str]) -> TargetEndpoint:
         """Return how the workers use it. `paths` has where they find each file of its Secrets, by its name."""
         raise NotImplementedError
 

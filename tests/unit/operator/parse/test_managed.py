@@ -30,7 +30,7 @@ from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.fixtures import Fixtures
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.api.targets.proxy import Proxy, ProxyKind
-from sshload_operator.manifests import GatewayPlaces, gateway_config
+from sshload_operator.manifests.gateway import GatewayPlaces, gateway_config
 
 
 def test_every_field_of_a_managed_target_reaches_its_value() -> None:
