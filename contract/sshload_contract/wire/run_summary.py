@@ -201,8 +201,9 @@ class RunSummary:
     None if none was asked for. `stages` are those of a load with several, as far as they were reached. `in_path` is
     what the programs in the path used, without those that did not report it.
 
-    `omitted` names what was left out because the summary was too large. `run_json` is the RunConfig as the master read
-    it.
+    `better_kex` are the key exchanges that the server lists before any that the client asked for, empty for none, and
+    None if the server was not asked. `omitted` names what was left out because the summary was too large. `run_json` is
+    the RunConfig as the master read it.
     """
 
     version: int = field(default=WIRE_VERSION, kw_only=True)
@@ -220,6 +221,7 @@ class RunSummary:
     histograms: tuple[EncodedHistogram, ...]
     omitted: tuple[str, ...]
     run_json: str = ""
+    better_kex: str | None = None
     stages: tuple[StageStats, ...] = ()
     in_path: Mapping[InPath, ProgramUse] = field(default_factory=dict)
 

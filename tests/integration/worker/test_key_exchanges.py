@@ -21,11 +21,12 @@ from circles import in_pairs
 from other_servers import Start, asyncssh_server, dropbear, go_server
 from run_configs import client
 from ssh2_connections import key_credentials, login_at
-from ssh_server import Keys, ssh_server
+from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.client import Client, Library
 from sshload_worker.clients.interface import Connection, Course
 from sshload_worker.clients.libraries import known_algorithms, new_connection, prepare_library
 from sshload_worker.login.private_key import read_private_key
+from sshload_worker.scenario.first_login import better_kex
 from telling_server import TellingServer, telling_server
 from unkind_servers import speaking
 
@@ -115,6 +116,7 @@ USER_KEYS = [*dict.fromkeys(HOST_KEYS.values()), ("rsa", "4096")]
 LEAST_KNOWN = {"kex_algorithms": 7, "ciphers": 6, "macs": 5, "host_key_algorithms": 6}
 
 HYBRID = "mlkem768x25519-sha256"
+FIRST_OF_OPENSSH_9 = ("sntrup761x25519-sha512@openssh.com", "curve25519-sha256")
 TEXT = "x" * 5_000
 LIMIT_S = 120.0
 TIMES = 2
@@ -375,3 +377,24 @@ def test_the_default_library_asks_first_for_what_openssh_10_asks_for_and_then_fo
             name for name in lines[0].offered_key_exchanges() if "-sha" in name
         ]  # the others announce extensions
         assert methods[:2] == [HYBRID, "curve25519-sha256"]
+
+
+@pytest.mark.parametrize(
+    ("library", "kex", "told"),
+    [
+        (Library.SSH2_PYTHON, (), "sntrup761x25519-sha512"),
+        (Library.PARAMIKO, (), "sntrup761x25519-sha512"),
+        (Library.OPENSSH, (), ""),
+        (Library.OPENSSH, ("ecdh-sha2-nistp256",), "sntrup761x25519-sha512, curve25519-sha256"),
+    ],
+)
+def test_what_the_server_lists_before_all_that_the_client_asks_for_is_found_by_asking_it(
+    keys: Keys, start_sshd: Callable[[str], SshServer], library: Library, kex: tuple[str, ...], told: str
+) -> None:
+    server = start_sshd(f"KexAlgorithms {','.join(FIRST_OF_OPENSSH_9)},ecdh-sha2-nistp256")
+    prepare_library(library)
+    settings = settings_of(library, kex_algorithms=kex)
+    login = login_at(server.port, server.user, key_credentials(keys.user), settings)
+    assert login.address is not None
+    assert better_kex(login, (login.address,)) == told
+    assert better_kex(replace(login, via=(login,)), (login.address,)) is None

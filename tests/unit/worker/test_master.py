@@ -381,6 +381,12 @@ def test_a_login_that_failed_is_told_with_its_worker_and_its_server(play: Play) 
     assert over.took_s == 1.5
 
 
+def test_what_the_server_would_rather_have_done_is_told(play: Play) -> None:
+    over = play(ONE_LOAD, (1.5, lambda world: world.master.note_better_kex("sntrup761x25519-sha512")))
+    assert over.summary.better_kex == "sntrup761x25519-sha512"
+    assert play(ONE_LOAD).summary.better_kex is None
+
+
 def test_workers_that_do_not_obey_a_stop_are_waited_for_5_s_and_the_cause_stays(play: Play) -> None:
     over = play(ONE_LOAD, (7.0, lambda world: world.master.stop("told to")), finishes=False)
     assert over.took_s == 7.0 + STOPPING_S

@@ -5,7 +5,8 @@ from time import thread_time
 from types import SimpleNamespace
 from typing import Any
 
-from sshload_worker.clients.offers import _read_offer, _Received, nothing_in_common
+import pytest
+from sshload_worker.clients.offers import _read_offer, _Received, kex_not_offered, nothing_in_common
 from sshload_worker.login.wire import wire_string
 
 
@@ -40,3 +41,30 @@ def test_a_server_that_has_group_exchanges_alone_is_told_with_what_lets_them_be_
         " exchange is used only where spec.client.kexAlgorithms names it; the client library paramiko has"
         " curve25519-sha256"
     )
+
+
+@pytest.mark.parametrize(
+    ("offered", "told"),
+    [
+        (("mlkem768x25519-sha256", "curve25519-sha256"), "mlkem768x25519-sha256"),
+        (("curve25519-sha256", "mlkem768x25519-sha256"), ""),
+        (("gss-group14-sha256-x", "mlkem768x25519-sha256", "curve25519-sha256"), "mlkem768x25519-sha256"),
+        (("a", "b", "c", "d", "e", "curve25519-sha256"), "a, b, c and 2 more"),
+        (("sntrup761x25519-sha512", "sntrup761x25519-sha512@a", "curve25519-sha256@b"), "sntrup761x25519-sha512"),
+        (("one\n", "curve25519-sha256"), "one?"),
+        (("sntrup761x25519-sha512",), ""),
+        ((), ""),
+    ],
+)
+def test_what_a_server_lists_before_all_that_the_client_asks_for_is_what_it_would_rather_do(
+    offered: tuple[str, ...], told: str
+) -> None:
+    known = {"kex_algorithms": ("diffie-hellman-group14-sha256", "curve25519-sha256")}
+    login: Any = SimpleNamespace(client=SimpleNamespace(library="paramiko", kex_algorithms=()))
+    assert kex_not_offered(login, known, {"kex_algorithms": offered}) == told
+
+
+def test_what_the_spec_leaves_out_is_not_asked_for() -> None:
+    known = {"kex_algorithms": ("mlkem768x25519-sha256", "curve25519-sha256")}
+    login: Any = SimpleNamespace(client=SimpleNamespace(library="ssh2-python", kex_algorithms=("curve25519-sha256",)))
+    assert kex_not_offered(login, known, known) == "mlkem768x25519-sha256"

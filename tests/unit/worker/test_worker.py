@@ -154,6 +154,10 @@ class World:
         self.asked.append((self.at_s, f"log in {index}"))
         return self.logs_in(tell)
 
+    def better_kex(self, _login: Login, _addresses: Any) -> str:
+        self.asked.append((self.at_s, "better kex"))
+        return BETTER
+
     def check_until_served(self, _access: Any, tell: Callable[[str], None]) -> None:
         self.asked.append((self.at_s, "served"))
         tell("not yet")
@@ -233,6 +237,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
             "wait_within": world.wait_within,
             "prepare_target": world.prepare,
             "log_in_once": world.log_in_once,
+            "better_kex": world.better_kex,
             "flush_and_close": world.close,
             "gc": SimpleNamespace(collect=int, freeze=int),
         }.items():
@@ -478,6 +483,7 @@ def test_an_end_while_the_target_is_prepared_is_an_end(play: Play) -> None:
 
 
 FIRST = replace(MANAGED, log_in_first=True)
+BETTER = "sntrup761x25519-sha512"
 
 
 def log_in(world: World) -> None:
@@ -492,7 +498,19 @@ def test_workers_log_in_one_after_the_other_when_they_are_told_all_within_2_s(
     assert [(at_s, what) for at_s, what in over.world.asked if what.startswith("log in")] == [
         (5.0 + after_s, f"log in {index}")
     ]
-    assert over.world.only(messages.LOGGED_IN) == {"worker": index, "accepted": True}
+    assert over.world.only(messages.LOGGED_IN) == {"worker": index, "accepted": True, "better_kex": None}
+
+
+def test_the_first_worker_alone_asks_for_the_servers_offer_after_its_login(play: Play) -> None:
+    over = play(FIRST, (5.0, log_in), (20.0, end), index=0)
+    assert [what for _, what in over.world.asked if what in {"log in 0", "better kex"}] == ["log in 0", "better kex"]
+    assert over.world.only(messages.LOGGED_IN) == {"worker": 0, "accepted": True, "better_kex": BETTER}
+
+
+def test_a_server_that_has_no_room_for_the_first_login_is_not_asked_for_more(play: Play) -> None:
+    refused = replace(FAILURE, outcome=Outcome.THROTTLED)
+    over = play(FIRST, (5.0, log_in), (20.0, end), index=0, logs_in=lambda _: refused)
+    assert over.world.only(messages.LOGGED_IN) == {"worker": 0, "accepted": False, "better_kex": None}
 
 
 def test_a_login_that_is_one_too_many_is_told_and_no_hindrance(play: Play) -> None:
@@ -500,7 +518,7 @@ def test_a_login_that_is_one_too_many_is_told_and_no_hindrance(play: Play) -> No
         FIRST, (5.0, log_in), (7.0, start), (9.0, stop_load), (20.0, end),
         logs_in=lambda _: replace(FAILURE, outcome=Outcome.THROTTLED),
     )  # fmt: skip
-    assert over.world.only(messages.LOGGED_IN) == {"worker": 1, "accepted": False}
+    assert over.world.only(messages.LOGGED_IN) == {"worker": 1, "accepted": False, "better_kex": None}
     assert (len(over.world.parts), over.code) == (1, 0)
 
 

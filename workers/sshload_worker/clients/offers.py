@@ -1,10 +1,11 @@
 """The algorithms that a server offers, and what it has in common with a client (RFC 4253 section 7.1).
 
 A client library says at best that there is nothing in common. So after a login before the load has failed in its key
-exchange, the server is asked for its offer once more, by no more of the protocol than that needs.
+exchange, the server is asked for its offer once more, by no more of the protocol than that needs. One worker asks after
+a login that succeeds, too: the results say what the server would rather have done.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from gevent import Timeout, socket
@@ -28,9 +29,11 @@ _WORDS: Final = {
     "macs": "MAC",
 }
 _NO_ALGORITHMS = frozenset({"ext-info-s", "kex-strict-s-v00@openssh.com"})
+_WITH_KERBEROS = "gss-"  # of no use to whoever has no ticket
 _WITH_OWN_MAC = ("gcm", "poly1305")
 _NAME_CHARACTERS = 64
 _MOST_NAMES = 10
+_MOST_KEX = 3
 
 Offer = Mapping[str, tuple[str, ...]]
 """Names of algorithms by the setting of a Client."""
@@ -72,6 +75,22 @@ def nothing_in_common(login: Login, known: Offer, offered: Offer) -> str:
         if setting == "ciphers" and any(word in common[0] for word in _WITH_OWN_MAC):
             return ""
     return ""
+
+
+def kex_not_offered(login: Login, known: Offer, offered: Offer) -> str:
+    """Return the key exchanges that the server lists before the first that a login's client asks for; "" if none.
+
+    `known` are all algorithms of the client's library. Some have two names, an early one with a domain.
+    """
+    asked = frozenset(_without_domain(_asked(login, "kex_algorithms", known)[0]))
+    listed_by_server = tuple(_without_domain(offered["kex_algorithms"]))
+    first_common = next((number for number, name in enumerate(listed_by_server) if name in asked), 0)
+    better = [name for name in listed_by_server[:first_common] if not name.startswith(_WITH_KERBEROS)]
+    return listed(better, _MOST_KEX, _NAME_CHARACTERS)
+
+
+def _without_domain(names: Iterable[str]) -> Iterable[str]:
+    return dict.fromkeys(name.partition("@")[0] for name in names)
 
 
 def _asked(login: Login, setting: str, known: Offer) -> tuple[tuple[str, ...], str]:

@@ -192,6 +192,9 @@ class MessageHandler(Protocol):
     def note_login_failure(self, failure: LoginFailure) -> None:
         """Handle that the run cannot continue, because a worker cannot log in."""
 
+    def note_better_kex(self, names: str) -> None:
+        """Handle which key exchanges the server would rather have done."""
+
 
 class WorkerLine:
     """The messages of one run, to and from all its workers."""
@@ -256,6 +259,8 @@ class WorkerLine:
         said = self._read(messages.LoggedIn, msg.data)
         if said is not None:
             self._worker_registry.note_login(said.worker, msg.node_id, accepted=said.accepted)
+            if said.better_kex is not None:
+                self._handler.note_better_kex(said.better_kex)
             self._handler.note_change()
 
     def _on_login_failed(self, msg: Any, **_: object) -> None:

@@ -62,6 +62,7 @@ class Master:
         self._line = WorkerLine(config.run_id, self.worker_registry, self)
         self._early: _End | None = None
         self._login_failure: LoginFailure | None = None
+        self._better_kex: str | None = None
         self._changed = Event()
         self._first_start_s: float | None = None
         self._is_settling = False
@@ -92,7 +93,7 @@ class Master:
         while target_activity is not None and self._run_trial(target_activity):
             target_activity = self._prepare_next()
         printer.kill()
-        summary = replace(self._summary(), run_json=to_json(self.config))
+        summary = replace(self._summary(), run_json=to_json(self.config), better_kex=self._better_kex)
         print("\n".join(summary_lines(summary, self._token)), flush=True)  # noqa: T201 - the operator reads stdout
         self._line.send(messages.END)
         self._line.close()
@@ -132,6 +133,10 @@ class Master:
         if self._early is None:
             self._login_failure = failure
         self.end_early(RunEnd.LOGIN_FAILED, f"worker {failure.worker}: {failure.message}")
+
+    def note_better_kex(self, names: str) -> None:
+        """Remember which key exchanges the server would rather have done."""
+        self._better_kex = names
 
     def _settle_and_log_in(self) -> str | None:
         """Settle before the first trial, and have each worker log in once before it, if the run is configured so."""

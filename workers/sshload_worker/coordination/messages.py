@@ -48,7 +48,8 @@ LOG_IN = "sshloadLogIn"
 """
 
 LOGGED_IN = "sshloadLoggedIn"
-"""Worker: {worker, accepted}. The login has ended. `accepted` is false if a server refused it as one too many."""
+"""Worker: {worker, accepted, better_kex}. The login has ended. `accepted` is false if a server refused it as one too
+many. One worker says what RunSummary.better_kex is."""
 
 LOGIN_FAILED = "sshloadLoginFailed"
 """Worker: the fields of LoginFailure. It cannot log in, and exits."""
@@ -177,6 +178,7 @@ class LoggedIn:
 
     worker: int
     accepted: bool
+    better_kex: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
     UnreachableError,
+    better_kex,
     dial_until_accepted,
     dial_until_banner,
     log_in_once,
@@ -259,7 +260,9 @@ class Worker:
         if failure is not None and failure.outcome not in Outcome.having(Trait.OVERLOAD):
             self._report_refusal(failure)
             return False
-        self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None)
+        is_first = self._index == 0 and failure is None
+        better = better_kex(login, self._addresses) if is_first and isinstance(login, Login) else None
+        self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None, better_kex=better)
         return True
 
     def _log_in_when_ordered(self, login: "Login | GatewayAccess") -> LoginFailure | None:

@@ -20,7 +20,7 @@ from sshload_contract.wire.report import LoginFailure
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 
 from sshload_worker.clients.libraries import known_algorithms
-from sshload_worker.clients.offers import NoOfferError, nothing_in_common, server_offer
+from sshload_worker.clients.offers import NoOfferError, kex_not_offered, nothing_in_common, server_offer
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 from sshload_worker.recording.recorder import Recorder
@@ -158,6 +158,19 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
     overloaded = (failure for _, failure in failures if failure.outcome in Outcome.having(Trait.OVERLOAD))
     first_hop = login.via[0].host if login.via else login.host
     return next(overloaded, None) or _summarize_failures(failures, first_hop)
+
+
+def better_kex(login: Login, addresses: tuple[Address, ...]) -> str | None:
+    """Return the key exchanges that the server would rather have done than any that the client asks for; "" for none.
+
+    None if it is not known: behind a jump host the server is not asked.
+    """
+    if login.via or not addresses:
+        return None
+    try:
+        return kex_not_offered(login, known_algorithms(login.client.library), server_offer(addresses[0]))
+    except NoOfferError:
+        return None
 
 
 def _summarize_failures(failures: list[tuple[str, LoginFailure]], first_hop: str) -> LoginFailure | None:

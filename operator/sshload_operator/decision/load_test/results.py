@@ -93,7 +93,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict, other_logi
 def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]:
     if not summary.trial.load.started:
         return ()
-    sentences = scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None))
+    sentences = scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None), summary.better_kex)
     return tuple(filter(None, (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), *sentences)))
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
+from sshload_contract.shortened import shortened
 from sshload_contract.wire.report import Negotiated
 
 from sshload_operator.api.server_software import is_openssh, openssh_version
-from sshload_operator.api.status.results import ALGORITHM_CHARACTERS
+from sshload_operator.api.status.results import ALGORITHM_CHARACTERS, SCOPE_CHARACTERS
 from sshload_operator.planning.plan import Plan
 
 _BANNER_OF_SSHD_AUTH: Final = (10, 3)
@@ -15,24 +16,34 @@ _MANAGED: Final = (
     "The target is an sshd without PAM (UsePAM no), for one user with one key: a login of your distribution with PAM"
     " costs more"
 )
+_DEFAULT_LIST: Final = "It offers the key exchanges of its version's default list"
+_OWN_LIST: Final = "It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms"
 _BANNER: Final = (
     "From OpenSSH 10.3 on, banner includes the start of sshd-auth: compare login with earlier releases, not banner"
 )
 
 
-def scope(plan: Plan, negotiated: Negotiated | None) -> Iterator[str]:
+def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> Iterator[str]:
     """Yield what to know before the figures are compared with those of another server or client, a sentence each.
 
-    `negotiated` is what most handshakes of the run agreed on, None if it is not known.
+    `negotiated` is what most handshakes of the run agreed on, and `better_kex` what the server would rather have done;
+    None if it is not known.
     """
     if plan.spec.managed is not None:
-        yield _MANAGED
+        yield f"{_MANAGED}. {_OWN_LIST if plan.spec.managed.sshd.kex_algorithms else _DEFAULT_LIST}"
     if negotiated is None:
         return
-    if negotiated.kex and not negotiated.kex.startswith(_HYBRID):
+    kex = negotiated.kex[:ALGORITHM_CHARACTERS]
+    if kex and better_kex:
+        yield shortened(
+            f"The key exchange was {kex}. The server lists others before it, which {plan.spec.client.library} did not"
+            f" ask for: {better_kex}",
+            SCOPE_CHARACTERS,
+        )
+    elif kex and better_kex is None and not kex.startswith(_HYBRID):
         yield (
-            f"The key exchange was {negotiated.kex[:ALGORITHM_CHARACTERS]}: OpenSSH's own clients ask for"
-            " sntrup761x25519-sha512 since 9.0, and for mlkem768x25519-sha256 since 10.0"
+            f"The key exchange was {kex}: OpenSSH's own clients ask for sntrup761x25519-sha512 since 9.0, and for"
+            " mlkem768x25519-sha256 since 10.0"
         )
     version = openssh_version(negotiated.server_version) if is_openssh((negotiated.server_version,)) else None
     if version is not None and version >= _BANNER_OF_SSHD_AUTH:

@@ -16,7 +16,7 @@ MANAGED = quickstart()
 OWN = quickstart(target={"external": EXTERNAL})
 PAM = (
     "The target is an sshd without PAM (UsePAM no), for one user with one key: a login of your distribution with PAM"
-    " costs more"
+    " costs more. It offers the key exchanges of its version's default list"
 )
 KEX = (
     "The key exchange was curve25519-sha256: OpenSSH's own clients ask for sntrup761x25519-sha512 since 9.0, and for"
@@ -26,10 +26,14 @@ BANNER = "From OpenSSH 10.3 on, banner includes the start of sshd-auth: compare 
 
 
 def scope(
-    spec: dict[str, Any], kex: str = "curve25519-sha256", version: str = "SSH-2.0-OpenSSH_10.2p1 Debian-1"
+    spec: dict[str, Any],
+    kex: str = "curve25519-sha256",
+    version: str = "SSH-2.0-OpenSSH_10.2p1 Debian-1",
+    better_kex: str | None = None,
 ) -> list[str]:
     agreed = Negotiated(kex=kex, cipher="c", mac="m", host_key="ssh-ed25519", server_version=version)
     found = retold(summary(600), negotiated=(NegotiatedCount(agreed, 600),))
+    found = replace(found, better_kex=better_kex)
     return list(results_status(plan(spec), found, Verdict.PASSED).scope)
 
 
@@ -69,6 +73,21 @@ def test_a_managed_target_is_told_as_what_it_is() -> None:
     assert scope(OWN) == [KEX]
 
 
+def test_a_managed_target_with_key_exchanges_of_the_spec_is_told_as_such() -> None:
+    own = quickstart(target={"managed": {"sshd": {"kexAlgorithms": ["curve25519-sha256"]}}})
+    assert scope(own)[0].endswith("It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms")
+
+
+def test_what_the_server_would_rather_have_done_is_told_in_place_of_what_openssh_asks_for() -> None:
+    assert scope(OWN, better_kex="mlkem768x25519-sha256, sntrup761x25519-sha512") == [
+        (
+            "The key exchange was curve25519-sha256. The server lists others before it, which ssh2-python did not ask"
+            " for: mlkem768x25519-sha256, sntrup761x25519-sha512"
+        )
+    ]
+    assert scope(OWN, better_kex="") == []  # this server has nothing that another client would have done
+
+
 @pytest.mark.parametrize(
     "kex", ["sntrup761x25519-sha512@openssh.com", "sntrup761x25519-sha512", "mlkem768x25519-sha256"]
 )
@@ -106,3 +125,4 @@ def test_a_run_without_a_load_has_nothing_to_compare() -> None:
 
 def test_a_long_name_from_a_server_fits() -> None:
     assert all(len(one) <= 300 for one in scope(MANAGED, kex="x" * 5_000))
+    assert all(len(one) <= 300 for one in scope(MANAGED, kex="x" * 5_000, better_kex="y" * 5_000))
