@@ -45,7 +45,7 @@ clean: ## take everything away: cluster, images, caches, .venv
 # -
 
 generate: venv ## write the CRDs, the schemas, the reference pages, and each sentence that the product can say
-	@for script in crds kustomize_names editor_schemas reference installation_schema gateway_schema chart_reference gateway_reference messages; do $(PYTHON) scripts/$$script.py || exit; done
+	@for script in crds kustomize_names editor_schemas reference installation_schema gateway_schema chart_reference gateway_reference metrics_reference messages; do $(PYTHON) scripts/$$script.py || exit; done
 	@$(PYTHON) tests/support/processes/said.py
 
 bench: venv ## measure: WHAT=speed, libraries, windows, master, operator, scale, held, hostile, floods, search or case-study

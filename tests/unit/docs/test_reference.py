@@ -76,6 +76,14 @@ def test_the_page_of_the_charts_values_is_the_chart(monkeypatch: pytest.MonkeyPa
     assert written == chart_reference.page(), "run .venv/bin/python scripts/chart_reference.py"
 
 
+def test_the_page_of_metrics_has_the_figures_that_the_operator_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import metrics_reference  # noqa: PLC0415 - likewise
+
+    written = metrics_reference.PAGE.read_text(encoding="utf-8")
+    assert written == metrics_reference.page(), "run .venv/bin/python scripts/metrics_reference.py"
+
+
 def test_the_page_of_the_gateway_is_the_gateways(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     import gateway_reference  # noqa: PLC0415 - likewise

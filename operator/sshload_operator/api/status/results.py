@@ -91,10 +91,14 @@ class HoldResult:
     """The held sessions after the ramp (load.hold only)."""
 
     held_most: Annotated[
-        Count, Measured("sessions", compared=False, name="heldSessionsMost"), "The most that were held at once."
+        Count,
+        Measured("sessions", compared=False, name="heldSessionsMost"),
+        "The most sessions that were held at once.",
     ]
     held_least: Annotated[
-        Count, Measured("sessions", compared=False, name="heldSessionsLeast"), "The fewest that were held at once."
+        Count,
+        Measured("sessions", compared=False, name="heldSessionsLeast"),
+        "The fewest sessions held at once after the ramp.",
     ]
     fresh_login: FreshLogin | None = None
 
@@ -195,28 +199,30 @@ class TargetResult:
     cpu_cores: Annotated[
         Amount | None,
         Measured("cores", compared=False),
-        "This CPU time per second: how many cores it kept busy, from before the load to its end.",
+        "How many cores sshd and its sessions kept busy: their CPU time per second, from before the load to its end.",
     ] = None
     cpu_per_login_ms: Annotated[
         Amount | None,
         Measured("ms"),
-        "This CPU time per accepted login. Stated if the scenario does nothing but log in, each time anew.",
+        "CPU time of sshd and its sessions per accepted login. Stated if the scenario does nothing but log in, each"
+        " time anew.",
     ] = None
     cpu_per_iteration_ms: Annotated[
         Amount | None,
         Measured("ms"),
-        "This CPU time per iteration, failed ones and the warm-up included: of logins and of what the steps ran, which"
-        " the kernel does not tell apart. Stated where cpuPerLoginMs is not. Not for load.hold.",
+        "CPU time of sshd and its sessions per iteration, failed ones and the warm-up included: of logins and of what"
+        " the steps ran, which the kernel does not tell apart. Stated where cpuPerLoginMs is not. Not for load.hold.",
     ] = None
     cpu_throttled_seconds: Annotated[Amount | None, "Time for which the container's CPU limit held it back."] = None
     stolen_percent: Annotated[
         Amount | None, "The share of the machine's CPU time that its host gave to others (steal)."
     ] = None
-    memory_peak_bytes: Annotated[Count | None, Measured("bytes"), "The largest working set."] = None
+    memory_peak_bytes: Annotated[Count | None, Measured("bytes"), "The target's largest working set."] = None
     memory_per_session_bytes: Annotated[
         Count | None,
         Measured("bytes"),
-        "How much more memory it took with the held sessions than before, divided by their number (load.hold only).",
+        "How much more memory the target took with the held sessions than before, divided by their number (load.hold"
+        " only).",
     ] = None
     memory_per_session_upper_bound: Annotated[
         bool | None,
@@ -246,8 +252,8 @@ class ProgramResult:
     memory_peak_bytes: Annotated[
         Count | None,
         Measured("bytes"),
-        "The most resident memory of each of its processes since it began, added up. Without the kernel's memory for"
-        " connections.",
+        "The most resident memory of each process of the proxy, or gateway, since it began, added up. Without the"
+        " kernel's memory for connections.",
     ] = None
 
 
@@ -262,13 +268,14 @@ class ProxyResult(ProgramResult):
     cpu_per_login_ms: Annotated[
         Amount | None,
         Measured("ms"),
-        "CPU time per login that the target accepted. Stated where each iteration logs in, but not before a gateway.",
+        "CPU time of the proxy per login that the target accepted. Stated where each iteration logs in, but not before"
+        " a gateway.",
     ] = None
     cpu_per_iteration_ms: Annotated[
         Amount | None,
         Measured("ms"),
-        "CPU time per iteration, warm-up included. Stated where sessions are reused, and before a gateway, in place of"
-        " cpuPerLoginMs. Not for load.hold.",
+        "CPU time of the proxy per iteration, warm-up included. Stated where sessions are reused, and before a gateway,"
+        " in place of cpuPerLoginMs. Not for load.hold.",
     ] = None
 
 
@@ -277,7 +284,7 @@ class GatewayResult(ProgramResult):
     """What the run's own gateway used between the start and the end of the load, told as results.proxy is."""
 
     cpu_per_iteration_ms: Annotated[
-        Amount | None, Measured("ms"), "CPU time per iteration, failed ones and the warm-up included."
+        Amount | None, Measured("ms"), "CPU time of the gateway per iteration, failed ones and the warm-up included."
     ] = None
 
 
@@ -348,7 +355,9 @@ class Results:
     ] = None
     iterations: Annotated[Count, "Iterations that ended, successful or failed."]
     failures: Annotated[Count, "Failed iterations."]
-    error_percent: Annotated[Percent | None, Measured("%"), "The share of failed iterations."] = None
+    error_percent: Annotated[
+        Percent | None, Measured("%"), "The share of iterations and held sessions that failed."
+    ] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration (step total), successes only."] = None
     warm_up: WarmUp | None = None
     steps: Annotated[

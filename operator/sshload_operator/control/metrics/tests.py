@@ -137,7 +137,7 @@ class TestsCollector(Published[TestFigures]):
         searches = ((key, figures.capacity) for key, figures in self.published.items())
         yield from capacities((key, capacity) for key, capacity in searches if capacity is not None)
         results = self._results()
-        yield from _of_runs(results)
+        yield from of_runs(results)
         yield from _steps(results)
 
     def _running(self) -> Metric:
@@ -246,7 +246,7 @@ def _published_step(step: StepResult) -> PublishedStep:
     )
 
 
-def _of_runs(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
+def of_runs(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
     """Yield a family for each figure of a whole run, in base units."""
     for figure in (one for known in measured.OF_RUN.values() for one in known):
         ending, base_ending, divisor = _IN_BASE_UNITS.get(figure.unit, ("", "", 1.0))

@@ -97,7 +97,8 @@ def test_each_declared_figure_is_in_every_output(one: Declared) -> None:
 
 def test_a_figure_is_called_by_its_field_and_by_what_it_is_of() -> None:
     of_proxy = {one.attribute: (one.name, one.unit, one.means.split(".")[0]) for one in OF_RUN["proxy"]}
-    assert of_proxy["cpu_per_login_ms"] == ("proxyCpuPerLoginMs", "ms", "CPU time per login that the target accepted")
+    means = "CPU time of the proxy per login that the target accepted"
+    assert of_proxy["cpu_per_login_ms"] == ("proxyCpuPerLoginMs", "ms", means)
     of_target = {one.attribute: one.name for one in OF_RUN["target"]}
     assert of_target["cpu_per_login_ms"] == "cpuPerLoginMs"
     assert [one.name for one in OF_RUN["hold"]] == ["heldSessionsMost", "heldSessionsLeast"]
