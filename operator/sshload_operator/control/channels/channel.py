@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum, unique
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,15 +13,11 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from sshload_operator.control.channels.ends import Asked, Notification
+from sshload_operator.control.posting import Attempt, Posted, SecretError, is_taken
 
-_ANSWER_LIMIT_S: Final = 10
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=_ANSWER_LIMIT_S, connect=5)
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=10, connect=5)
 _AUTHORITY_FILE: Final = "ca.crt"
 URL_CHARACTERS: Final = 2_000
-
-
-class SecretError(Exception):
-    """The Secret of a channel cannot be used. The text contains no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +47,6 @@ class Channel(Asked, ABC):
         """
 
 
-@unique
-class Outcome(StrEnum):
-    """How an attempt ended. Only DELIVERED is an end: all others are followed by another attempt, until GIVEN_UP."""
-
-    DELIVERED = "delivered"
-    REFUSED = "refused"
-    UNREACHABLE = "unreachable"
-    UNREADABLE = "unreadable"
-    GIVEN_UP = "given_up"
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """How an attempt ended, and why in words without the URL's path, which may be a credential."""
-
-    outcome: Outcome
-    message: str = ""
-
-
 class Sender:
     """Posts to one channel. `secret` is the folder of its Secret, with the certificate of the receiver's authority too.
 
@@ -87,14 +62,14 @@ class Sender:
         try:
             request, tls = await asyncio.to_thread(self._prepare, ended, now)
         except SecretError as error:
-            return Attempt(Outcome.UNREADABLE, str(error))
+            return Attempt(Posted.UNREADABLE, str(error))
         except OSError as error:  # ssl.SSLError is one
             what = f"{type(error).__name__} at {Path(error.filename or _AUTHORITY_FILE).name}"
-            return Attempt(Outcome.UNREADABLE, f"the Secret in {self._secret} cannot be used: {what}")
+            return Attempt(Posted.UNREADABLE, f"the Secret in {self._secret} cannot be used: {what}")
         try:
             return await _send(request, tls)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            return Attempt(Outcome.UNREACHABLE, f"no answer: {type(error).__name__}")
+            return Attempt(Posted.UNREACHABLE, f"no answer: {type(error).__name__}")
 
     def _prepare(self, ended: Notification, now: datetime) -> tuple[Request, ssl.SSLContext]:
         authority = self._secret / _AUTHORITY_FILE
@@ -107,9 +82,9 @@ async def _send(request: Request, tls: ssl.SSLContext) -> Attempt:
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls), timeout=_TIMEOUT) as session,
         session.post(request.url, data=request.body, headers=request.headers, allow_redirects=False) as answer,
     ):
-        if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            return Attempt(Outcome.DELIVERED)
-        return Attempt(Outcome.REFUSED, f"the receiver answered {answer.status}")
+        if is_taken(answer.status):
+            return Attempt(Posted.DELIVERED)
+        return Attempt(Posted.REFUSED, f"the receiver answered {answer.status}")
 
 
 def is_url(text: str) -> bool:

@@ -18,8 +18,9 @@ from typing import Final
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.errors import ApiError
-from sshload_operator.control.channels.channel import Channel, Outcome, Sender
+from sshload_operator.control.channels.channel import Channel, Sender
 from sshload_operator.control.channels.ends import Notification, back_off_s, due, notified_annotation
+from sshload_operator.control.posting import Posted
 
 _LOG = logging.getLogger(__name__)
 _MOST_PENDING: Final = 1_000
@@ -56,8 +57,9 @@ class Deliveries:
     _is_stopped: bool = False
 
     def __post_init__(self) -> None:
-        for outcome in Outcome:
-            self.counts.attempt(outcome, 0)
+        for end in Posted:
+            if end is not Posted.PARTIAL:
+                self.counts.attempt(end, 0)
         self.counts.pending(0)
 
     def object_changed(self, kind: Kind, body: Object) -> None:
@@ -99,13 +101,13 @@ class Deliveries:
         while datetime.now(UTC) < found.until:
             async with self._turns:
                 attempt = await self.sender.post(found, datetime.now(UTC))
-            self.counts.attempt(attempt.outcome, 1)
+            self.counts.attempt(attempt.end, 1)
             self._report(found, attempt.message)
-            if attempt.outcome is Outcome.DELIVERED:
+            if attempt.end is Posted.DELIVERED:
                 return True
             failures += 1
             await asyncio.sleep(self._pause_s(failures))
-        self.counts.attempt(Outcome.GIVEN_UP, 1)
+        self.counts.attempt(Posted.GIVEN_UP, 1)
         _LOG.error("%s/%s: the end of its run was not delivered in time, and is given up", found.namespace, found.name)
         return False
 

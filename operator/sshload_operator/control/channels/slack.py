@@ -16,8 +16,9 @@ from sshload_contract.thresholds import BASELINE_UNIT
 from sshload_operator.api.inert_text import parted, printable
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.measured import COMPLETED_RATE, ERROR_PERCENT, figures
-from sshload_operator.control.channels.channel import URL_CHARACTERS, Channel, Request, SecretError, is_url
+from sshload_operator.control.channels.channel import URL_CHARACTERS, Channel, Request, is_url
 from sshload_operator.control.channels.ends import Notification
+from sshload_operator.control.posting import SecretError
 
 _URL_FILE: Final = "url"
 _HEADLINES: Final = {

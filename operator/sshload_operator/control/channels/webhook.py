@@ -23,8 +23,9 @@ from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.measured import figures_of_run
-from sshload_operator.control.channels.channel import URL_CHARACTERS, Channel, Request, SecretError, is_url
+from sshload_operator.control.channels.channel import URL_CHARACTERS, Channel, Request, is_url
 from sshload_operator.control.channels.ends import Notification
+from sshload_operator.control.posting import SecretError
 
 _WANTED: Final = "a URL of http or https, with a host and without user and password"
 _CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"

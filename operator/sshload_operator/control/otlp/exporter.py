@@ -10,9 +10,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import Context
-from dataclasses import dataclass
-from enum import StrEnum, unique
-from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -22,7 +19,8 @@ from prometheus_client import Metric
 
 from sshload_operator.control.otlp.messages import Times, rejected_points, requests_of
 from sshload_operator.control.otlp.options import OtlpOptions
-from sshload_operator.control.otlp.secret import Access, SecretError, read_access
+from sshload_operator.control.otlp.secret import Access, read_access
+from sshload_operator.control.posting import Attempt, Posted, SecretError, is_taken
 
 _LOG = logging.getLogger(__name__)
 _CONTENT_TYPE: Final = "application/x-protobuf"
@@ -31,25 +29,6 @@ _ANSWER_LIMIT_S: Final = 10
 _CONNECT_LIMIT_S: Final = 5
 _ANSWER_LIMIT_BYTES: Final = 65_536
 _FAST: Final = 1
-
-
-@unique
-class Outcome(StrEnum):
-    """How a push ended. PARTIAL: the collector accepted it except for some points."""
-
-    DELIVERED = "delivered"
-    PARTIAL = "partial"
-    REFUSED = "refused"
-    UNREACHABLE = "unreachable"
-    UNREADABLE = "unreadable"
-
-
-@dataclass(frozen=True, slots=True)
-class Push:
-    """How a push ended, and why. The text quotes nothing that the collector sent."""
-
-    outcome: Outcome
-    message: str = ""
 
 
 class Exporter:
@@ -76,8 +55,9 @@ class Exporter:
         self._start_ns = time.time_ns()
         self._last_problem = ""
         self._task: asyncio.Task[None] | None = None
-        for outcome in Outcome:
-            count(outcome, 0)
+        for end in Posted:
+            if end is not Posted.GIVEN_UP:
+                count(end, 0)
 
     def start(self) -> None:
         """Start pushing; the first push is immediate."""
@@ -90,27 +70,27 @@ class Exporter:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def push(self) -> Push:
+    async def push(self) -> Attempt:
         """Push all metrics once, in as many requests as it takes, one after the other."""
         try:
             access = await asyncio.to_thread(read_access, self._options)
         except SecretError as error:
-            return Push(Outcome.UNREADABLE, str(error))
+            return Attempt(Posted.UNREADABLE, str(error))
         try:
             return await self._send_all(access)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return Push(Outcome.UNREACHABLE, f"no answer: {type(error).__name__}")
+            return Attempt(Posted.UNREACHABLE, f"no answer: {type(error).__name__}")
 
     async def _push_again_and_again(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             due_s = loop.time() + self._options.interval_s
             push = await self.push()
-            self._count(push.outcome, 1)
+            self._count(push.end, 1)
             self._report(push.message)
             await asyncio.sleep(max(0.0, due_s - loop.time()))
 
-    async def _send_all(self, access: Access) -> Push:
+    async def _send_all(self, access: Access) -> Attempt:
         """Send one request after the other: only one is in memory, and other tasks run between two families."""
         rejected = 0
         times = Times(self._start_ns, time.time_ns())
@@ -124,18 +104,18 @@ class Exporter:
                     await asyncio.sleep(0)
                     continue
                 status, rejected_now = await self._send(session, request)
-                if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-                    return Push(Outcome.REFUSED, f"it answered {status}")
+                if not is_taken(status):
+                    return Attempt(Posted.REFUSED, f"it answered {status}")
                 rejected += rejected_now
         if rejected:
-            return Push(Outcome.PARTIAL, f"it rejected {rejected} points; its own log says why")
-        return Push(Outcome.DELIVERED)
+            return Attempt(Posted.PARTIAL, f"it rejected {rejected} points; its own log says why")
+        return Attempt(Posted.DELIVERED)
 
     async def _send(self, session: aiohttp.ClientSession, request: ExportMetricsServiceRequest) -> tuple[int, int]:
         """Return the status of the answer, and how many points of the request were rejected."""
         body = await asyncio.to_thread(gzip.compress, request.SerializeToString(), _FAST)
         async with session.post(self._options.url, data=body, allow_redirects=False) as answer:
-            is_message = answer.status < HTTPStatus.MULTIPLE_CHOICES and answer.content_type == _CONTENT_TYPE
+            is_message = is_taken(answer.status) and answer.content_type == _CONTENT_TYPE
             return answer.status, rejected_points(await _read(answer)) if is_message else 0
 
     def _report(self, problem: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from sshload_operator.control.otlp.options import OtlpOptions
+from sshload_operator.control.posting import SecretError
 
 _HEADERS: Final = "headers"
 _AUTHORITY: Final = "ca.crt"
@@ -20,10 +21,6 @@ _VALUE: Final = re.compile(r"[\x20-\x7e]+")
 _OWN: Final = frozenset(
     {"connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"}
 )
-
-
-class SecretError(Exception):
-    """The Secret cannot be used. The text contains no part of a value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 from sshload_operator.control.otlp.messages import rejected_points
-from sshload_operator.control.otlp.secret import SecretError, headers_of
+from sshload_operator.control.otlp.secret import headers_of
+from sshload_operator.control.posting import SecretError
 
 
 def seeds() -> Iterator[bytes]:

@@ -12,9 +12,10 @@ import statuses
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.control.channels import read_channels
-from sshload_operator.control.channels.channel import Attempt, Outcome, Sender
+from sshload_operator.control.channels.channel import Sender
 from sshload_operator.control.channels.ends import EndEvent, Notification, due
 from sshload_operator.control.channels.slack import Slack, message_of
+from sshload_operator.control.posting import Attempt, Posted
 from webhook_receiver import PATH, Receiver, webhook_receiver
 
 NOW = datetime(2026, 11, 21, 6, 1, tzinfo=UTC)
@@ -113,7 +114,7 @@ def post(receiver: Receiver, secret: Path, url: str | None = None) -> Attempt:
 
 def test_the_message_is_posted_as_json_to_the_url_of_the_secret(tmp_path: Path) -> None:
     with webhook_receiver() as receiver:
-        assert post(receiver, tmp_path) == Attempt(Outcome.DELIVERED)
+        assert post(receiver, tmp_path) == Attempt(Posted.DELIVERED)
     (received,) = receiver.received
     assert (received.path, received.headers["content-type"]) == (PATH, "application/json")
     sent = json.loads(received.body)
@@ -126,7 +127,7 @@ def test_nothing_of_the_url_is_said_where_the_receiver_refuses_or_is_away(tmp_pa
         receiver.answer, receiver.content = 404, b"no_service"
         refused = post(receiver, tmp_path)
     away = post(receiver, tmp_path)
-    assert (refused.outcome, away.outcome) == (Outcome.REFUSED, Outcome.UNREACHABLE)
+    assert (refused.end, away.end) == (Posted.REFUSED, Posted.UNREACHABLE)
     for text in (refused.message, away.message, SLACK.receiver):
         assert PATH not in text
         assert "127.0.0.1" not in text
@@ -136,14 +137,14 @@ def test_nothing_of_the_url_is_said_where_the_receiver_refuses_or_is_away(tmp_pa
 @pytest.mark.parametrize("url", ["", "S3CRET", "ftp://S3CRET", "https://u:S3CRET@a", "https://a/" + "S3CRET" * 400])
 def test_a_url_that_is_none_is_refused_in_words_without_it(url: str, tmp_path: Path) -> None:
     attempt = post(Receiver(), tmp_path, url)
-    assert attempt.outcome is Outcome.UNREADABLE
+    assert attempt.end is Posted.UNREADABLE
     assert "the Secret's file url" in attempt.message
     assert "S3CRET" not in attempt.message
 
 
 def test_a_secret_without_a_url_is_unreadable_and_the_file_is_named(tmp_path: Path) -> None:
     attempt = asyncio.run(Sender(SLACK, tmp_path).post(ended(), NOW))
-    assert attempt.outcome is Outcome.UNREADABLE
+    assert attempt.end is Posted.UNREADABLE
     assert attempt.message.endswith("FileNotFoundError at url")
 
 

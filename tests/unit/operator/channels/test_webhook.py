@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from sshload_operator.api.kinds import TEST
-from sshload_operator.control.channels.channel import Outcome, SecretError, Sender
+from sshload_operator.control.channels.channel import Sender
 from sshload_operator.control.channels.ends import Asked, EndEvent, Notification, due
 from sshload_operator.control.channels.webhook import Webhook, read_key, signed_headers
+from sshload_operator.control.posting import Posted, SecretError
 from webhook_receiver import PATH, key_folder, own_certificate, webhook_receiver
 
 
@@ -64,6 +65,6 @@ def test_https_is_spoken_with_a_receiver_of_ones_own_authority_and_with_no_stran
         stranger = asyncio.run(sender.post(ended("one"), datetime.now(UTC)))
         (folder / "ca.crt").write_bytes(certificate)
         known = asyncio.run(sender.post(ended("two"), datetime.now(UTC)))
-    assert (stranger.outcome, known.outcome) == (Outcome.UNREACHABLE, Outcome.DELIVERED)
+    assert (stranger.end, known.end) == (Posted.UNREACHABLE, Posted.DELIVERED)
     assert PATH not in stranger.message
     assert [found.event["data"]["name"] for found in receiver.received] == ["two"]

@@ -17,9 +17,10 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from running_target import wait_until
 from sshload_operator.control.metrics.server import OperatorMetrics
-from sshload_operator.control.otlp.exporter import Exporter, Outcome, Push
+from sshload_operator.control.otlp.exporter import Exporter
 from sshload_operator.control.otlp.messages import MOST_POINTS
 from sshload_operator.control.otlp.options import OtlpOptions
+from sshload_operator.control.posting import Attempt, Posted
 from webhook_receiver import PATH, Receiver, own_certificate, webhook_receiver
 
 HUSH = "Bearer s3cret-of-the-collector"
@@ -57,12 +58,12 @@ def to(collector: Receiver, secret: Path | None = None, interval_s: int = 3_600)
     return OtlpOptions(collector.url, interval_s, secret)
 
 
-def pushed(found: Exporter) -> Push:
+def pushed(found: Exporter) -> Attempt:
     return asyncio.run(found.push())
 
 
 def test_a_collector_reads_what_is_pushed(collector: Receiver) -> None:
-    assert pushed(exporter(to(collector))) == Push(Outcome.DELIVERED)
+    assert pushed(exporter(to(collector))) == Attempt(Posted.DELIVERED)
     (received,) = collector.received
     names = {name for name, _, _ in samples_of([request_of(received)])}
     assert {"process_cpu_seconds_total", "sshload_operator_failed_passes_total"} <= names
@@ -70,7 +71,7 @@ def test_a_collector_reads_what_is_pushed(collector: Receiver) -> None:
 
 def test_what_a_collector_rejects_is_said_without_its_own_words(collector: Receiver) -> None:
     collector.content, collector.content_type = REJECTED, "application/x-protobuf"
-    assert pushed(exporter(to(collector))) == Push(Outcome.PARTIAL, "it rejected 7 points; its own log says why")
+    assert pushed(exporter(to(collector))) == Attempt(Posted.PARTIAL, "it rejected 7 points; its own log says why")
 
 
 def test_what_a_collector_rejects_of_each_request_of_a_push_is_added_up(collector: Receiver) -> None:
@@ -80,27 +81,27 @@ def test_what_a_collector_rejects_of_each_request_of_a_push_is_added_up(collecto
         family.add_metric((str(number),), number)
     push = pushed(exporter(to(collector), collect=lambda: iter((family,))))
     assert len(collector.received) == 2
-    assert push == Push(Outcome.PARTIAL, "it rejected 14 points; its own log says why")
+    assert push == Attempt(Posted.PARTIAL, "it rejected 14 points; its own log says why")
 
 
 @pytest.mark.parametrize("content", [b"\xff" * 100, bytes(1_000_000), b"{}"], ids=["no message", "long", "JSON"])
 def test_an_answer_that_is_no_message_is_as_if_empty(collector: Receiver, content: bytes) -> None:
     collector.content, collector.content_type = content, "application/x-protobuf"
-    assert pushed(exporter(to(collector))) == Push(Outcome.DELIVERED)
+    assert pushed(exporter(to(collector))) == Attempt(Posted.DELIVERED)
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 429, 503])
 def test_a_collector_that_refuses_is_asked_again_at_the_next_push_only(collector: Receiver, status: int) -> None:
     collector.answers, collector.location = [status], collector.url
-    assert pushed(exporter(to(collector))) == Push(Outcome.REFUSED, f"it answered {status}")
+    assert pushed(exporter(to(collector))) == Attempt(Posted.REFUSED, f"it answered {status}")
     assert len(collector.received) == 1
 
 
 def test_a_collector_that_is_away_is_said_to_be(collector: Receiver) -> None:
     collector.shut()
-    assert pushed(exporter(to(collector))).outcome is Outcome.UNREACHABLE
+    assert pushed(exporter(to(collector))).end is Posted.UNREACHABLE
     collector.open()
-    assert pushed(exporter(to(collector))).outcome is Outcome.DELIVERED
+    assert pushed(exporter(to(collector))).end is Posted.DELIVERED
 
 
 def test_a_collector_that_closes_the_connection_in_place_of_an_answer_is_away() -> None:
@@ -111,25 +112,25 @@ def test_a_collector_that_closes_the_connection_in_place_of_an_answer_is_away() 
         await reader.readexactly(int(length))
         writer.close()
 
-    async def play() -> Push:
+    async def play() -> Attempt:
         server = await asyncio.start_server(close, "127.0.0.1", 0)
         async with server:
             port = server.sockets[0].getsockname()[1]
             return await exporter(OtlpOptions(f"http://127.0.0.1:{port}/v1/metrics", 3_600, None)).push()
 
     push = asyncio.run(play())
-    assert (push.outcome, push.message) == (Outcome.UNREACHABLE, "no answer: ServerDisconnectedError")
+    assert (push.end, push.message) == (Posted.UNREACHABLE, "no answer: ServerDisconnectedError")
 
 
 def test_an_answer_of_another_kind_rejects_nothing_whatever_its_bytes_are(collector: Receiver) -> None:
     collector.content, collector.content_type = REJECTED, "application/json"
-    assert pushed(exporter(to(collector))) == Push(Outcome.DELIVERED)
+    assert pushed(exporter(to(collector))) == Attempt(Posted.DELIVERED)
 
 
 def test_a_collector_that_hangs_is_given_up(collector: Receiver) -> None:
     collector.answer = 0
     push = pushed(exporter(to(collector), answer_limit_s=0.5))
-    assert push.outcome is Outcome.UNREACHABLE
+    assert push.end is Posted.UNREACHABLE
     assert push.message.startswith("no answer: ")
 
 
@@ -150,7 +151,7 @@ def test_while_a_collector_hangs_the_event_loop_turns_and_no_second_request_is_m
 
     asyncio.run(until_it_hangs())
     assert len(collector.received) == 1
-    assert counts == dict.fromkeys(Outcome, 0)
+    assert counts == dict.fromkeys(set(Posted) - {Posted.GIVEN_UP}, 0)
 
 
 def test_pushes_are_counted_by_how_they_ended_and_a_problem_is_logged_once(
@@ -185,10 +186,10 @@ def test_a_collector_of_ones_own_authority_gets_the_headers_and_a_stranger_gets_
         found = exporter(to(collector, secret))
         stranger = pushed(found)
         (secret / "ca.crt").write_bytes(certificate)
-        assert pushed(found).outcome is Outcome.DELIVERED
+        assert pushed(found).end is Posted.DELIVERED
     (received,) = collector.received
     assert received.headers["authorization"] == HUSH
-    assert stranger.outcome is Outcome.UNREACHABLE
+    assert stranger.end is Posted.UNREACHABLE
     assert HUSH not in stranger.message
 
 
@@ -197,7 +198,7 @@ def test_a_secret_that_cannot_be_used_sends_nothing_and_says_why_without_it(tmp_
     (tmp_path / "headers").write_text(HUSH)
     with webhook_receiver(context) as collector:
         push = pushed(exporter(to(collector, tmp_path)))
-    assert (push.outcome, collector.received) == (Outcome.UNREADABLE, [])
+    assert (push.end, collector.received) == (Posted.UNREADABLE, [])
     assert HUSH not in push.message
 
 

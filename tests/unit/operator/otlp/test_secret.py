@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from sshload_operator.control.otlp.options import OtlpOptions
-from sshload_operator.control.otlp.secret import SecretError, headers_of, read_access
+from sshload_operator.control.otlp.secret import headers_of, read_access
+from sshload_operator.control.posting import SecretError
 
 HUSH = "s3cret"
 
