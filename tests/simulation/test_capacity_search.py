@@ -27,8 +27,9 @@ from limited_server import (
     search,
     servers,
 )
+from run_configs import search_for
 from sshload_contract.vocabulary import SearchEnd
-from sshload_worker.search.capacity_search import TRIALS_LIMIT, Goal, PastTrial
+from sshload_worker.search.capacity_search import TRIALS_LIMIT, PastTrial
 
 MEASURED = Path(__file__).parents[2] / "docs/measurements/search.json"
 SEARCHES = 100
@@ -39,7 +40,7 @@ LAPSING = Noise(lapses=0.2)
 NOISES = (Noise(), Noise(0.01), Noise(0.02), Noise(0.02, 0.02), NOISY)
 COUNTS = {NOISY: SEARCHES_OF_NOISY, LAPSING: SEARCHES_WITH_LAPSES}
 OUTSIDE = ((LEAST / 2, SearchEnd.LEAST_BROKEN), (MOST * 2, SearchEnd.MOST_HELD))
-GOAL = Goal(LEAST, MOST, PROMISE, confirm=2, whole=False)
+GOAL = search_for(LEAST, MOST, PROMISE, confirm=2, whole=False)
 
 
 @cache

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from sshload_contract.load.replay import TraceRef
 
 # Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.
-_GROWTH: Final = 8.0
-_STEPS_PER_PRECISION: Final = 2
+GROWTH: Final = 8.0
+STEPS_PER_PRECISION: Final = 2
+FINEST_PRECISION: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Search:
     The amount is arrivals per second, an amplification, users, connections of a burst or held sessions; all but the
     first two are whole numbers. The search ends when the bounds differ by at most `precision` (0.05: 5 %) and each is
     confirmed by `confirm` further trials. No trial is started that would end later than `budget_s` after the start of
-    the first.
+    the first. Raises ValueError if there is nothing to search, or `precision` is below FINEST_PRECISION.
 
     It answers what a run asks of its load as a fixed load does (`LoadModel`).
     """
@@ -37,6 +38,15 @@ class Search:
     precision: float
     confirm: int
     budget_s: float
+
+    def __post_init__(self) -> None:
+        """Refuse a search that would try nothing, or too much."""
+        if not 0 < self.least.amount <= self.most:
+            raise ValueError(f"no loads from {self.least.amount} to {self.most}")
+        if self.precision < FINEST_PRECISION:
+            raise ValueError(f"a precision of {self.precision} is finer than {FINEST_PRECISION}")
+        if self.confirm < 0:
+            raise ValueError(f"{self.confirm} trials confirm nothing")
 
     @property
     def field(self) -> str:
@@ -68,7 +78,7 @@ class Search:
         """How many trials it takes if they never contradict each other, but for a few at most."""
         grown = [self.least.amount]
         while grown[-1] < self.most:
-            grown.append(min(grown[-1] * _GROWTH ** len(grown), self.most))
+            grown.append(min(grown[-1] * GROWTH ** len(grown), self.most))
         gaps = [self._steps(low, high) for low, high in pairwise(grown)]
         halves = ceil(log2(max([1.0, *gaps])))
         bounds = 2 if gaps else 1
@@ -76,7 +86,7 @@ class Search:
 
     def _steps(self, low: float, high: float) -> float:
         """Return how many steps it may tell apart between two amounts; whole ones are at least 1 apart."""
-        ratio = (1 + self.precision) ** (1 / _STEPS_PER_PRECISION)
+        ratio = (1 + self.precision) ** (1 / STEPS_PER_PRECISION)
         dense = max(low, min(high, 1 / (ratio - 1))) if self.least.is_whole else low
         return dense - low + log(high / dense) / log(ratio)
 

@@ -5,7 +5,16 @@ from pathlib import Path
 
 from ssh_server import SshServer
 from sshload_contract.client import Auth, Client, Library, Timeouts
-from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load
+from sshload_contract.load import (
+    ArrivalProcess,
+    ArrivalsLoad,
+    ArrivalsStage,
+    Load,
+    Search,
+    ThinkTime,
+    UsersLoad,
+    UsersStage,
+)
 from sshload_contract.steps import ExecStep, ScenarioStep
 from sshload_contract.wire.run_config import (
     Endpoint,
@@ -109,3 +118,10 @@ def run_config(target: Endpoint | GatewayEndpoint, load: Load, workers: int = 1)
         percentiles=(50.0, 90.0, 99.0),
         log_in_first=False,
     )
+
+
+def search_for(least: float, most: float, precision: float, confirm: int, *, whole: bool) -> Search:
+    """Return a search for users, or for arrivals if their amount is not `whole`."""
+    users = UsersLoad((UsersStage(round(least), 60),), 0, ThinkTime(0, 0))
+    arrivals = ArrivalsLoad((ArrivalsStage(least, 60),), ArrivalProcess.CONSTANT, 10_000, 1)
+    return Search(users if whole else arrivals, most, precision, confirm, budget_s=0)

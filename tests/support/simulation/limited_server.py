@@ -12,8 +12,10 @@ from MLRsearch.search_goal import SearchGoal
 from MLRsearch.search_goal_tuple import SearchGoalTuple
 from MLRsearch.trial_measurement.abstract_measurer import AbstractMeasurer
 from MLRsearch.trial_measurement.measurement_result import MeasurementResult
+from run_configs import search_for
+from sshload_contract.load import Search
 from sshload_worker.search import belief
-from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step
+from sshload_worker.search.capacity_search import NextTrial, PastTrial, SearchResult, next_step
 
 PROMISE = 0.05
 LEAST, MOST = 10.0, 2000.0
@@ -99,7 +101,7 @@ def servers(noise: Noise, count: int, *, completed: bool) -> list[LimitedServer]
     return sorted(made, key=lambda server: server.limit)
 
 
-def search(goal: Goal, trial: Callable[[float], PastTrial]) -> tuple[SearchResult, list[PastTrial]]:
+def search(goal: Search, trial: Callable[[float], PastTrial]) -> tuple[SearchResult, list[PastTrial]]:
     """Search as the master does; return what was found and every trial."""
     seen: list[PastTrial] = []
     while isinstance(step := next_step(goal, seen), NextTrial):
@@ -129,7 +131,7 @@ class Ended:
 def ours(server: LimitedServer, precision: float = PROMISE, confirm: int = 2) -> Ended:
     """Search one server for the limit that it has at first."""
     limit = server.limit
-    found, seen = search(Goal(LEAST, MOST, precision, confirm, whole=False), server.trial)
+    found, seen = search(search_for(LEAST, MOST, precision, confirm, whole=False), server.trial)
     return Ended(limit, found.lower, found.upper, len(seen))
 
 

@@ -9,16 +9,14 @@ are in docs/design/20261121-the-search.md.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor
 
+from sshload_contract.load.search import GROWTH, Search
 from sshload_contract.vocabulary import SearchEnd
 
 from sshload_worker.search.belief import believe
 from sshload_worker.search.ladder import Ladder, VotesByRung, ladder
 
 TRIALS_LIMIT = 60
-FINEST_PRECISION = 0.001
-_GROWTH = 8.0
 _OVERLOADED_BELOW = 0.95
 _FIRST_STEP_FROM_HINT = 3
 _RUNGS_FAR_APART = 8
@@ -30,31 +28,6 @@ _FAR = 3
 _DOUBT = 0.5
 _CHANCE_FAIL = 0.17
 _NO_RUNG = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """The goal of a search: a load from `least` to `most`, both included, within `precision` of the limit (0.05: 5 %).
-
-    Each bound is confirmed by `confirm` further trials. `whole` loads are users, sessions or connections. Raises
-    ValueError if there is nothing to search, or `precision` is below FINEST_PRECISION.
-    """
-
-    least: float
-    most: float
-    precision: float
-    confirm: int
-    whole: bool
-
-    def __post_init__(self) -> None:
-        if not 0 < self.least <= self.most:
-            raise ValueError(f"no loads from {self.least} to {self.most}")
-        if self.whole and ceil(self.least) > floor(self.most):
-            raise ValueError(f"no whole loads from {self.least} to {self.most}")
-        if self.precision < FINEST_PRECISION:
-            raise ValueError(f"a precision of {self.precision} is finer than {FINEST_PRECISION}")
-        if self.confirm < 0:
-            raise ValueError(f"{self.confirm} trials confirm nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +65,17 @@ class SearchResult:
     end: SearchEnd
 
 
-def next_step(goal: Goal, seen: Sequence[PastTrial]) -> NextTrial | SearchResult:
+def next_step(search: Search, seen: Sequence[PastTrial]) -> NextTrial | SearchResult:
     """Return the load to try next, or the result. It depends only on the trials so far, and there always is one."""
-    step = _Evidence(goal, seen).next_step()
+    step = _Evidence(search, seen).next_step()
     if isinstance(step, NextTrial) and len(seen) >= TRIALS_LIMIT:
-        return partial_result(goal, seen, SearchEnd.TOO_MANY_TRIALS)
+        return partial_result(search, seen, SearchEnd.TOO_MANY_TRIALS)
     return step
 
 
-def partial_result(goal: Goal, seen: Sequence[PastTrial], end: SearchEnd) -> SearchResult:
+def partial_result(search: Search, seen: Sequence[PastTrial], end: SearchEnd) -> SearchResult:
     """Return the result of the trials so far, for a search that ends early. The bounds may be unconfirmed."""
-    standing = _Evidence(goal, seen)
+    standing = _Evidence(search, seen)
     return standing.found(standing.lower, standing.upper, end)
 
 
@@ -115,9 +88,10 @@ class _Evidence:
     top.
     """
 
-    def __init__(self, goal: Goal, seen: Sequence[PastTrial]) -> None:
-        self.goal = goal
-        self.ladder: Ladder = ladder(goal.least, goal.most, goal.precision, whole=goal.whole)
+    def __init__(self, search: Search, seen: Sequence[PastTrial]) -> None:
+        self.search = search
+        least = search.least
+        self.ladder: Ladder = ladder(least.amount, search.most, search.precision, whole=least.is_whole)
         self.ballot = VotesByRung()
         judged = []
         for trial in seen:
@@ -125,10 +99,10 @@ class _Evidence:
             self.ballot.count(rung, passed=trial.passed, stolen=trial.stolen, completed=trial.completed)
             if trial.passed is not None:
                 judged.append((rung, trial.passed))
-        self.agreeing = goal.confirm + 1
+        self.agreeing = search.confirm + 1
         given_up = self.ballot.first_given_up()
         self.generator_limit = self.ladder.top + 1 if given_up is None else given_up
-        self.belief = believe(self.ladder, goal.precision, judged)
+        self.belief = believe(self.ladder, search.precision, judged)
         self.likely = min(self.belief.highest_likely, self.generator_limit - 1)
         self.lower = self.ballot.highest_passing(self.likely + 1)
         self.upper = self.ballot.lowest_failing(
@@ -159,7 +133,7 @@ class _Evidence:
 
     def next_higher_rung(self, lower: int) -> int:
         """Return the rung to try after one that passed: by a growing factor, at most halfway to `generator_limit`."""
-        factor = _GROWTH ** len(self.ballot.by_rung)
+        factor = GROWTH ** len(self.ballot.by_rung)
         grown = max(self.ladder.at_or_below(self.ladder.loads[lower] * factor), lower + 1)
         return grown if self.generator_limit > self.ladder.top else min(grown, (lower + self.generator_limit) // 2)
 
@@ -198,7 +172,7 @@ class _Evidence:
 
     def nearness(self, lower: int, times: float) -> float:
         """Return the probability that the limit is within `times` the precision of a rung, or below the next rung."""
-        loads, ratio = self.ladder.loads, (1 + self.goal.precision) ** times
+        loads, ratio = self.ladder.loads, (1 + self.search.precision) ** times
         if lower == _NO_RUNG:
             return self.belief.between(0, loads[0])
         return self.belief.between(loads[lower] / ratio, max(loads[lower] * ratio, loads[lower + 1]))

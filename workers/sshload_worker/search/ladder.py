@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import ceil, floor, log, log10
 
+from sshload_contract.load.search import STEPS_PER_PRECISION
 from sshload_contract.thresholds import GIVEN_UP_AFTER, unjudged
 
-_RUNGS_PER_PRECISION = 2
 _DIGITS_BEYOND_STEP = 1
 
 _NEVER_JUDGED_AFTER = 3
@@ -49,7 +49,7 @@ def ladder(least: float, most: float, precision: float, *, whole: bool) -> Ladde
 
     The ratio of neighbours is about half of `precision` or less. Whole loads are at least 1 apart.
     """
-    ratio = (1 + precision) ** (1 / _RUNGS_PER_PRECISION)
+    ratio = (1 + precision) ** (1 / STEPS_PER_PRECISION)
     return Ladder(tuple(_whole_loads(least, most, ratio) if whole else _loads(least, most, ratio)))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 from sshload_contract.judgement.trial import Asked, judge
-from sshload_contract.load import Load
+from sshload_contract.load import Load, Search
 from sshload_contract.vocabulary import (
     Invalidity,
     Outcome,
@@ -24,7 +24,7 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary, SearchOutcome, Trial
 
 from sshload_worker.pacing.share import TrialOrder
-from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step, partial_result
+from sshload_worker.search.capacity_search import NextTrial, PastTrial, SearchResult, next_step, partial_result
 from sshload_worker.summary.trial_course import TrialCourse
 
 _END_AS_INVALIDITY = {
@@ -34,11 +34,11 @@ _END_AS_INVALIDITY = {
 
 
 class SearchCourse:
-    """All trials of one run so far; raises ValueError if the search has no loads to try."""
+    """All trials of one run so far."""
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
-        self._goal = _goal(config)
+        self._search = config.load if config.load.is_search else None
         self._seen: list[PastTrial] = []
         self._summaries: list[RunSummary] = []
 
@@ -48,9 +48,9 @@ class SearchCourse:
 
     def next_order(self) -> TrialOrder | None:
         """Return the next trial, None if the search has ended or there is none."""
-        if self._goal is None:
+        if self._search is None:
             return None
-        step = next_step(self._goal, self._seen)
+        step = next_step(self._search, self._seen)
         return TrialOrder(number=len(self._summaries) + 1, amount=step.load) if isinstance(step, NextTrial) else None
 
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
@@ -61,7 +61,7 @@ class SearchCourse:
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
         """Add a trial that has ended or was cut off, and its summary. It began `started_s` after the first one."""
-        if self._goal is not None:
+        if self._search is not None:
             summary = replace(summary, trial=_counted(over, summary, started_s))
             if summary.end is RunEnd.COMPLETED:
                 self._seen.append(_seen(over.config.trial_load, over.order.amount, summary.trial))
@@ -69,41 +69,33 @@ class SearchCourse:
 
     def progress(self, current: TrialOrder) -> SearchProgress | None:
         """Return the progress of the search, None if there is no search."""
-        if self._goal is None:
+        if self._search is None:
             return None
-        bounds = partial_result(self._goal, self._seen, SearchEnd.RUN_ENDED)
+        bounds = partial_result(self._search, self._seen, SearchEnd.RUN_ENDED)
         return SearchProgress(current.number, current.amount, bounds.lower, bounds.upper)
 
     def summary(self, end: RunEnd, message: str) -> RunSummary:
         """Return the summary of the run, after at least one trial. `end` and `message` are the run's."""
         reported, outcome = self._summaries[-1], None
-        if self._goal is not None:
-            found = self._found(self._goal, end)
+        if self._search is not None:
+            found = self._found(self._search, end)
             reported = reported_one(self._summaries, found.lower)
             others = tuple(one.trial.in_short for one in self._summaries if one is not reported)
             outcome = SearchOutcome(found.end, found.lower, found.upper, others)
         return replace(reported, end=end, message=message, search=outcome)
 
-    def _found(self, goal: Goal, end: RunEnd) -> SearchResult:
+    def _found(self, search: Search, end: RunEnd) -> SearchResult:
         """Return the search's result. If trials are missing, its `end` says why."""
         if end is not RunEnd.COMPLETED:
-            return partial_result(goal, self._seen, SearchEnd.RUN_ENDED)
-        step = next_step(goal, self._seen)
-        return step if isinstance(step, SearchResult) else partial_result(goal, self._seen, SearchEnd.OUT_OF_TIME)
+            return partial_result(search, self._seen, SearchEnd.RUN_ENDED)
+        step = next_step(search, self._seen)
+        return step if isinstance(step, SearchResult) else partial_result(search, self._seen, SearchEnd.OUT_OF_TIME)
 
 
 def reported_one(summaries: list[RunSummary], lower: float | None) -> RunSummary:
     """Return that of the trial that represents the run: the last one that passed at `lower`, or the last one."""
     at_lower = [one for one in summaries if one.trial.state is TrialState.PASSED and one.trial.amount == lower]
     return (at_lower or summaries)[-1]
-
-
-def _goal(config: RunConfig) -> Goal | None:
-    search = config.load
-    if not search.is_search:
-        return None
-    least = search.least
-    return Goal(least.amount, search.most, search.precision, search.confirm, least.is_whole)
 
 
 def _counted(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:

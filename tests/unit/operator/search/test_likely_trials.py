@@ -4,19 +4,17 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_configs import search_for
 from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
 from specs.spec import changed
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, Search, UsersLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Search, UsersLoad
 from sshload_operator.api.load_test import parse
-from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, next_step
+from sshload_worker.search.capacity_search import NextTrial, PastTrial, next_step
 
 SEARCHES = 200
-LOADS: dict[bool, Load] = {
-    whole: parse(SEARCH_USERS if whole else SEARCH_ARRIVALS).load.least for whole in (True, False)
-}
 
 
-def trials_taken(goal: Goal, limit: float) -> int:
+def trials_taken(goal: Search, limit: float) -> int:
     """Return how many trials the search takes with a server that holds up to the limit, and nothing else is known."""
     seen: list[PastTrial] = []
     while isinstance(step := next_step(goal, seen), NextTrial):
@@ -30,18 +28,17 @@ def test_19_of_20_searches_without_contradictions_take_no_more_trials_than_are_l
     for _ in range(SEARCHES):
         least, most = sorted((chance.randint(1, 20_000), chance.randint(1, 20_000)))
         precision, confirm, whole = chance.choice([0.05, 0.1, 0.5]), chance.randint(0, 5), chance.random() < 0.5
-        taken = trials_taken(Goal(least, most, precision, confirm, whole), limit=chance.uniform(0.5, 30_000))
-        more += taken > Search(LOADS[whole].at(least), most, precision, confirm, budget_s=0).likely_trials + 2
+        search = search_for(least, most, precision, confirm, whole=whole)
+        more += trials_taken(search, limit=chance.uniform(0.5, 30_000)) > search.likely_trials + 2
     assert more <= SEARCHES / 20
 
 
 @given(precision=st.sampled_from([0.02, 0.05, 0.1]), confirm=st.integers(0, 3))
 @settings(max_examples=20)
 def test_some_search_takes_about_as_many_as_are_likely(precision: float, confirm: int) -> None:
-    search = Search(LOADS[False].at(10), 2000, precision, confirm, budget_s=0)
-    goal = Goal(10, 2000, precision, confirm, whole=False)
+    search = search_for(10, 2000, precision, confirm, whole=False)
     about = search.likely_trials - 1
-    assert any(trials_taken(goal, limit) >= about for limit in range(11, 2000, 37))
+    assert any(trials_taken(search, limit) >= about for limit in range(11, 2000, 37))
 
 
 def test_the_largest_load_of_a_search_is_its_most() -> None:
