@@ -9,7 +9,7 @@ from sshload_contract.shortened import shortened
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import InPath, Invalidity, Outcome, RunEnd, SearchEnd, Timing, TrialState, Window
 from sshload_contract.wire.program import ProgramUse
-from sshload_contract.wire.report import EncodedHistogram, ErrorCount, LoginFailure, NegotiatedCount
+from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Health, LoginFailure, NegotiatedCount
 from sshload_contract.wire.target import TargetStats
 
 SERVER_POINTS_LIMIT = 120
@@ -60,32 +60,17 @@ class StageStats:
     total: StepStats | None
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratorStats:
-    """Whether the generator can be trusted: each figure is that of the worst worker.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratorStats(Health):
+    """Whether the generator can be trusted: each figure is that of the worst worker, `cpu_s` the sum of all.
 
-    `cpu_s` is the CPU time of all workers together, from the start of the load to its end. `memory_peak_bytes`
-    is None if no worker's kernel reports it.
+    `machine_cpu` is None: which workers share a machine is not known.
     """
 
     workers_expected: Count
     workers_connected: Count
     workers_lost: Count
     reports_missing: Count
-    cpu_share: Amount | None
-    run_delay_share: Amount | None
-    stolen_share: Amount | None
-    loop_lag_mean_us: Count
-    loop_lag_p50_us: Count
-    loop_lag_p99_us: Count
-    loop_lag_p999_us: Count
-    loop_lag_max_us: Count
-    ports_used: Count
-    ports_available: Count
-    overflows: Count
-    cpu_s: Amount | None = None
-    memory_peak_bytes: Count | None = None
-    cpu_cores: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ does not know what a jump host dropped.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 
 from sshload_contract.load.stats import LoadStats
@@ -300,20 +300,7 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
         workers_connected=course.workers_connected,
         workers_lost=course.workers_lost,
         reports_missing=_reports_missing(config, totals, course),
-        cpu_share=health.cpu_share,
-        run_delay_share=health.run_delay_share,
-        stolen_share=health.stolen_share,
-        loop_lag_mean_us=health.loop_lag_mean_us,
-        loop_lag_p50_us=health.loop_lag_p50_us,
-        loop_lag_p99_us=health.loop_lag_p99_us,
-        loop_lag_p999_us=health.loop_lag_p999_us,
-        loop_lag_max_us=health.loop_lag_max_us,
-        ports_used=health.ports_used,
-        ports_available=health.ports_available,
-        overflows=health.overflows,
-        cpu_s=health.cpu_s,
-        memory_peak_bytes=health.memory_peak_bytes,
-        cpu_cores=health.cpu_cores,
+        **{one.name: getattr(health, one.name) for one in fields(health)},
     )
 
 

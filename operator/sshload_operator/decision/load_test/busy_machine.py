@@ -22,7 +22,7 @@ def busy_machine(summary: RunSummary) -> str:
         return ""
     used_s = whole_s - (last.idle_s - first.idle_s) - (last.stolen_s - first.stolen_s)
     in_path_s = (use.after.cpu_s - use.before.cpu_s for use in summary.in_path.values())
-    ours_s = (after.cpu_s - before.cpu_s, summary.trial.generator.cpu_s or 0.0, *in_path_s)
+    ours_s = (after.cpu_s - before.cpu_s, summary.trial.generator.cpu_s, *in_path_s)
     others_s = used_s - sum(ours_s)
     # What has decreased is of a program that was restarted: what it used before is not known.
     if min(ours_s) < 0 or others_s < BUSY_FROM * whole_s:

