@@ -9,5 +9,7 @@ from sshload_contract.load.replay import ReplayLoad, ReplaySearch
 from sshload_contract.load.users import UsersLoad, UsersSearch
 from sshload_contract.load.waves import WaveLoad
 
-Load: TypeAlias = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad | WaveLoad
+SearchedLoad: TypeAlias = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad
+"""Those of which a search varies the amount."""
+Load: TypeAlias = SearchedLoad | WaveLoad
 LoadSearch: TypeAlias = UsersSearch | ArrivalsSearch | BurstSearch | HoldSearch | ReplaySearch

@@ -210,10 +210,6 @@ class LoadModel(ABC):
         """Whether iterations are due at random instants, so that their number is random."""
         return False
 
-    def at(self, amount: float) -> Self:
-        """Return the same load with another amount."""
-        raise NotImplementedError
-
     def trial_at(self, amount: float) -> Self:
         """Return the load of a trial. Only a search has trials of other amounts."""
         del amount
@@ -248,7 +244,8 @@ class LoadModel(ABC):
 
     def due(self, warm_up_s: float) -> Iterator[float]:
         """Yield the offset of each iteration of an open model that plays no trace."""
-        raise NotImplementedError
+        del warm_up_s
+        return iter(())
 
     def replayed(self, trace: "Trace | None", warm_up_s: float) -> Iterator[float]:
         """Yield the offset of each iteration of an open model, with the trace that it plays."""
@@ -257,15 +254,18 @@ class LoadModel(ABC):
 
     def changes(self, warm_up_s: float) -> Iterator["UserChange"]:
         """Yield which user begins or leaves when, in order, in a closed model."""
-        raise NotImplementedError
+        del warm_up_s
+        return iter(())
 
     def logins(self, warm_up_s: float) -> Iterator[float]:
         """Yield the offset at which each of the held sessions is to log in."""
-        raise NotImplementedError
+        del warm_up_s
+        return iter(())
 
     def keep_alives(self, warm_up_s: float) -> Iterator[tuple[float, int]]:
         """Yield when each held session (counted over all workers) sends a keep-alive request: in turn, evenly."""
-        raise NotImplementedError
+        del warm_up_s
+        return iter(())
 
     def completed_amount(self, stats: LoadStats) -> float | None:
         """Return the amount that the server completed in a trial, None if its figures do not tell."""

@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import ceil, log, log2, sqrt
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 
-from sshload_contract.load.kinds import Load
+from sshload_contract.load.kinds import SearchedLoad
 
 if TYPE_CHECKING:
     from sshload_contract.load.replay import TraceRef
@@ -33,7 +33,7 @@ class Search:
     largest_words: ClassVar[str] = "the largest trial of spec.load.capacity"
     lower_words: ClassVar[str] = "lower its max"
     can_end_early: ClassVar[bool] = False
-    least: Load
+    least: SearchedLoad
     most: float
     precision: float
     confirm: int
@@ -59,7 +59,7 @@ class Search:
         return self.least.unit
 
     @property
-    def largest(self) -> Load:
+    def largest(self) -> SearchedLoad:
         """The load of its largest trial."""
         return self.trial_at(self.most)
 
@@ -95,7 +95,7 @@ class Search:
         """How long a trial halfway up lasts after its warm-up: of held sessions the ramp grows with them."""
         return self.trial_at(sqrt(self.least.amount * self.most)).lasts_s
 
-    def trial_at(self, amount: float) -> Load:
+    def trial_at(self, amount: float) -> SearchedLoad:
         """Return the load of a trial."""
         return self.least.at(amount)
 

@@ -6,6 +6,7 @@ from typing import Any
 from plans import plan, quickstart
 from runs import generator, summary, target_stats, trial
 from sshload_contract.load import Search
+from sshload_contract.load.waves import WaveLoad
 from sshload_contract.thresholds import (
     CapacityThreshold,
     ErrorRateThreshold,
@@ -38,9 +39,11 @@ def search_plan(model: str = "arrivals", above: tuple[float, ...] = (), **change
     """
     asked = {"load": {model: LOADS[model]}, "thresholds": _THRESHOLDS, "workers": {"replicas": 2}}
     made = plan(quickstart(**{**asked, **changes}))
+    least = made.spec.load.least
+    assert not isinstance(least, WaveLoad)
     searched = replace(
         made.spec,
-        load=Search(made.spec.load.least, most=500, precision=0.05, confirm=1, budget_s=1_500),
+        load=Search(least, most=500, precision=0.05, confirm=1, budget_s=1_500),
         capacity_thresholds=tuple(CapacityThreshold(amount) for amount in above),
     )
     return replace(made, spec=searched)

@@ -512,7 +512,7 @@ def delayed(found: RunSummary, delay_us: int, *, lag_us: int | None = None) -> R
     The event loop lagged by `lag_us` where that is given. Half of its wakes were prompt all the same.
     """
     lag = delay_us if lag_us is None else lag_us
-    lags = {"loop_lag_p99_us": lag, "loop_lag_p999_us": lag, "loop_lag_max_us": lag}
+    lags: dict[str, Any] = {"loop_lag_p99_us": lag, "loop_lag_p999_us": lag, "loop_lag_max_us": lag}
     generator = replace(found.trial.generator, loop_lag_mean_us=lag // 1_000, **lags)
     steps = tuple(
         replace(step, percentiles_us={**dict.fromkeys(step.percentiles_us, delay_us), "50": 100}, max_us=delay_us)

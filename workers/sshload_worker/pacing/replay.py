@@ -23,7 +23,7 @@ def read_checked_trace(config: RunConfig) -> Trace | None:
     load = config.trial_load
     if load.recorded is None:
         return None
-    trace, most = _read(load.recorded.key, load.trace_path), load.at(config.load.largest.amount)
+    trace, most = _read(load.recorded.key, load.trace_path), config.load.largest
     problem = most.problem(trace, config.warm_up_s) or _beyond_rate(most, trace, config.warm_up_s)
     if problem:
         raise GeneratorFaultError(problem)
