@@ -15,6 +15,7 @@ from itertools import count
 from math import ceil, exp, inf, log
 from operator import itemgetter
 from random import Random
+from typing import Any
 
 from runs import generator, load, retold, summary
 from sshload_contract.judgement.pauses import Pauses
