@@ -15,10 +15,9 @@ from study_path import WAYS, in_the_path
 from study_runs import Study
 
 _WHAT: Final = """\
-`sshload compare` on objects like those of `examples/case-study`, with a real sshd and a real gateway, the server and
-the workers on the same CPUs. A cell has the median over the tests, then the least and the most of them. [The case
-study](../../explanation/case-study.md) says what it shows. `make bench WHAT=case-study ONLY={part}` measures this
-page again; the tests behind the tables are in `{part}.json`."""
+`sshload compare` on objects like those of `examples/case-study`; server, gateway and workers share the CPUs. A cell
+has the median over the tests, then the least and the most. [What it shows](../../explanation/case-study.md). `make
+bench WHAT=case-study ONLY={part}` measures again; the tests behind the tables are in `{part}.json`."""
 _PARTS: Final[Mapping[str, tuple[str, Callable[[Study, Scale], Iterator[str]]]]] = {
     "gateway": ("what the gateway costs", gateway),
     "policies": ("policies of the gateway", policies),
