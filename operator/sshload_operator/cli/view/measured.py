@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from sshload_contract.digits import to_digits
 from sshload_contract.vocabulary import WHOLE_STEPS
 from sshload_contract.wire.report import IMPLICIT_MAC
 
@@ -209,8 +210,8 @@ def _target(target: TargetResult) -> Iterator[str]:
 def _in_path(name: str, used: ProgramResult) -> Iterator[tuple[str, str]]:
     """Yield what a program in the path used."""
     words = [
-        *_stated("{:.3g} ms CPU per login", getattr(used, "cpu_per_login_ms", None)),
-        *_stated("{:.3g} ms CPU per iteration", getattr(used, "cpu_per_iteration_ms", None)),
+        *_cpu("login", getattr(used, "cpu_per_login_ms", None)),
+        *_cpu("iteration", getattr(used, "cpu_per_iteration_ms", None)),
         *_stated("held back by its CPU limit for {:.1f} s", used.cpu_throttled_seconds),
         *_stated("{:.0f} MB at most", None if (peak := used.memory_peak_bytes) is None else peak / _MEGA),
     ]
@@ -229,7 +230,7 @@ def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:
         *_stated("waited {:.1f} % for a CPU", generator.run_delay_percent),
         *_stated("{:.1f} % stolen by the host", generator.stolen_percent),
         *_stated("event loop lag p99 {:.1f} ms", generator.loop_lag_p99_ms),
-        *_stated("{:.3g} ms CPU per iteration", generator.cpu_per_iteration_ms),
+        *_cpu("iteration", generator.cpu_per_iteration_ms),
         *_stated("{:.0f} MB at most", None if (peak := generator.memory_peak_bytes) is None else peak / _MEGA),
         *_stated("{:,} arrivals late", generator.late_arrivals),
         *_stated("{:,} dropped", generator.dropped_arrivals),
@@ -237,6 +238,11 @@ def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:
     ]
     if words:
         yield "generator", ", ".join(words)
+
+
+def _cpu(of: str, figure_ms: float | None) -> Iterator[str]:
+    if figure_ms is not None:
+        yield f"{to_digits(figure_ms, 3)} ms CPU per {of}"
 
 
 def _stated(text: str, figure: float | None) -> Iterator[str]:

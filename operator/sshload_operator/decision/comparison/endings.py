@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sshload_contract.digits import to_digits
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.status.compared import milliseconds_text, split
@@ -79,7 +80,13 @@ def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str,
 
 def _unmeasured(variant: str, runs: Sequence[TestRun]) -> Ending:
     last = runs[-1]
-    text = f"none of the {len(runs)} tests of variant {variant} gave figures; {last.test}: {last.problem}"
+    count = len(runs)
+    said = (
+        f"the only test of variant {variant} gave no figures"
+        if count == 1
+        else f"none of the {count} tests of variant {variant} gave figures"
+    )
+    text = f"{said}; {last.test}: {last.problem}"
     return Ending(ComparisonVerdict.ERROR, ComparisonReason.VARIANT_NOT_MEASURED, text)
 
 
@@ -109,7 +116,8 @@ def figure_text(one: Compared) -> str:
         return name
     if one.in_points:
         return f"{name} {one.mean:+.3g} points ({one.low:+.3g} to {one.high:+.3g})"
-    return f"{name} {one.mean:.3g} times ({one.low:.3g} to {one.high:.3g}){_milliseconds_text(one)}"
+    mean, low, high = (to_digits(ratio, 3) for ratio in (one.mean, one.low, one.high))
+    return f"{name} {mean} times ({low} to {high}){_milliseconds_text(one)}"
 
 
 def _milliseconds_text(one: Compared) -> str:

@@ -260,7 +260,7 @@ def test_the_figures_of_a_test_that_cannot_be_relied_on_are_compared_with_nothin
 def test_of_a_variant_that_ended_in_errors_and_one_that_was_not_measured_the_errors_are_told() -> None:
     world = started(repeats=1)
     play(world, {"a": {**SATURATED, "reason": "ReportsMissing"}, "b": ERROR})
-    assert world.status["message"].startswith("none of the 1 tests of variant b gave figures")
+    assert world.status["message"].startswith("the only test of variant b gave no figures; cmp-1-b: Error")
 
 
 def test_a_refused_spec_keeps_the_time_of_its_first_refusal() -> None:
