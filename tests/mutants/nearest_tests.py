@@ -174,9 +174,12 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         for name in ("cautions", "estimates", "managed_cautions")
     },
     f"{_OPERATOR}/planning/search_cautions.py": ("tests/unit/operator/cautions", "tests/unit/operator/preflight"),
-    f"{_OPERATOR}/planning/admitted.py": ("tests/unit/operator/baseline/test_which.py",),
+    f"{_OPERATOR}/planning/admitted.py": (
+        "tests/unit/operator/plan/test_admitted.py",
+        "tests/unit/operator/baseline/test_which.py",
+    ),
     f"{_OPERATOR}/planning/differs.py": tuple(
-        f"tests/unit/operator/baseline/test_{name}.py" for name in ("candidates", "other_logins", "which")
+        f"tests/unit/operator/baseline/test_{name}.py" for name in ("candidates", "differs", "other_logins", "which")
     ),
     f"{_OPERATOR}/planning/installation.py": (
         "tests/unit/operator/installation",

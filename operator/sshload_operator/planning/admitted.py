@@ -29,7 +29,7 @@ def _tells(plan: Plan, role: Role, pod: PodFacts) -> bool:
 
 
 def _admitted(plan: Plan, role: Role, pods: Sequence[PodFacts]) -> PodResources | None:
-    asked = plan.resources(role) or {}
+    asked = plan.resources(role)
     limits = asked.get("limits") or {}
     # Kubernetes takes a limit for the request where none is stated.
     of_lists = {"limits": limits, "requests": {**limits, **(asked.get("requests") or {})}}

@@ -21,8 +21,7 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
     for field, read in _FIELDS:
         here, there = read(ours), read(baseline)
         if here != there:
-            shown = isinstance(here, str | int) and isinstance(there, str | int)
-            return f"{field} is {here} here and {there} there" if shown else f"{field} differs"
+            return f"{field} is {here} here and {there} there" if isinstance(here, str | int) else f"{field} differs"
     return ""
 
 

@@ -108,8 +108,6 @@ def _full_proxy(plan: Plan, target: ManagedTarget) -> Iterator[str]:
 def _too_many_held_sessions(plan: Plan, target: ManagedTarget) -> Iterator[str]:
     """Speak of more sessions than the memory limit of a managed target has room for, if only in the least trial."""
     load = plan.spec.load.least
-    if not load.held_sessions:
-        return
     limit = target.resources.get("limits", {}).get("memory")
     if limit is None or plan.installation.one_address:
         return

@@ -122,10 +122,8 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResou
     return InstalledResources(**{str(role): _pod_resources(installation.resources(role)) for role in left})
 
 
-def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> PodResources | None:
-    """Return resources in words, the same for the same resources; None if a pod gets none."""
-    if found is None:
-        return None
+def _pod_resources(found: Mapping[str, Mapping[str, Any]]) -> PodResources:
+    """Return resources in words, the same for the same resources."""
     given = ((kind, found.get(kind)) for kind in ("requests", "limits"))
     words = "; ".join(f"{kind} {_amounts(amounts)}" for kind, amounts in given if amounts is not None)
     return PodResources(given=words or "none")

@@ -161,6 +161,18 @@ def test_poisson_arrivals_have_the_mean_rate_and_the_spread_of_a_memoryless_proc
     assert variance**0.5 / mean == pytest.approx(1, abs=0.05)
 
 
+def test_poisson_arrivals_come_at_the_same_times_however_their_rate_is_cut_into_stages() -> None:
+    def offsets(*stages: ArrivalsStage) -> list[float]:
+        return list(ArrivalsLoad(stages, ArrivalProcess.POISSON, max_in_flight=1, seed=7).due(0.0))
+
+    whole = offsets(ArrivalsStage(rate=0.7, duration_s=90))
+    assert offsets(*[ArrivalsStage(rate=0.7, duration_s=1)] * 90) == pytest.approx(whole)
+
+
+def test_the_highest_rate_of_a_stage_is_one_that_it_has() -> None:
+    assert [ArrivalsStage(0.5, 1, to_rate).most_rate for to_rate in (None, 0.2, 0.8)] == [0.5, 0.5, 0.8]
+
+
 def test_the_same_seed_gives_the_same_poisson_arrivals() -> None:
     def offsets(seed: int) -> list[float]:
         stages = (ArrivalsStage(rate=50, duration_s=2),)

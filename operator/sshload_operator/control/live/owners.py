@@ -55,12 +55,12 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
             self.wake(key).dirty.set()
 
     def _owner_of(self, test: Object) -> Key | None:
-        """Return the owner that both the controller reference and the label of a test name; None if there is none."""
+        """Return the owner that both the controller reference and the label of a test name; None if there is none.
+
+        Whether it is that very owner is told by its uid alone.
+        """
         metadata = test["metadata"]
-        owner = controller(metadata)
-        name = str(owner.get("name", ""))
-        if owner.get("kind") != self._kind.kind.name:
-            return None
+        name = str(controller(metadata).get("name", ""))
         labelled = metadata.get("labels", {}).get(self._kind.label) == label_value(name)
         return (metadata["namespace"], name) if labelled else None
 

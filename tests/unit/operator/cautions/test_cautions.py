@@ -19,6 +19,11 @@ REMOVES = {"sftpRemove": {"name": "remove", "path": "up-{iteration}"}}
 USERS = {"users": {"stages": [{"users": 300, "duration": "30s"}]}}
 
 
+LATE = [{"latency": {"step": "total", "percentile": 99.9, "below": "1s"}}, {"errorRate": {"below": "1%"}}]
+COMMAND = {"steps": [{"exec": {"command": "true"}}]}
+POOL_OF_TEN = {"scenario": {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 10}}
+
+
 def steps(*steps: Spec, **more: Any) -> Spec:
     return {**SMALL, "scenario": {"steps": list(steps), **more}}
 
@@ -52,6 +57,26 @@ def test_an_ordinary_test_needs_no_caution() -> None:
         pytest.param(
             steps({"rsync": {"upload": {"path": "up", "files": 100, "size": "1Mi"}}}),
             id="a-mirror-in-place-of-the-last",
+        ),
+        pytest.param(steps({"scpWrite": {"path": "up", "size": "256Mi"}}), id="a-write-that-just-fits"),
+        pytest.param({**SMALL, "load": USERS, "thresholds": LATE}, id="users-who-make-nobody-knows-how-many-samples"),
+        pytest.param(
+            {**changed(SMALL, "target.managed.sshd.maxSessions", 3000), **POOL_OF_TEN, "warmUp": "1s"},
+            id="a-pool-that-logs-in-within-a-second",
+        ),
+        pytest.param(
+            {
+                **steps({"sftpWrite": {**WRITES["sftpWrite"], "size": "200Mi"}}, REMOVES),
+                "load": {"hold": {"sessions": 10, "rampUp": "1s", "duration": "20s", "probeRate": 1}},
+            },
+            id="a-write-by-one-probe-at-once",
+        ),
+        pytest.param(
+            {
+                **changed(through_gateway(policy="pool"), "scenario", {**COMMAND, **POOL_OF_TEN["scenario"]}),
+                "warmUp": "0s",
+            },
+            id="a-pool-of-connections-to-a-gateway",
         ),
         pytest.param(
             {**EXTERNAL_USERS, "scenario": {"steps": [WRITES]}, "thresholds": []},
@@ -208,6 +233,35 @@ def test_a_burst_of_requests_to_a_gateway_does_not_meet_the_listen_backlog_of_ss
 def test_a_caution_names_the_field(spec: Spec, says: str) -> None:
     (caution,) = cautions(plan(spec))
     assert says in caution
+
+
+def test_a_pool_at_a_server_that_is_not_deployed_logs_in_at_once_up_to_sshds_default() -> None:
+    pool = {**EXTERNAL_USERS, "warmUp": "0s", "scenario": {**COMMAND, "sessionReuse": "pool", "poolSize": 10}}
+    (said,) = cautions(plan({**pool, "thresholds": []}))
+    assert "and from 10 unauthenticated connections on sshd may drop some (MaxStartups)" in said
+    fewer = changed(pool, "scenario.poolSize", 9)
+    assert cautions(plan({**fewer, "thresholds": []})) == ()
+
+
+def test_a_home_that_is_too_small_is_told_with_its_size() -> None:
+    (said,) = cautions(plan(changed(steps(WRITES), "target.managed.fixtures", {"spare": "3Mi"})))
+    assert said == (
+        "spec.scenario writes more than it removes: spec.target.managed.fixtures.spare, 3 MiB, is full after 3"
+        " iterations, and the run may make up to 700; raise it, or remove what is written (sftpRemove)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        pytest.param({}, "; make the load longer", id="a-longer-load-has-more"),
+        pytest.param({"scenario": {**COMMAND, "sessionReuse": "pool", "poolSize": 1}}, "", id="no-load-has-any"),
+    ],
+)
+def test_a_longer_load_is_advised_where_it_has_samples(load: Spec, said: str) -> None:
+    latency = {"latency": {"step": "login", "percentile": 99.9, "below": "1s"}}
+    (caution,) = cautions(plan({**changed(SMALL, "load.arrivals.maxInFlight", 5), "thresholds": [latency], **load}))
+    assert caution.partition("it cannot be judged")[2] == said
 
 
 def test_more_connections_than_a_proxy_passes_on_are_spoken_of() -> None:

@@ -24,6 +24,10 @@ def latency(percentile: float, step: str = "total") -> dict[str, Any]:
         pytest.param({**SEARCH_USERS, "thresholds": [latency(75), ERRORS]}, id="users"),
         pytest.param(changed({**SEARCH_BURST, "deadline": "30m"}, "load.capacity.burst.max", 128), id="bursts"),
         pytest.param({**SEARCH_HOLD, "thresholds": [latency(90), ERRORS]}, id="sessions"),
+        pytest.param(
+            changed({**SEARCH_USERS, "thresholds": [latency(99), ERRORS]}, "load.capacity.users.thinkTime", None),
+            id="users-of-whom-the-server-decides",
+        ),
     ],
 )
 def test_a_search_that_can_be_judged_in_its_time_needs_no_caution(spec: Spec) -> None:

@@ -1,5 +1,6 @@
 """make_plan: one run with all names and numbers settled."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,19 @@ from specs.small import SMALL
 from specs.spec import Spec, changed
 from specs.tables import WHOLE
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.plan import TestIdentity, make_plan, run_id, spec_hash
+from sshload_operator.api.status.installed import InstalledResources, PodResources
+from sshload_operator.api.status.load_test import TestHead
+from sshload_operator.planning.plan import (
+    TestIdentity,
+    applier,
+    as_begun,
+    is_of_generation,
+    is_same_spec,
+    make_plan,
+    run_id,
+    spec_hash,
+)
+from sshload_operator.state import Role
 
 TEST = TestIdentity(namespace="default", name="quickstart", uid="6b1f5c1e-0000-4000-8000-000000000000", generation=3)
 
@@ -35,6 +48,89 @@ def test_a_plan_says_what_it_was_made_from() -> None:
 )
 def test_a_load_lasts_for_its_warm_up_and_its_stages(spec: Spec, seconds: float) -> None:
     assert make_plan(TEST, parse(spec), INSTALLATION, run=1).load_s == seconds
+
+
+def test_a_pod_has_the_image_that_the_spec_states_or_else_the_installations() -> None:
+    own = changed(changed(SMALL, "workers.image", "own/worker:1"), "target.managed.image", "own/target:1")
+    stated, left = (make_plan(TEST, parse(spec), INSTALLATION, run=1) for spec in (own, SMALL))
+    assert {role: stated.image(role) for role in (Role.TARGET, Role.MASTER, Role.WORKER)} == {
+        Role.TARGET: "own/target:1",
+        Role.MASTER: "own/worker:1",
+        Role.WORKER: "own/worker:1",
+    }
+    assert {role: left.image(role) for role in Role} == {role: INSTALLATION.image(role) for role in Role}
+    external = make_plan(TEST, parse(EXTERNAL_USERS), INSTALLATION, run=1)
+    assert external.image(Role.TARGET) == INSTALLATION.target_image
+
+
+@pytest.mark.parametrize(
+    ("workers", "default", "each"),
+    [
+        pytest.param({"processesPerPod": 3, "resources": {"limits": {"cpu": "2"}}}, {}, 3, id="stated"),
+        pytest.param({"resources": {"limits": {"cpu": "2900m"}, "requests": {"cpu": "1"}}}, {}, 2, id="limit"),
+        pytest.param({"resources": {"requests": {"cpu": "2"}}}, {"limits": {"cpu": "9"}}, 2, id="request"),
+        pytest.param({"resources": {"limits": {"cpu": "100m"}}}, {}, 1, id="less than one"),
+        pytest.param({}, {"requests": {"cpu": "4"}}, 4, id="installation"),
+        pytest.param({}, {"requests": {"memory": "1Gi"}}, 1, id="no CPU"),
+    ],
+)
+def test_a_worker_pod_runs_one_process_for_each_whole_cpu_of_its_limit_or_its_request(
+    workers: Spec, default: Spec, each: int
+) -> None:
+    run = {**SMALL, "workers": {"replicas": 5, **workers}}
+    plan = make_plan(TEST, parse(run), replace(INSTALLATION, worker_resources=default), run=1)
+    assert (plan.processes_per_pod, plan.workers) == (each, 5 * each)
+
+
+def test_a_plan_names_the_resources_that_the_spec_leaves_to_the_installation() -> None:
+    given = replace(
+        INSTALLATION,
+        worker_resources={"requests": {"memory": "1Gi", "cpu": "1"}, "limits": {}},
+        run_pods=replace(INSTALLATION.run_pods, master_resources={}),
+    )
+    own = changed(SMALL, "target.managed.resources", {"limits": {"cpu": "1"}})
+    plan = make_plan(TEST, parse(own), given, run=1)
+    found = InstalledResources(
+        worker=PodResources(given="requests cpu 1, memory 1Gi; limits none"), master=PodResources(given="none")
+    )
+    assert plan.installed == found
+    assert make_plan(TEST, parse(own), replace(given, one_address=True), run=1).installed is None
+    assert as_begun(plan, TestHead(installed=None)).installed is None
+    assert as_begun(replace(plan, installed=None), TestHead(installed=found)).installed == found
+
+
+@pytest.mark.parametrize(
+    ("spec_hash", "observed", "generation", "is_same"),
+    [
+        ("a", 1, 2, True),
+        ("of another release", 2, 2, True),
+        ("of another spec", 1, 2, False),
+        ("", 2, 2, False),
+        ("of another spec", 0, None, False),
+        ("a", 0, None, True),
+    ],
+)
+def test_a_status_is_of_a_spec_by_its_hash_or_by_the_generation_that_it_was_written_for(
+    spec_hash: str, observed: int, generation: int | None, *, is_same: bool
+) -> None:
+    status = TestHead(spec_hash=spec_hash, observed_generation=observed)
+    assert is_same_spec("a", generation, status) is is_same
+    assert is_of_generation(generation, status) is (observed == generation)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "name"),
+    [
+        ({}, ""),
+        ({"annotations": None, "labels": None}, ""),
+        ({"annotations": {"argocd.argoproj.io/tracking-id": "a"}}, "Argo CD"),
+        ({"annotations": {"argocd.argoproj.io/tracking-id": "a", "argocd.argoproj.io/hook": "Sync"}}, ""),
+        ({"labels": {"kustomize.toolkit.fluxcd.io/name": "a"}}, "Flux"),
+        ({"labels": {"argocd.argoproj.io/tracking-id": "a"}}, ""),
+    ],
+)
+def test_who_applies_a_test_again_is_known_by_what_he_marks_it_with(metadata: dict[str, Any], name: str) -> None:
+    assert applier(metadata) == name
 
 
 def test_a_run_id_is_ten_hexadecimal_digits() -> None:

@@ -10,6 +10,7 @@ from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
 from sshload_operator.state import Reason
 
 ERRORS = {"errorRate": {"below": "1%"}}
+ONE_PROBE = {"min": 100, "max": 200, "loginRate": 20, "duration": "50s", "probeRate": 0.02}
 PAUSES = {"min": "5s", "max": "5s"}
 POOL = {"steps": [{"exec": {"command": "true"}}], "sessionReuse": "pool", "poolSize": 9}
 
@@ -100,6 +101,8 @@ def test_a_least_trial_that_cannot_hold_is_refused(spec: Spec, says: str) -> Non
             id="users-of-whom-the-server-decides",
         ),
         pytest.param({**SEARCH_HOLD, "thresholds": latency(90)}, id="probes"),
+        pytest.param(changed({**SEARCH_HOLD, "thresholds": [ERRORS]}, "load.capacity.hold", ONE_PROBE), id="one-probe"),
+        pytest.param({**SEARCH_USERS, "thresholds": [{"throughput": {"above": 10}}]}, id="throughput-of-users"),
         pytest.param(
             SEARCH_ARRIVALS | {"thresholds": [{"throughput": {"above": 9.9}}], "baseline": None}, id="throughput"
         ),

@@ -13,6 +13,10 @@ from sshload_operator.planning.estimates import most_samples
 SHELL = {"shell": {"name": "type", "send": "a", "expect": "a", "repeat": 4}}
 POOL = {"sessionReuse": "pool", "poolSize": 5}
 USERS = {"users": {"stages": [{"users": 5, "duration": "10s"}]}}
+SELDOM = {
+    "steps": [{"exec": {"name": name, "command": "true"}} for name in ("often", "rare")],
+    "alternatives": [{"weight": 3, "steps": ["often"]}, {"weight": 1, "steps": ["often", "rare"]}],
+}
 LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own"}}}
 
 
@@ -23,7 +27,14 @@ LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own"}}}
         pytest.param(SMALL, "exec", 600, id="a step of each arrival"),
         pytest.param(changed(SMALL, "scenario", {"steps": [SHELL]}), "type.echo", 2400, id="each echo of a shell"),
         pytest.param(changed(SMALL, "scenario", {"steps": [SHELL]}), "type.shell", 600, id="a shell once"),
-        pytest.param(changed(SMALL, "scenario", {**SMALL["scenario"], **POOL}), "login", 0, id="logins of a pool"),
+        *(
+            pytest.param(changed(SMALL, "scenario", {**SMALL["scenario"], **POOL}), part, 0, id=f"{part} of a pool")
+            for part in ("connect", "banner", "kex", "auth", "login")
+        ),
+        pytest.param(
+            changed(EXTERNAL_USERS, "scenario.sessionReuse", "user"), "total", 50 * 31 + 10 * 11, id="work of who stays"
+        ),
+        pytest.param(changed(SMALL, "scenario", SELDOM), "rare.exec", 150, id="a step of a quarter of all iterations"),
         pytest.param(changed(SMALL, "scenario", {**SMALL["scenario"], **POOL}), "exec", 600, id="work in a pool"),
         pytest.param(changed(SMALL, "load", {"burst": {"connections": 50, "repeat": 3}}), "total", 150, id="bursts"),
         pytest.param(EXTERNAL_USERS, "total", 50 * 31 + 10 * 11, id="users who think for a second at least"),

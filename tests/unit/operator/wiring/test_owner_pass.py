@@ -229,6 +229,7 @@ def test_a_test_that_has_the_name_and_is_about_to_go_is_waited_for(there: Mappin
     "marks",
     [
         pytest.param({"ownerReferences": [OTHER]}, id="another owner's"),
+        pytest.param({"ownerReferences": [{**FORMER, "kind": "SSHLoadTestSchedule"}]}, id="a schedule's of that name"),
         pytest.param(
             {"ownerReferences": [OTHER], "labels": {COMPARISON_LABEL: "c"}}, id="another owner's, with a label"
         ),
