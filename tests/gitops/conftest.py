@@ -42,10 +42,7 @@ def api_server(
 ) -> Iterator[ApiServer]:
     """Run an API server that knows the kinds of Flux and of Argo CD."""
     with own_api_server(tmp_path_factory.mktemp("api-server")) as server:
-        kubectl = LiveCluster(server.kubectl_path, server.kubeconfig, "default").kubectl
-        for crds in (flux_made.crds, argo_made.crds):
-            kubectl("apply", "--server-side", "-f", str(crds))
-            kubectl("wait", "--for=condition=Established", "-f", str(crds), "--timeout=60s")
+        LiveCluster(server.kubectl_path, server.kubeconfig, "default").establish(flux_made.crds, argo_made.crds)
         yield server
 
 

@@ -57,5 +57,5 @@ def test_production_waits_while_the_capacity_is_short_and_gets_the_commit_whose_
     assert runs(stages.production) == ""
     assert stages.ends(ENOUGH) == "Passed"
     stages.rolls_out(stages.production, "1.9.1")
-    argo.says(APPLICATION, "Succeeded", enough, again=True)
+    argo.has_deployed(APPLICATION, enough)
     argo.shows(APPLICATION, "Healthy")

@@ -25,9 +25,7 @@ MADE = [pytest.param(found, id=f"{found['kind']} of {values}") for values, found
 def extended(own_api_server: ApiServer) -> LiveCluster:
     """Return a namespace of an API server that has these kinds."""
     cluster = own_api_server.namespace()
-    files = [argument for path in crds() for argument in ("-f", path)]
-    cluster.kubectl("apply", "--server-side", *map(str, files))
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=10m", *map(str, files))
+    cluster.establish(*crds())
     return cluster
 
 

@@ -58,6 +58,18 @@ class Argo:
 
         self.cluster.wait_for(_APPLICATION, name, is_there, str(expected))
 
+    def has_deployed(self, name: str, revision: str) -> None:
+        """Wait until a revision is the last that was deployed.
+
+        What the Application says of the sync itself may be of a later one by then: Argo CD heals at once what it takes
+        for changed.
+        """
+
+        def is_there(status: Mapping[str, Any]) -> bool:
+            return [one["revision"] for one in status.get("history", ())][-1:] == [revision]
+
+        self.cluster.wait_for(_APPLICATION, name, is_there, f"deployment of {revision}")
+
     def shows(self, name: str, health: str) -> None:
         """Wait until the Application has this health, which is the worst of its resources'."""
         self.cluster.wait_for(

@@ -131,9 +131,7 @@ def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiSe
     server = _run(running, folder / "kube-apiserver.log", program, *_flags(folder, etcd_url, port), **_SELDOM_COLLECTED)
     found = ApiServer(str(programs / "kubectl"), _kubeconfig(folder, port))
     _await(found, ("get", "--raw", "/readyz"), folder, etcd, server)
-    kubectl = LiveCluster(found.kubectl_path, found.kubeconfig, "default").kubectl
-    kubectl("apply", "--server-side", "-f", str(CRDS))
-    _await(found, ("wait", "--for=condition=Established", "-f", str(CRDS), "--timeout=30s"), folder, etcd, server)
+    LiveCluster(found.kubectl_path, found.kubeconfig, "default").establish(CRDS)
     # An established CRD is served; the list of all kinds, by which kubectl finds it, may have it a moment later.
     kinds = ",".join(path.stem + ".sshload.dev" for path in CRDS.iterdir())
     _await(found, ("get", kinds, "--all-namespaces"), folder, etcd, server)

@@ -57,6 +57,16 @@ class LiveCluster:
         """Apply manifests with strict validation; raises AssertionError with the API server's words."""
         self._send_applied(manifests, fieldManager="tests", force="true")
 
+    def establish(self, *crds: Path) -> None:
+        """Apply files or folders of CRDs, and wait until the API server serves them all.
+
+        `kubectl wait` fails at a CRD that was created so lately that its conditions are null.
+        """
+        files = [argument for path in crds for argument in ("-f", str(path))]
+        for line in self.kubectl("apply", "--server-side", "-o", "name", *files).splitlines():
+            kind, _, name = line.partition("/")
+            self.wait_for(kind.partition(".")[0], name, is_established, "condition Established")
+
     def would_apply(self, *manifests: Manifest) -> None:
         """Do as `apply` without keeping anything; raises AssertionError with the API server's words."""
         self._send_applied(manifests, fieldManager="sshload", dryRun="All")
@@ -345,3 +355,8 @@ def _followed(cluster: LiveCluster, name: str) -> Comparison:
     status = cluster.get("sltc", name)["status"]
     tests = {run["test"]: cluster.status(run["test"]) for run in status.get("tests", ())}
     return Comparison(cluster, name, ended.stdout, ended.returncode, status, tests)
+
+
+def is_established(status: Manifest) -> bool:
+    """Tell whether the status of a CRD says that it is served."""
+    return any((one["type"], one["status"]) == ("Established", "True") for one in status.get("conditions") or ())
