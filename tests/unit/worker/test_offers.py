@@ -64,6 +64,20 @@ def test_what_a_server_lists_before_all_that_the_client_asks_for_is_what_it_woul
     assert kex_not_offered(login, known, {"kex_algorithms": offered}) == told
 
 
+def test_a_server_whose_host_keys_no_library_has_is_told_with_what_the_client_has() -> None:
+    names = ("curve25519-sha256",)
+    known = {"kex_algorithms": names, "host_key_algorithms": ("ssh-ed25519", "rsa-sha2-512")}
+    login: Any = SimpleNamespace(
+        client=SimpleNamespace(library="ssh2-python", kex_algorithms=(), host_key_algorithms=()),
+        host_keys=SimpleNamespace(algorithms=()),
+    )
+    offered = {"kex_algorithms": names, "host_key_algorithms": ("ssh-mldsa44-ed25519@openssh.com",)}
+    assert nothing_in_common(login, known, offered) == (
+        "there is no host key algorithm in common: the server offers only ssh-mldsa44-ed25519@openssh.com; the client"
+        " library ssh2-python has ssh-ed25519, rsa-sha2-512"
+    )
+
+
 def test_what_the_spec_leaves_out_is_not_asked_for() -> None:
     known = {"kex_algorithms": ("mlkem768x25519-sha256", "curve25519-sha256")}
     login: Any = SimpleNamespace(client=SimpleNamespace(library="ssh2-python", kex_algorithms=("curve25519-sha256",)))

@@ -225,12 +225,26 @@ def test_a_key_of_a_type_that_ssh_does_not_know_is_told(
     assert "type" in refusal(pem)
 
 
-def test_a_key_in_hardware_is_told() -> None:
-    name = b"sk-ssh-ed25519@openssh.com"
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            b"sk-ssh-ed25519@openssh.com",
+            "is of a security key (sk-ssh-ed25519@openssh.com), which somebody has to touch",
+        ),
+        (b"sk-ecdsa-sha2-nistp256@openssh.com", "is of a security key (sk-ecdsa-sha2-nistp256@openssh.com)"),
+        (b"ssh-mldsa44-ed25519@openssh.com", "is of the type 'ssh-mldsa44-ed25519@openssh.com', which cannot be used"),
+        (b"ssh-dss", "is of the type 'ssh-dss', which cannot be used"),
+    ],
+)
+def test_a_key_in_hardware_or_of_a_kind_that_no_library_has_is_told_with_those_that_serve(
+    name: bytes, told: str
+) -> None:
     blob = len(name).to_bytes(4, "big") + name
     body = b"openssh-key-v1\0" + b"\0\0\0\4none" * 2 + b"\0\0\0\0" + b"\0\0\0\1" + len(blob).to_bytes(4, "big") + blob
     text = b"-----BEGIN OPENSSH PRIVATE KEY-----\n" + b64encode(body) + b"\n-----END OPENSSH PRIVATE KEY-----\n"
-    assert "sk-ssh-ed25519@openssh.com" in refusal(text)
+    assert told in refusal(text)
+    assert "use one of ssh-ed25519, ecdsa-sha2-nistp256" in refusal(text)
 
 
 def test_a_key_whose_private_part_ends_early_is_damaged(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ _NOT_ENCRYPTED = "none"
 _CHECK_BYTES = 8
 _PRIVATE_STRINGS = {"ssh-ed25519": 2, "ecdsa": 3, "ssh-rsa": 6}
 _KNOWN_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
-_PUBLIC_BEGINS = tuple(name.encode() for name in (*_KNOWN_TYPES, "ssh-dss", "sk-"))
+_SECURITY_KEY = "sk-"
+_PUBLIC_BEGINS = tuple(name.encode() for name in (*_KNOWN_TYPES, "ssh-dss", _SECURITY_KEY))
 
 _MOST_ROUNDS = 500
 """Of bcrypt for one key: four seconds. ssh-keygen's default is 16 or 24."""
@@ -194,6 +195,11 @@ def _check_size(public_blob: bytes, role: str) -> None:
 def _check_type(name: str, role: str) -> None:
     if name not in _KNOWN_TYPES:
         known = ", ".join(_KNOWN_TYPES)
+        if name.startswith(_SECURITY_KEY):
+            raise GeneratorFaultError(
+                f"{role} is of a security key ({name[:64]}), which somebody has to touch at each login: use one of"
+                f" {known}"
+            )
         raise GeneratorFaultError(f"{role} is of the type {name[:64]!r}, which cannot be used: use one of {known}")
 
 
