@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from cost import CIPHER, FILE_BYTES, KEX, SMALL_FILE_BYTES, Clients, Works
+from cost import CIPHER, FILE_BYTES, HYBRID, KEX, SMALL_FILE_BYTES, Clients, Works
 from held_pod import held_pod_row
 from instructions import of_scenario, per_operation
 from own_cost import recording_row, start_rows
@@ -87,14 +88,15 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
     product, bare, go, go_default = interleaved(measures, works.connect_exec, options.repeats)
     yield Row("connect-exec, CPU", "0.65 ms", cpu(product))
     yield Row("connect-exec, CPU of Go", "", cpu(go))
-    yield Row("connect-exec, worker / Go", "0.35 x", ratio(product, go))
+    yield Row("connect-exec, worker / Go", "0.7 x", ratio(product, go))
     yield Row("connect-exec, worker / Go with its own algorithms", "", ratio(product, go_default))
     yield Row("connect-exec, worker / least client", "1.1 x", ratio(product, bare))
     yield Row("connect-exec, CPU of the least client", "", cpu(bare))
     yield Row("connect-exec per second and process", "1,300/s", rate(product))
+    yield from with_hybrid(replace(clients, kex=HYBRID), works, options.repeats)
     product, bare, go = interleaved(measures[:3], works.exec, options.repeats)
     yield Row("exec on a live session, CPU", "0.08 ms", cpu(product))
-    yield Row("exec on a live session, worker / least client", "1.2 x", ratio(product, bare))
+    yield Row("exec on a live session, worker / least client", "1.3 x", ratio(product, bare))
     yield Row("exec on a live session, worker / Go", "1.0 x", ratio(product, go))
     yield Row("exec per second and process", "15,000/s", rate(product))
     product, bare, go = interleaved(measures[:3], works.download, options.repeats)
@@ -119,6 +121,14 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
         counted = per_operation(clients, works.download, 1)
         yield Row(f"download of {download}, least client", "", f"{counted / 1e6:.0f} M instructions")
         yield Row("exec, the scenario by itself", "", f"{of_scenario(1_000):,.0f} instructions")
+
+
+def with_hybrid(clients: Clients, works: Works, repeats: int) -> Iterator[Row]:
+    """Measure the handshake that today's clients make."""
+    product, bare, go = interleaved((clients.product, clients.bare, clients.go), works.connect_exec, repeats)
+    yield Row(f"with {HYBRID}, CPU", "", cpu(product))
+    yield Row(f"with {HYBRID}, worker / Go", "0.75 x", ratio(product, go))
+    yield Row(f"with {HYBRID}, worker / least client", "1.1 x", ratio(product, bare))
 
 
 def show(rows: Iterable[Row]) -> None:

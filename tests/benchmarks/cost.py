@@ -19,6 +19,7 @@ from whole_run import Process, WholeRun
 
 HERE = Path(__file__).parent
 KEX = "curve25519-sha256"
+HYBRID = "mlkem768x25519-sha256"
 CIPHER = "aes128-gcm@openssh.com"
 FILE_BYTES = 11_534_336
 SMALL_FILE_BYTES = 1_024
@@ -112,7 +113,7 @@ class Clients:
 
     `python` is the command of the Python that runs the worker and the least client.
 
-    The worker warms up for `warm_up_s` before it is measured.
+    The worker warms up for `warm_up_s` before it is measured. All exchange keys by `kex`.
     """
 
     server: Server
@@ -122,6 +123,7 @@ class Clients:
     go_client: Path
     warm_up_s: float
     python: tuple[str, ...] = (sys.executable,)
+    kex: str = KEX
 
     def bare(self, work: Work) -> Cost:
         """Let the least client of gevent and ssh2-python work."""
@@ -130,7 +132,7 @@ class Clients:
     def bare_command(self, work: Work) -> list[str]:
         """Return what follows the Python that runs the least client."""
         return [str(HERE / "bare_client.py"), "--port", str(self.server.port), "--user", self.user,
-                "--key", str(self.key), "--kex", KEX, "--ciphers", CIPHER, "--work", work.name,
+                "--key", str(self.key), "--kex", self.kex, "--ciphers", CIPHER, "--work", work.name,
                 "--command", work.command, "--path", work.path, "--at-once", str(work.at_once),
                 "--operations", str(work.operations)]  # fmt: skip
 
@@ -138,7 +140,7 @@ class Clients:
         """Let Go's client work, by the same algorithms, or by those that it prefers itself."""
         host_key = self.folder / "host.pub"
         host_key.write_text(self.server.host_key)
-        algorithms = [] if defaults else ["-kex", KEX, "-ciphers", CIPHER]
+        algorithms = [] if defaults else ["-kex", self.kex, "-ciphers", CIPHER]
         return _cost(_run([str(self.go_client), "-address", f"127.0.0.1:{self.server.port}", "-user", self.user,
                            "-key", str(self.key), "-host-key", str(host_key), "-work", work.name,
                            "-command", work.command, "-path", work.path, "-at-once", str(work.at_once),
@@ -179,7 +181,7 @@ class Clients:
         config = run_config(target, load)
         return replace(
             config,
-            client=replace(client(), kex_algorithms=(KEX,), ciphers=(CIPHER,)),
+            client=replace(client(), kex_algorithms=(self.kex,), ciphers=(CIPHER,)),
             scenario=replace(config.scenario, session_reuse=reuse, steps=steps),
             warm_up_s=self.warm_up_s,
         )

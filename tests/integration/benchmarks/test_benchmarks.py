@@ -79,7 +79,7 @@ def test_the_benchmark_of_windows_has_figures_in_every_row(tmp_path: Path) -> No
 @pytest.mark.full
 def test_the_benchmark_of_speed_has_figures_in_every_row_against_the_cheap_server() -> None:
     rows = benchmark_rows("bench_speed", *SHORT, "--only", "double")
-    assert len(rows) == 24
+    assert len(rows) == 27
     assert not lacking_figures([[what, figure] for what, _, figure in rows])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from sshload_contract.client import Library
 from sshload_contract.shortened import shortened
 from sshload_contract.wire.report import Negotiated
 
@@ -33,18 +34,24 @@ def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> 
         yield f"{_MANAGED}. {_OWN_LIST if plan.spec.managed.sshd.kex_algorithms else _DEFAULT_LIST}"
     if negotiated is None:
         return
-    kex = negotiated.kex[:ALGORITHM_CHARACTERS]
-    if kex and better_kex:
-        yield shortened(
-            f"The key exchange was {kex}. The server lists others before it, which {plan.spec.client.library} did not"
-            f" ask for: {better_kex}",
-            SCOPE_CHARACTERS,
-        )
-    elif kex and better_kex is None and not kex.startswith(_HYBRID):
-        yield (
-            f"The key exchange was {kex}: OpenSSH's own clients ask for sntrup761x25519-sha512 since 9.0, and for"
-            " mlkem768x25519-sha256 since 10.0"
-        )
+    yield from _key_exchange(negotiated.kex[:ALGORITHM_CHARACTERS], better_kex, plan.spec.client.library)
     version = openssh_version(negotiated.server_version) if is_openssh((negotiated.server_version,)) else None
     if version is not None and version >= _BANNER_OF_SSHD_AUTH:
         yield _BANNER
+
+
+def _key_exchange(agreed: str, better: str | None, library: Library) -> Iterator[str]:
+    """Yield what to know of a key exchange that is not one of today's clients."""
+    if not agreed or agreed.startswith(_HYBRID):
+        return
+    if better:
+        yield shortened(
+            f"The key exchange was {agreed}. The server lists others before it, which {library} did not ask for:"
+            f" {better}",
+            SCOPE_CHARACTERS,
+        )
+    elif better is None:
+        yield (
+            f"The key exchange was {agreed}: OpenSSH's own clients ask for sntrup761x25519-sha512 since 9.0, and for"
+            " mlkem768x25519-sha256 since 10.0"
+        )

@@ -86,6 +86,8 @@ def test_what_the_server_would_rather_have_done_is_told_in_place_of_what_openssh
         )
     ]
     assert scope(OWN, better_kex="") == []  # this server has nothing that another client would have done
+    hybrid = "mlkem768x25519-sha256"
+    assert scope(OWN, hybrid, "SSH-2.0-OpenSSH_10.6", better_kex="sntrup761x25519-sha512") == [BANNER]
 
 
 @pytest.mark.parametrize(
