@@ -4,7 +4,8 @@ import re
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Annotated, ClassVar, TypeAlias
+from itertools import takewhile
+from typing import Annotated, ClassVar, Final, TypeAlias, get_args
 
 from sshload_contract.client import Timeouts
 from sshload_contract.declared import (
@@ -100,10 +101,10 @@ class Step:
 
     __slots__ = ()
     kind: ClassVar[str]
-    timings: ClassVar[tuple[Timing, ...]] = ()
+    timings: ClassVar[tuple[str, ...]] = ()
     """The timings that it takes, the whole step last; none if it asks the server for nothing."""
 
-    gateway_timings: ClassVar[tuple[Timing, ...] | None] = None
+    gateway_timings: ClassVar[tuple[str, ...] | None] = None
     """Those that it takes if the target is a gateway; None if a gateway cannot do it."""
 
     by_channel: ClassVar[bool] = False
@@ -161,10 +162,10 @@ class ExecStep(Step):
     """Run a command on a channel of its own."""
 
     kind: ClassVar[str] = "exec"
-    timings: ClassVar[tuple[Timing, ...]] = (
+    timings: ClassVar[tuple[str, ...]] = (
         Timing.CHANNEL_OPEN, Timing.EXEC, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.COMMAND,
     )  # fmt: skip
-    gateway_timings: ClassVar[tuple[Timing, ...] | None] = (
+    gateway_timings: ClassVar[tuple[str, ...] | None] = (
         Timing.GATEWAY_WAIT, Timing.GATEWAY_LOGIN, Timing.GATEWAY_COMMAND, Timing.COMMAND,
     )  # fmt: skip
     name: _Name
@@ -204,8 +205,8 @@ class SftpReadStep(_Download):
     """Read a file over SFTP to its end."""
 
     kind: ClassVar[str] = "sftpRead"
-    timings: ClassVar[tuple[Timing, ...]] = (
-        Timing.SUBSYSTEM, Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.SFTP_READ,
+    timings: ClassVar[tuple[str, ...]] = (
+        Timing.SUBSYSTEM, Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, kind,
     )  # fmt: skip
 
 
@@ -248,8 +249,8 @@ class SftpWriteStep(_Upload):
     """Write a file over SFTP. A file that is there is replaced."""
 
     kind: ClassVar[str] = "sftpWrite"
-    timings: ClassVar[tuple[Timing, ...]] = (
-        Timing.SUBSYSTEM, Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, Timing.SFTP_WRITE,
+    timings: ClassVar[tuple[str, ...]] = (
+        Timing.SUBSYSTEM, Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, kind,
     )  # fmt: skip
 
 
@@ -258,8 +259,8 @@ class SftpListStep(Step):
     """Read a directory over SFTP to its end."""
 
     kind: ClassVar[str] = "sftpList"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_LIST)
-    gateway_timings: ClassVar[tuple[Timing, ...] | None] = (Timing.SFTP_LIST,)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
+    gateway_timings: ClassVar[tuple[str, ...] | None] = (kind,)
     name: _Name
     path: _Path
     expect_entries: Annotated[
@@ -274,7 +275,7 @@ class SftpStatStep(_OnePath):
     """Ask for a file's attributes over SFTP."""
 
     kind: ClassVar[str] = "sftpStat"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_STAT)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +283,7 @@ class SftpMkdirStep(_OnePath):
     """Make a directory over SFTP."""
 
     kind: ClassVar[str] = "sftpMkdir"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_MKDIR)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +291,7 @@ class SftpRmdirStep(_OnePath):
     """Remove an empty directory over SFTP."""
 
     kind: ClassVar[str] = "sftpRmdir"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_RMDIR)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +299,7 @@ class SftpRenameStep(Step):
     """Rename a file over SFTP."""
 
     kind: ClassVar[str] = "sftpRename"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_RENAME)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
     name: _Name
     path: _Path
     to: Annotated[str, _PATH, "Its new path. A relative one begins in the home directory."]
@@ -313,7 +314,7 @@ class SftpRemoveStep(_OnePath):
     """Remove a file over SFTP."""
 
     kind: ClassVar[str] = "sftpRemove"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_REMOVE)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
 
     def place_after(self, path: str) -> str:
         """Return no place for the file that it removes."""
@@ -325,7 +326,7 @@ class SftpSymlinkStep(Step):
     """Make a symbolic link over SFTP."""
 
     kind: ClassVar[str] = "sftpSymlink"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_SYMLINK)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
     name: _Name
     path: _Path
     to: Annotated[str, _PATH, "What it leads to. A relative one begins at the link."]
@@ -336,7 +337,7 @@ class SftpSetstatStep(_OnePath):
     """Set a file's permissions over SFTP."""
 
     kind: ClassVar[str] = "sftpSetstat"
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_SETSTAT)
+    timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
     mode: Annotated[
         str,
         Text(longest=4, pattern="[0-7]{3,4}", wanted="three or four octal digits in quotes, such as '0640'"),
@@ -350,7 +351,7 @@ class ScpReadStep(_Download):
 
     kind: ClassVar[str] = "scpRead"
     by_channel: ClassVar[bool] = True
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.SCP_READ)
+    timings: ClassVar[tuple[str, ...]] = (Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +360,7 @@ class ScpWriteStep(_Upload):
 
     kind: ClassVar[str] = "scpWrite"
     by_channel: ClassVar[bool] = True
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, Timing.SCP_WRITE)
+    timings: ClassVar[tuple[str, ...]] = (Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +369,8 @@ class ShellStep(Step):
 
     kind: ClassVar[str] = "shell"
     by_channel: ClassVar[bool] = True
-    timings: ClassVar[tuple[Timing, ...]] = (
-        Timing.CHANNEL_OPEN, Timing.SHELL_START, Timing.ECHO, Timing.CLOSE, Timing.SHELL,
+    timings: ClassVar[tuple[str, ...]] = (
+        Timing.CHANNEL_OPEN, Timing.SHELL_START, Timing.ECHO, Timing.CLOSE, kind,
     )  # fmt: skip
     name: _Name
     command: Annotated[
@@ -392,7 +393,7 @@ class ForwardStep(Step):
     kind: ClassVar[str] = "forward"
     permission: ClassVar[Permission] = Permission("forwardSteps", by_default=True)
     by_channel: ClassVar[bool] = True
-    timings: ClassVar[tuple[Timing, ...]] = (Timing.CHANNEL_OPEN, Timing.ECHO, Timing.CLOSE, Timing.FORWARD)
+    timings: ClassVar[tuple[str, ...]] = (Timing.CHANNEL_OPEN, Timing.ECHO, Timing.CLOSE, kind)
     name: _Name
     host: Annotated[Host, "Its name or address, as the server resolves it."]
     port: Annotated[Port, "Its port."]
@@ -411,9 +412,9 @@ class GitUploadPackStep(Step):
 
     kind: ClassVar[str] = "gitUploadPack"
     by_channel: ClassVar[bool] = True
-    timings: ClassVar[tuple[Timing, ...]] = (
+    timings: ClassVar[tuple[str, ...]] = (
         Timing.CHANNEL_OPEN, Timing.EXEC, Timing.ADVERTISE, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE,
-        Timing.GIT_UPLOAD_PACK,
+        kind,
     )  # fmt: skip
     name: _Name
     repository: _Path
@@ -452,12 +453,12 @@ class RsyncStep(Step):
     kind: ClassVar[str] = "rsync"
     shares_connection: ClassVar[bool] = True
     by_channel: ClassVar[bool] = True
-    timings: ClassVar[tuple[Timing, ...]] = (
+    timings: ClassVar[tuple[str, ...]] = (
         Timing.CHANNEL_OPEN,
         Timing.EXEC,
         Timing.TRANSFER,
         Timing.CLOSE,
-        Timing.RSYNC,
+        kind,
     )
     name: _Name
     transfer: Annotated[RsyncDownload | RsyncUpload, Inline()]
@@ -482,7 +483,7 @@ class SleepStep(Step):
 
     kind: ClassVar[str] = "sleep"
     written_bare: ClassVar[str] = "duration_s"
-    gateway_timings: ClassVar[tuple[Timing, ...] | None] = ()
+    gateway_timings: ClassVar[tuple[str, ...] | None] = ()
     name: ClassVar[str] = ""
     duration_s: Annotated[float, Duration("1ms", "24h", example="5s")]
 
@@ -517,6 +518,13 @@ ScenarioStep = (
     | RsyncStep
     | SleepStep
 )
+
+_WHOLE = dict.fromkeys(kind.timings[-1] for kind in get_args(ScenarioStep) if kind.timings)
+WHOLE_STEPS: Final[tuple[str, ...]] = (Timing.LOGIN, *_WHOLE, Timing.HOLD, Timing.TOTAL)
+"""The steps that are sums: a login, what one scenario step takes, and the whole iteration."""
+
+TIMINGS: Final[tuple[str, ...]] = (*takewhile(Timing.COMMAND.__ne__, Timing), *WHOLE_STEPS[1:])
+"""All that is timed in one iteration, in the order in which it happens."""
 
 
 @dataclass(frozen=True, slots=True)

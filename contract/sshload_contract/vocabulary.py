@@ -15,14 +15,15 @@ _OF_A_JUMP_HOST = re.compile(r"via(\d+)\.(?:connect|banner|kex|auth|login)")
 
 @unique
 class Timing(StrEnum):
-    """What is timed in one iteration, in the order in which it happens.
+    """What is timed in one iteration beside whole steps, in the order in which it happens.
 
-    `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254, and `OPEN`, `READ`, `WRITE`
-    and `CLOSE` of a file draft-ietf-secsh-filexfer-02. `LOGIN` is the sum from connect to auth. `COMMAND` and those
-    after it are each the sum of one scenario step. `TOTAL` lasts from the *scheduled* start of the iteration to the
-    end of its last scenario step. `START_DELAY` is the generator's own part of it: from the scheduled start to the
-    actual one. `TLS` is the handshake with a gateway (RFC 8446). `GATEWAY_WAIT` to `GATEWAY_COMMAND` are the durations
-    that a gateway reports for the parts of a command.
+    `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254, and `OPEN`, `READ`,
+    `WRITE` and `CLOSE` of a file draft-ietf-secsh-filexfer-02. `LOGIN` is the sum from connect to auth. `COMMAND`
+    is the sum of a command; every other kind of step has a timing of its own name (`steps.TIMINGS` lists all).
+    `TOTAL` lasts from the *scheduled* start of the iteration to the end of its last scenario step. `START_DELAY` is
+    the generator's own part of it: from the scheduled start to the actual one. `TLS` is the handshake with a
+    gateway (RFC 8446). `GATEWAY_WAIT` to `GATEWAY_COMMAND` are the durations that a gateway reports for the parts
+    of a command.
     """
 
     START_DELAY = "startDelay"
@@ -50,28 +51,8 @@ class Timing(StrEnum):
     GATEWAY_LOGIN = "gatewayLogin"
     GATEWAY_COMMAND = "gatewayCommand"
     COMMAND = "command"
-    SFTP_READ = "sftpRead"
-    SFTP_WRITE = "sftpWrite"
-    SFTP_LIST = "sftpList"
-    SFTP_STAT = "sftpStat"
-    SFTP_MKDIR = "sftpMkdir"
-    SFTP_RMDIR = "sftpRmdir"
-    SFTP_RENAME = "sftpRename"
-    SFTP_REMOVE = "sftpRemove"
-    SFTP_SYMLINK = "sftpSymlink"
-    SFTP_SETSTAT = "sftpSetstat"
-    SCP_READ = "scpRead"
-    SCP_WRITE = "scpWrite"
-    SHELL = "shell"
-    FORWARD = "forward"
-    GIT_UPLOAD_PACK = "gitUploadPack"
-    RSYNC = "rsync"
     HOLD = "hold"
     TOTAL = "total"
-
-
-WHOLE_STEPS = (Timing.LOGIN, *list(Timing)[list(Timing).index(Timing.COMMAND) :])
-"""The steps that are sums: a login, what one scenario step takes, and the whole iteration."""
 
 
 class Trait(Flag):
@@ -283,7 +264,7 @@ MEASURED_VERDICTS = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUS
 
 
 @cache
-def measured_step(scenario_step: str, step: Timing) -> str:
+def measured_step(scenario_step: str, step: str) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` if the step has no name."""
     return f"{scenario_step}.{step}" if scenario_step else str(step)
 

@@ -149,9 +149,9 @@ class Clients:
     def product(self, work: Work) -> Cost:
         """Let a worker work, with its master and all recording."""
         step: ScenarioStep = replace(EXEC_TRUE, command=work.command)
-        counted = Timing.COMMAND
+        counted: str = Timing.COMMAND
         if work.path:
-            step, counted = SftpReadStep(name="", path=work.path, expect_bytes=None, expect_sha256=""), Timing.SFTP_READ
+            step, counted = SftpReadStep(name="", path=work.path, expect_bytes=None, expect_sha256=""), "sftpRead"
         load = UsersLoad(
             stages=(UsersStage(users=work.at_once, duration_s=work.seconds),),
             spawn_rate=0.0,

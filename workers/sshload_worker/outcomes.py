@@ -21,14 +21,14 @@ CONNECT_ERRNOS = {
     errno.ENOBUFS: Outcome.GENERATOR_FAULT,
     errno.ENOMEM: Outcome.GENERATOR_FAULT,
 }
-TIMEOUTS = {
+TIMEOUTS: dict[str, Outcome] = {
     Timing.CONNECT: Outcome.CONNECT_TIMEOUT,
     Timing.BANNER: Outcome.BANNER_TIMEOUT,
     Timing.KEX: Outcome.KEX_TIMEOUT,
     Timing.AUTH: Outcome.AUTH_TIMEOUT,
     Timing.TLS: Outcome.TLS_TIMEOUT,
 }
-REFUSALS = {
+REFUSALS: dict[str, Outcome] = {
     Timing.KEX: Outcome.KEX_FAILED,
     Timing.AUTH: Outcome.AUTH_REJECTED,
     Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
@@ -58,12 +58,12 @@ def connect_outcome(number: int) -> Outcome:
     return CONNECT_ERRNOS.get(number, Outcome.CONNECT_FAILED)
 
 
-def timeout_outcome(step: Timing) -> Outcome:
+def timeout_outcome(step: str) -> Outcome:
     """Return the outcome of a step that exceeded its timeout."""
     return TIMEOUTS.get(step, Outcome.STEP_TIMEOUT)
 
 
-def refused_outcome(step: Timing) -> Outcome:
+def refused_outcome(step: str) -> Outcome:
     """Return the outcome of a step in which a library raised an error that has no outcome of its own."""
     return REFUSALS.get(step, Outcome.DISCONNECTED)
 

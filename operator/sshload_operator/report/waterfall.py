@@ -4,13 +4,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sshload_contract.vocabulary import WHOLE_STEPS, Timing, is_of_jump_host, jump_host_of
+from sshload_contract.steps import TIMINGS, WHOLE_STEPS
+from sshload_contract.vocabulary import Timing, is_of_jump_host, jump_host_of
 
 from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult
 
-_ORDER: Final = tuple(map(str, Timing))
-_PARTS: Final = frozenset(_ORDER) - frozenset(map(str, (*WHOLE_STEPS, Timing.START_DELAY, Timing.GATEWAY_LOGIN)))
+_PARTS: Final = frozenset(TIMINGS) - {*WHOLE_STEPS, Timing.START_DELAY, Timing.GATEWAY_LOGIN}
 _LOGIN: Final = frozenset(map(str, (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.TLS)))
 _HELD: Final = "held."
 
@@ -53,8 +53,8 @@ def _place(steps: Sequence[StepResult]) -> Any:
     def key(step: StepResult) -> tuple[int, int, int, int]:
         prefix, _, timing = step.step.rpartition(".")
         if is_of_jump_host(step.step):
-            return 0, jump_host_of(step.step), 0, _ORDER.index(timing)
+            return 0, jump_host_of(step.step), 0, TIMINGS.index(timing)
         own_login = not prefix and timing in _LOGIN
-        return 1 if own_login else 2, 0, prefixes.index(prefix), _ORDER.index(timing)
+        return 1 if own_login else 2, 0, prefixes.index(prefix), TIMINGS.index(timing)
 
     return key

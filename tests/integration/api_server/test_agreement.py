@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from specs.managed import MANAGED_STEPS
 from specs.spec import Spec
 from specs.tables import WHOLE
-from sshload_contract.vocabulary import Timing, measured_step
+from sshload_contract.steps import TIMINGS
+from sshload_contract.vocabulary import measured_step
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 
@@ -121,6 +122,6 @@ def test_parse_and_the_server_refuse_an_unknown_field_everywhere(dry_run: DryRun
 @pytest.mark.parametrize("step", MANAGED_STEPS["scenario"]["steps"][:-1], ids=lambda step: next(iter(step)))
 def test_parse_and_the_server_agree_on_what_a_threshold_may_stand_on(dry_run: DryRun, step: Spec) -> None:
     (fields,) = step.values()
-    for timing in Timing:
+    for timing in TIMINGS:
         threshold = {"latency": {"step": measured_step(fields["name"], timing), "percentile": 50, "below": "1s"}}
         assert_agreement(dry_run, {**MANAGED_STEPS, "thresholds": [threshold]})

@@ -15,7 +15,7 @@ from gevent import Timeout
 from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
-from sshload_contract.vocabulary import Outcome, Timing
+from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.interface import Course, RemoteFile, Sftp, SftpRequest, SftpType
 from sshload_worker.clients.ssh2.connection import SSH2Connection
@@ -146,7 +146,7 @@ def test_a_missing_file_is_told_with_its_path(connection: SSH2Connection) -> Non
     read_file = partial(sftp.read_file, take=len, course=Course())
 
     def remove(path: str) -> None:
-        sftp.change(SftpRequest(SftpType.REMOVE, path, (path,), Timing.SFTP_REMOVE))
+        sftp.change(SftpRequest(SftpType.REMOVE, path, (path,), "sftpRemove"))
 
     for ask in (sftp.open_to_read, read_file, sftp.list_directory, sftp.stat, remove):
         with pytest.raises(StepFailure) as failed:

@@ -108,7 +108,7 @@ def _steps() -> tuple[StepStats, ...]:
     sound = steps(9_970, 30)
     like = sound[-1]
 
-    def of(step: Timing, mean_us: int) -> StepStats:
+    def of(step: str, mean_us: int) -> StepStats:
         scaled = {key: (value or 0) * mean_us // 51_000 for key, value in like.percentiles_us.items()}
         return replace(
             like,

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 
-from sshload_contract.vocabulary import Outcome, Timing
+from sshload_contract.vocabulary import Outcome
 
 _WITHIN_S = 300.0
 _LOOK_EVERY_S = 0.01
@@ -24,19 +24,19 @@ async def until(is_so: Callable[[], bool]) -> None:
 class Heard:
     """Every sample of the steps that the recorder has to be told to tell (recording.recorder.Listener)."""
 
-    def __init__(self, *steps: Timing) -> None:
+    def __init__(self, *steps: str) -> None:
         self.steps = self.at_once = steps
         self._latencies_us: dict[tuple[str, Outcome], list[int]] = {}
 
-    def count(self, step: Timing, outcome: Outcome = Outcome.OK) -> int:
+    def count(self, step: str, outcome: Outcome = Outcome.OK) -> int:
         """Return how many have ended so."""
         return len(self.latencies_us(step, outcome))
 
-    def shortest_us(self, step: Timing) -> int:
+    def shortest_us(self, step: str) -> int:
         """Return the latency of the shortest that went well; raises ValueError where none has."""
         return min(self.latencies_us(step, Outcome.OK))
 
-    def longest_us(self, step: Timing) -> int:
+    def longest_us(self, step: str) -> int:
         """Return the latency of the longest that went well; raises ValueError where none has."""
         return max(self.latencies_us(step, Outcome.OK))
 
@@ -47,6 +47,6 @@ class Heard:
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Take nothing: each was heard before."""
 
-    def latencies_us(self, step: Timing, outcome: Outcome) -> list[int]:
+    def latencies_us(self, step: str, outcome: Outcome) -> list[int]:
         """Return the latencies of all that have ended so, in that order."""
         return self._latencies_us.get((str(step), outcome), [])

@@ -36,9 +36,9 @@ ANYWHERE = "any part"
 _LOGIN = ("banner", "kex", "auth")
 _SUMS = {
     COMMAND: str(Timing.COMMAND),
-    READ: str(Timing.SFTP_READ),
-    STAT: str(Timing.SFTP_STAT),
-    LIST: str(Timing.SFTP_LIST),
+    READ: "sftpRead",
+    STAT: "sftpStat",
+    LIST: "sftpList",
 }
 
 

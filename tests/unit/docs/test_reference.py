@@ -11,7 +11,8 @@ from guide import PAGES, ROOT, subcommands
 from sshload_contract.judgement import error_rate, figures, own_delay
 from sshload_contract.judgement.threshold import latency, throughput
 from sshload_contract.percentiles import samples_needed
-from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Verdict
+from sshload_contract.steps import TIMINGS
+from sshload_contract.vocabulary import Outcome, SearchEnd, Verdict
 from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_operator.api.status.comparison import ComparisonCondition, ComparisonReason, ComparisonVerdict
 from sshload_operator.api.status.schedule import ScheduleCondition, ScheduleReason
@@ -133,7 +134,7 @@ def test_every_step_and_outcome_is_explained() -> None:
     text = page("steps-and-outcomes.md")
     cells = re.findall(r"^\| (`.*?) \|", section(text, "Steps"), re.MULTILINE)
     steps = [step for cell in cells for step in re.findall(r"`(\w+)`", cell.partition(" (")[0])]
-    assert sorted(steps) == sorted(step.value for step in Timing)
+    assert sorted(steps) == sorted(TIMINGS)
     assert first_cells(section(text, "Outcomes")) == [outcome.value for outcome in Outcome]
 
 

@@ -41,7 +41,7 @@ CLOSED, SAID_WHY = "the server closed the connection", "the server disconnected:
 @pytest.mark.parametrize("reason", ["", "too many"])
 def test_asyncssh(  # noqa: PLR0913 - a table
     error: Exception,
-    step: Timing,
+    step: str,
     outcome: Outcome | None,
     reason: str,
     *,

@@ -56,7 +56,7 @@ def test_a_failed_connect_is_told_apart_by_its_errno(number: int, outcome: Outco
     ],
     ids=str,
 )
-def test_a_timeout_is_that_of_its_step(step: Timing, outcome: Outcome) -> None:
+def test_a_timeout_is_that_of_its_step(step: str, outcome: Outcome) -> None:
     assert timeout_outcome(step) is outcome
 
 

@@ -128,7 +128,7 @@ class SftpRequest:
     kind: SftpType
     path: str
     fields: tuple[str | int, ...]
-    step: "Timing"
+    step: str
 
 
 class Sftp(Protocol):

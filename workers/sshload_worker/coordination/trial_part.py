@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import gevent
 from sshload_contract.load.replay import Trace
-from sshload_contract.vocabulary import WHOLE_STEPS
+from sshload_contract.steps import WHOLE_STEPS
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.reporting import first_report_s, report_interval_s
 from sshload_contract.wire.run_config import RunConfig

@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sshload_contract.client import Auth, Client, Library, Timeouts
-from sshload_contract.steps import ScenarioStep
-from sshload_contract.vocabulary import WHOLE_STEPS, Window
+from sshload_contract.steps import WHOLE_STEPS, ScenarioStep
+from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_config import Endpoint
 
 from sshload_worker.locust_runner.request_events import RequestPerSample

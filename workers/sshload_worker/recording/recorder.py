@@ -113,7 +113,7 @@ class Recorder:
         run_id: str,
         worker: int,
         listener: Listener = _NO_LISTENER,
-        listened_to: Collection[Timing] = (),
+        listened_to: Collection[str] = (),
         *,
         trial: int = 0,
     ) -> None:

@@ -32,7 +32,7 @@ class Parts:
 
     @classmethod
     @cache
-    def of(cls, name: str, whole: Timing, *parts: Timing) -> Self:
+    def of(cls, name: str, whole: str, *parts: Timing) -> Self:
         """Return the names of the timings of the step `name`."""
         first_byte, *all_names = (measured_step(name, timing) for timing in (Timing.FIRST_BYTE, *parts, whole))
         reading = parts.index(Timing.READ) if Timing.READ in parts else 0

@@ -48,7 +48,7 @@ class TimeLimit:
 
     __slots__ = ("_greenlet", "_row", "_seconds", "_step", "end_s")
 
-    def __init__(self, seconds: float, step: Timing) -> None:
+    def __init__(self, seconds: float, step: str) -> None:
         self._seconds, self._step = seconds, step
 
     @property
@@ -68,7 +68,7 @@ class TimeLimit:
         if value is not None and isinstance(value, TimeLimitReached) and value.limit is self:
             raise self.failure from None
 
-    def go_on(self, seconds: float, step: Timing) -> None:
+    def go_on(self, seconds: float, step: str) -> None:
         """Replace this limit by another one, which begins now, for the rest of the body."""
         self._row.limits.pop(self, None)
         self._seconds, self._step = seconds, step
@@ -91,7 +91,7 @@ class Deadline(TimeLimit):
 
     __slots__ = ("_reached",)
 
-    def __init__(self, seconds: float, step: Timing, reached: Callable[[StepFailure], None]) -> None:
+    def __init__(self, seconds: float, step: str, reached: Callable[[StepFailure], None]) -> None:
         super().__init__(seconds, step)
         self._reached = reached
         self._begin()

@@ -5,8 +5,9 @@ from dataclasses import replace
 from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, shortfall
 from sshload_contract.judgement.own_delay import ADDED_DELAYS, HIDDEN_DELAYS, MAY_DIFFER, OwnDelay, own_delay
 from sshload_contract.load import Load
+from sshload_contract.steps import WHOLE_STEPS
 from sshload_contract.thresholds import Judged, LatencyThreshold, ThresholdResult, duration_in_words
-from sshload_contract.vocabulary import WHOLE_STEPS, Timing, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_summary import Trial
 
 LARGEST_SHARE_OF_LIMIT = 0.25

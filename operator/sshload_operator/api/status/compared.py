@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from sshload_contract.steps import TIMINGS
 from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.measured import CAPACITY, COMPARED, figures
 from sshload_operator.api.status.steps import rank_of
 
-_STEPS = tuple(step.value for step in Timing)
 _MEAN = "meanMs"
-_PARTS = frozenset(_STEPS[: _STEPS.index(Timing.COMMAND)]) - {Timing.LOGIN}
+_PARTS = frozenset(TIMINGS[: TIMINGS.index(Timing.COMMAND)]) - {Timing.LOGIN}
 # The figures of all tests take half of etcd's limit for one object: each has about 60 characters.
 _MOST_OF_A_TEST: Final = 150
 _MOST_OF_ALL_TESTS: Final = 15_000

@@ -12,13 +12,13 @@ from math import isclose
 from typing import Annotated, Any, Final
 
 from sshload_contract.declared import Absent, Items
+from sshload_contract.steps import TIMINGS
 from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.status.figures import Amount, Count, Measured, StepName
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, Percentile
 
-_STEPS: Final = tuple(step.value for step in Timing)
-_LOGIN: Final = frozenset(_STEPS[_STEPS.index(Timing.CONNECT) : _STEPS.index(Timing.LOGIN) + 1])
+_LOGIN: Final = frozenset(TIMINGS[TIMINGS.index(Timing.CONNECT) : TIMINGS.index(Timing.LOGIN) + 1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def with_percentiles(step: StepResult, percentiles: Iterable[Percentile]) -> Ste
 def rank_of(step: str) -> tuple[int, int]:
     """Return when a step happens within an iteration, to sort by: its group of at least 1, and its rank in that."""
     owner, _, name = step.rpartition(".")
-    rank = _STEPS.index(name) if name in _STEPS else len(_STEPS)
+    rank = TIMINGS.index(name) if name in TIMINGS else len(TIMINGS)
     if owner:
         return (2 if owner.startswith("via") else 4), rank
     return (1 if name == Timing.START_DELAY else 3 if name in _LOGIN else 5 if name == Timing.TOTAL else 4), rank

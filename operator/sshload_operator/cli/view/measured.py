@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sshload_contract.digits import to_digits
-from sshload_contract.vocabulary import WHOLE_STEPS
+from sshload_contract.steps import WHOLE_STEPS
 from sshload_contract.wire.report import IMPLICIT_MAC
 
 from sshload_operator.api.status.measured import Figure, declared, figures_of_step
@@ -24,7 +24,6 @@ from sshload_operator.cli.view.text import ABSENT, bytes_per_second, millisecond
 
 _PERCENTILES: Final = (50, 90, 99)
 _MEGA = 1_000_000
-_WHOLE = frozenset(step.value for step in WHOLE_STEPS)
 
 
 def measured_parts(
@@ -120,7 +119,7 @@ def _plain(value: float | None) -> str:
 
 def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:
     """Tell whether to show a step: one that is not a part of a login or a command, is in a threshold, or failed."""
-    return step.step.rpartition(".")[2] in _WHOLE or step.step in asked or step.failures > 0
+    return step.step.rpartition(".")[2] in WHOLE_STEPS or step.step in asked or step.failures > 0
 
 
 def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """`status.results.steps` and `parts`: which steps a status states in full, and which percentiles of each."""
 
 from collections.abc import Iterator
-from typing import Final
 
-from sshload_contract.vocabulary import WHOLE_STEPS, Window
+from sshload_contract.steps import WHOLE_STEPS
+from sshload_contract.vocabulary import Window
 from sshload_contract.wire.run_summary import StepStats, Trial
 
 from sshload_operator.api.status.figures import milliseconds, rounded
@@ -11,8 +11,6 @@ from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, TELLI
 from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
 from sshload_operator.api.status.steps import StepResult, in_order, with_percentiles
 from sshload_operator.planning.plan import Plan
-
-_WHOLE: Final = frozenset(map(str, WHOLE_STEPS))
 
 
 def steps_status(plan: Plan, trial: Trial) -> tuple[StepResult, ...]:
@@ -31,7 +29,7 @@ def steps_status(plan: Plan, trial: Trial) -> tuple[StepResult, ...]:
 
 def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
     """Return a step whose percentiles `named` thresholds name: in full if there are any, or if it is a whole step."""
-    in_full = bool(named) or step.step.rpartition(".")[2] in _WHOLE
+    in_full = bool(named) or step.step.rpartition(".")[2] in WHOLE_STEPS
     found = StepResult(
         step=step.step[:STEP_CHARACTERS],
         count=step.count,

@@ -8,6 +8,7 @@ read is within what its protocol allows.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
+from sshload_contract.steps import TIMINGS
 from sshload_contract.vocabulary import Timing
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import CommandEnd
@@ -136,7 +137,7 @@ def _ssh_log(channel: _Channel) -> None:
 
 def _ssh_error(channel: _Channel) -> None:
     lines = channel.read().decode("utf-8", "replace").splitlines()
-    for step in Timing:
+    for step in TIMINGS:
         _assert_bounded(failure(step, lines))
 
 

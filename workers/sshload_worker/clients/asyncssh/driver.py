@@ -112,7 +112,7 @@ def event_loop() -> EventLoop:
     return EventLoop()
 
 
-def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcome:
+def library_outcome(step: str, error: BaseException, *, lost: bool) -> Outcome:
     """Return the outcome of a step in which asyncssh raised an error; `lost` if the connection has ended since.
 
     After authentication, asyncssh's errors about channels of a connection that has ended say only that it has ended.
@@ -149,21 +149,21 @@ class Driver:
         self.loop = loop
         self.protocol = protocol
 
-    def run(self, step: Timing, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, step: str, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and return its result; raises StepFailure if it fails in `step`."""
         try:
             return self.loop.run(coroutine)
         except Exception as error:  # noqa: BLE001 - any error that a server caused
             raise self._failure(step, error) from None
 
-    def call(self, step: Timing, function: Callable[..., T], *arguments: object) -> T:
+    def call(self, step: str, function: Callable[..., T], *arguments: object) -> T:
         """Call a function on the loop and return its result; raises StepFailure if it fails in `step`."""
         try:
             return self.loop.call(function, *arguments)
         except Exception as error:  # noqa: BLE001 - any error that a server caused
             raise self._failure(step, error) from None
 
-    def check(self, step: Timing) -> None:
+    def check(self, step: str) -> None:
         """Raise StepFailure if the connection has ended, in `step` or before it."""
         milestones = self.protocol.milestones
         if milestones.ended.is_set():
@@ -175,7 +175,7 @@ class Driver:
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)
 
-    def _failure(self, step: Timing, error: Exception) -> StepFailure:
+    def _failure(self, step: str, error: Exception) -> StepFailure:
         milestones = self.protocol.milestones
         answered = _is_answer(error)
         if milestones.disconnect_text and not answered:

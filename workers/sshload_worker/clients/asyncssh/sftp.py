@@ -54,10 +54,10 @@ class AsyncsshSftp:
         return self._opened(path, "wb")
 
     def list_directory(self, path: str) -> int:
-        return self._driver.run(Timing.SFTP_LIST, self._count_entries(path.encode()))
+        return self._driver.run("sftpList", self._count_entries(path.encode()))
 
     def stat(self, path: str) -> int | None:
-        return self._driver.run(Timing.SFTP_STAT, self._requests.stat(path)).size
+        return self._driver.run("sftpStat", self._requests.stat(path)).size
 
     def change(self, request: SftpRequest) -> None:
         fields = (UInt32(field) if isinstance(field, int) else String(field) for field in request.fields)

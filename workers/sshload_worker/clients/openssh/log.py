@@ -65,7 +65,7 @@ _PATTERNS = (
 ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
 """How a line begins; the first match counts. ssh's own words come before any text from the server."""
 
-OTHER_ERRORS = {
+OTHER_ERRORS: dict[str, Outcome] = {
     Timing.CONNECT: Outcome.CONNECT_FAILED,
     Timing.BANNER: Outcome.RESET_BEFORE_BANNER,
     Timing.KEX: Outcome.KEX_FAILED,
@@ -100,7 +100,7 @@ class LoginLog:
     """
 
     def __init__(self) -> None:
-        self.milestones = {step: Event() for step, _ in _MILESTONES}
+        self.milestones: dict[str, Event] = {step: Event() for step, _ in _MILESTONES}
         self.reached: set[Timing] = set()
         self.lines: list[str] = []
         self.accepted_requests = 0
@@ -182,7 +182,7 @@ class LoginLog:
             self._refusals.append(refused[1])
 
 
-def failure(step: Timing, lines: list[str]) -> StepFailure:
+def failure(step: str, lines: list[str]) -> StepFailure:
     """Return the failure of an ssh process that ended in `step`, by the lines of its log."""
     for line in lines:
         said = _PRE_BANNER_LINE.match(line)
@@ -207,7 +207,7 @@ def sftp_failure(text: str) -> StepFailure:
     return StepFailure(outcome, _message(text))
 
 
-def _outcome_in(step: Timing, outcome: Outcome) -> Outcome:
+def _outcome_in(step: str, outcome: Outcome) -> Outcome:
     """Return the outcome, corrected if it is a close: that is a disconnect only after the banner.
 
     ssh prints either text before and after the banner, depending on which of its calls notices the close.

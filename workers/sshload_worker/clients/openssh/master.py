@@ -148,7 +148,7 @@ class Master:
         self._stderr_reader = gevent.spawn(self._read_stderr)
         self._reader = gevent.spawn(self._read_log)
 
-    def await_step(self, step: Timing) -> None:
+    def await_step(self, step: str) -> None:
         """Wait until the login has completed `step`; raises StepFailure if it ends before that."""
         self.log.milestones[step].wait()
         if step not in self.log.reached:
@@ -220,7 +220,7 @@ class Master:
             return False
         return True
 
-    def failure(self, step: Timing) -> StepFailure:
+    def failure(self, step: str) -> StepFailure:
         """Return the failure in its log, or on its stderr if it could not even start a log."""
         return failure(step, self.log.lines or self._stderr_text.decode("utf-8", "replace").splitlines())
 

@@ -163,10 +163,10 @@ class ParamikoSftp:
         return ParamikoFile(self._driver, file, self._client)
 
     def list_directory(self, path: str) -> int:
-        return int(self._driver.call(Timing.SFTP_LIST, self._requests.count_entries, path))
+        return int(self._driver.call("sftpList", self._requests.count_entries, path))
 
     def stat(self, path: str) -> int | None:
-        size: int | None = self._driver.call(Timing.SFTP_STAT, self._requests.stat, path).st_size
+        size: int | None = self._driver.call("sftpStat", self._requests.stat, path).st_size
         return size
 
     def change(self, request: SftpRequest) -> None:

@@ -183,7 +183,7 @@ class Transport(library.Transport):
         self.host_key_blob = b""
         self.disconnect_text = ""
         self.offered_methods: tuple[str, ...] = ()
-        self.refusals: dict[Timing, StepFailure] = {}
+        self.refusals: dict[str, StepFailure] = {}
         """What the server refused, by step: paramiko forgets it if the server ends the connection after that."""
         self._handler_table[MSG_CHANNEL_OPEN_FAILURE] = self._record_channel_refusal
         self._handler_table[MSG_USERAUTH_FAILURE] = self._record_refusal
@@ -263,7 +263,7 @@ class Transport(library.Transport):
         self.disconnect_text = message.get_text() or "without a reason"
 
 
-def library_outcome(step: Timing, error: Exception, *, lost: bool) -> Outcome:
+def library_outcome(step: str, error: Exception, *, lost: bool) -> Outcome:
     """Return the outcome of a step in which paramiko raised an error; `lost` if the connection has ended since.
 
     After the key exchange, paramiko's general errors on a connection that has ended say only that it has ended. During
@@ -303,7 +303,7 @@ class Driver:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
 
-    def call(self, step: Timing, function: Callable[..., Any], *arguments: object, **options: object) -> Any:
+    def call(self, step: str, function: Callable[..., Any], *arguments: object, **options: object) -> Any:
         """Call `function` and return its result; raises StepFailure if it fails in `step`.
 
         An interruption, such as a time limit, is raised unchanged.
@@ -323,7 +323,7 @@ class Driver:
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)
 
-    def _failure(self, step: Timing, error: Exception) -> StepFailure:
+    def _failure(self, step: str, error: Exception) -> StepFailure:
         refusal = self.transport.refusals.pop(step, None)
         if refusal is not None:
             return refusal

@@ -28,7 +28,7 @@ from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
 from ssh2.nonblocking import last_error_text
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
-from sshload_contract.vocabulary import Outcome, Timing
+from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure, refused_outcome
@@ -63,7 +63,7 @@ A key exchange without a common algorithm raises a different one, KexFailureErro
 """
 
 
-Step: TypeAlias = Timing | Callable[[], Timing]
+Step: TypeAlias = str | Callable[[], str]
 """The step that an attempt belongs to, or a function that returns it once the attempt has failed."""
 
 
@@ -143,7 +143,7 @@ class Driver:
             self.descriptor.wait_writable()
 
 
-def library_outcome(step: Timing, error: type[Exception]) -> Outcome:
+def library_outcome(step: str, error: type[Exception]) -> Outcome:
     """Return the outcome of a step in which ssh2-python raised an error of this type."""
     known = LIBRARY_ERRORS.get(error)
     return known if known is not None else refused_outcome(step)

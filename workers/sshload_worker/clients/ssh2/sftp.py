@@ -88,11 +88,11 @@ class _SftpRequests:
         self._channel: Channel | None = None
         driver.subsystems.add(self)
 
-    def done(self, step: Timing, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def done(self, step: str, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Call `attempt` until it is done, and return its result. Raises StepFailure if the server returns an error."""
         return self.driver.until_done(step, self._try_request, path, attempt, *arguments)
 
-    def close(self, step: Timing, path: str, handle: SFTPHandle) -> None:
+    def close(self, step: str, path: str, handle: SFTPHandle) -> None:
         """Close a file or directory; raises StepFailure if the server returns an error."""
         self._handles.remove(handle)
         self.done(step, path, close_file, handle)
@@ -264,19 +264,19 @@ class SSH2Sftp:
 
     def list_directory(self, path: str) -> int:
         """Read a whole directory, and return the number of its entries, without `.` and `..`."""
-        request = partial(self._requests.done, Timing.SFTP_LIST, path)
+        request = partial(self._requests.done, "sftpList", path)
         handle = request(self._sftp.opendir, path)
         next_name = partial(request, _try_next_name, handle._readdir)  # noqa: SLF001 - readdir() hides errors
         entries, name = 0, next_name()
         while name:
             entries += name not in _OWN_ENTRIES
             name = next_name()
-        self._requests.close(Timing.SFTP_LIST, path, handle)
+        self._requests.close("sftpList", path, handle)
         return entries
 
     def stat(self, path: str) -> int | None:
         """Return a file's size in bytes, or None if the server does not tell it."""
-        attributes = self._requests.done(Timing.SFTP_STAT, path, self._sftp.stat, path)
+        attributes = self._requests.done("sftpStat", path, self._sftp.stat, path)
         return int(attributes.filesize) if attributes.flags & LIBSSH2_SFTP_ATTR_SIZE else None
 
     def change(self, request: SftpRequest) -> None:

@@ -20,13 +20,13 @@ _REMEMBERED_DESTINATIONS = 1_024
 @runs(ShellStep)
 def run_shell(step: ShellStep, run: StepRun) -> None:
     """Run the shell; raises StepFailure if it does not start, or ends before the expected text arrives."""
-    run.clock.timed(measured_step(step.name, Timing.SHELL), partial(_run_shell, step, run))
+    run.clock.timed(measured_step(step.name, step.kind), partial(_run_shell, step, run))
 
 
 def _run_shell(step: ShellStep, run: StepRun) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Timing.SHELL):
+    with run.step_limit(step.kind):
         run.time_part(step.name, Timing.SHELL_START, partial(_start_shell, step, run, channel))
         text, expect = run.fill_in(step.send).encode(), run.fill_in(step.expect)
         for _ in range(step.repeat):
@@ -63,7 +63,7 @@ def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule
 @runs(ForwardStep)
 def run_forward(step: ForwardStep, run: StepRun) -> None:
     """Connect through the server; raises StepFailure if it refuses, or the answer ends before `expect` arrives."""
-    run.clock.timed(measured_step(step.name, Timing.FORWARD), partial(_run_forward, step, run))
+    run.clock.timed(measured_step(step.name, step.kind), partial(_run_forward, step, run))
 
 
 def _run_forward(step: ForwardStep, run: StepRun) -> None:
@@ -74,7 +74,7 @@ def _run_forward(step: ForwardStep, run: StepRun) -> None:
     connect = partial(run.connection.open_forward, host, step.port)
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, connect)
-    with run.step_limit(Timing.FORWARD):
+    with run.step_limit(step.kind):
         if step.send or step.expect:
             run.time_part(step.name, Timing.ECHO, partial(_exchange, step, run, channel))
         run.time_part(step.name, Timing.CLOSE, channel.close)

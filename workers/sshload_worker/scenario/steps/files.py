@@ -1,9 +1,9 @@
 """The steps that work on files: reading and writing by SFTP and scp, and other SFTP requests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from time import monotonic_ns
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sshload_contract.steps import (
     ScpReadStep,
@@ -26,7 +26,7 @@ from sshload_worker.clients.by_parts import read_by_parts
 from sshload_worker.clients.interface import SFTP_PERMISSIONS, Course, Sftp, SftpRequest, SftpType
 from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import classify_error
-from sshload_worker.scenario.steps.runners import StepMethods, runs
+from sshload_worker.scenario.steps.runners import RUNNERS, StepMethods, runs
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import Expectation, Flow, raise_mismatch, verify_file, write_file
 
@@ -36,25 +36,24 @@ _Read: TypeAlias = Callable[[Callable[[bytes], object], Course], None]
 _Changing: TypeAlias = (
     SftpMkdirStep | SftpRmdirStep | SftpRenameStep | SftpRemoveStep | SftpSymlinkStep | SftpSetstatStep
 )
-_NEW_DIRECTORY: Final = (SFTP_PERMISSIONS, 0o755)
 
 
 @runs(SftpReadStep)
 def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure if this fails or the file is not as expected."""
-    _read(step, run, Timing.SFTP_READ, lambda: partial(run.sftp(step.name).read_file, run.fill_in(step.path)))
+    _read(step, run, lambda: partial(run.sftp(step.name).read_file, run.fill_in(step.path)))
 
 
 @runs(SftpWriteStep)
 def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
-    run.clock.timed(measured_step(step.name, Timing.SFTP_WRITE), partial(_sftp_write, step, run))
+    run.clock.timed(measured_step(step.name, step.kind), partial(_sftp_write, step, run))
 
 
 def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     sftp, path = run.sftp(step.name), run.fill_in(step.path)
-    with run.step_limit(Timing.SFTP_WRITE):
-        write_file(run, step.name, Timing.SFTP_WRITE, partial(sftp.open_to_write, path), step.size_bytes)
+    with run.step_limit(step.kind):
+        write_file(step, run, partial(sftp.open_to_write, path))
         if step.verify is not Verify.NONE:
             size, begin = partial(sftp.stat, path), partial(sftp.open_to_read, path)
             run.time_part(step.name, Timing.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
@@ -64,17 +63,17 @@ def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
 def run_scp_read(step: ScpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure if this fails or the file is not as expected."""
     begin = partial(run.connection.scp_read, run.fill_in(step.path))
-    _read(step, run, Timing.SCP_READ, lambda: partial(read_by_parts, begin))
+    _read(step, run, lambda: partial(read_by_parts, begin))
 
 
-def _read(step: SftpReadStep | ScpReadStep, run: StepRun, whole: Timing, prepare: Callable[[], _Read]) -> None:
+def _read(step: SftpReadStep | ScpReadStep, run: StepRun, prepare: Callable[[], _Read]) -> None:
     """Read the file with the function that `prepare` returns. The time of `prepare` counts only in the whole step."""
-    parts, course = Parts.of(step.name, whole, Timing.OPEN, Timing.READ, Timing.CLOSE), Course()
+    parts, course = Parts.of(step.name, step.kind, Timing.OPEN, Timing.READ, Timing.CLOSE), Course()
     expectation, opening_ns = Expectation(step.expect_bytes, step.expect_sha256), 0
     begin_ns = monotonic_ns()
     try:
         read = prepare()
-        with run.step_limit(whole):
+        with run.step_limit(step.kind):
             opening_ns = monotonic_ns()
             _pass_on(read, expectation, Flow(run, parts.whole), course)
         raise_mismatch(expectation.mismatch())
@@ -98,14 +97,13 @@ def _pass_on(read: _Read, expectation: Expectation, flow: Flow, course: Course) 
 @runs(ScpWriteStep)
 def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
-    run.clock.timed(measured_step(step.name, Timing.SCP_WRITE), partial(_scp_write, step, run))
+    run.clock.timed(measured_step(step.name, step.kind), partial(_scp_write, step, run))
 
 
 def _scp_write(step: ScpWriteStep, run: StepRun) -> None:
     path = run.fill_in(step.path)
-    with run.step_limit(Timing.SCP_WRITE):
-        begin_to_write = partial(run.connection.scp_write, path, step.size_bytes)
-        write_file(run, step.name, Timing.SCP_WRITE, begin_to_write, step.size_bytes)
+    with run.step_limit(step.kind):
+        write_file(step, run, partial(run.connection.scp_write, path, step.size_bytes))
         if step.verify is not Verify.NONE:
             begin = partial(run.connection.scp_read, path)
             size = partial(_size_by_sftp, run, step.name, path)
@@ -119,7 +117,7 @@ def _size_by_sftp(run: StepRun, name: str, path: str) -> int | None:
 @runs(SftpListStep)
 def run_sftp_list(step: SftpListStep, run: StepRun) -> None:
     """List the directory; raises StepFailure if this fails or the number of entries is not as expected."""
-    _timed(run, step.name, Timing.SFTP_LIST, partial(_list, step, run.fill_in(step.path)))
+    _timed(step, run, partial(_list, step, run.fill_in(step.path)))
 
 
 def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
@@ -132,59 +130,38 @@ def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
 def run_sftp_stat(step: SftpStatStep, run: StepRun) -> None:
     """Request the attributes; raises StepFailure if this fails."""
     path = run.fill_in(step.path)
-    _timed(run, step.name, Timing.SFTP_STAT, lambda sftp: sftp.stat(path))
+    _timed(step, run, lambda sftp: sftp.stat(path))
 
 
-@runs(SftpMkdirStep)
-def run_sftp_mkdir(step: SftpMkdirStep, run: StepRun) -> None:
-    """Make the directory; raises StepFailure if the server does not."""
-    _change(step, run, SftpType.MKDIR, step.path, *_NEW_DIRECTORY)
+_REQUESTS: Final[Mapping[type[_Changing], Callable[[Any], tuple[SftpType, *tuple[str | int, ...]]]]] = {
+    SftpMkdirStep: lambda step: (SftpType.MKDIR, step.path, SFTP_PERMISSIONS, 0o755),
+    SftpRmdirStep: lambda step: (SftpType.RMDIR, step.path),
+    SftpRenameStep: lambda step: (SftpType.RENAME, step.path, step.to),
+    SftpRemoveStep: lambda step: (SftpType.REMOVE, step.path),
+    SftpSymlinkStep: lambda step: (SftpType.SYMLINK, step.to, step.path),
+    SftpSetstatStep: lambda step: (SftpType.SETSTAT, step.path, SFTP_PERMISSIONS, int(step.mode, 8)),
+}
+"""The type and the fields of each request that a status answers."""
 
 
-@runs(SftpRmdirStep)
-def run_sftp_rmdir(step: SftpRmdirStep, run: StepRun) -> None:
-    """Remove the directory; raises StepFailure if the server does not."""
-    _change(step, run, SftpType.RMDIR, step.path)
-
-
-@runs(SftpRenameStep)
-def run_sftp_rename(step: SftpRenameStep, run: StepRun) -> None:
-    """Rename the file; raises StepFailure if the server does not."""
-    _change(step, run, SftpType.RENAME, step.path, step.to)
-
-
-@runs(SftpRemoveStep)
-def run_sftp_remove(step: SftpRemoveStep, run: StepRun) -> None:
-    """Remove the file; raises StepFailure if the server does not."""
-    _change(step, run, SftpType.REMOVE, step.path)
-
-
-@runs(SftpSymlinkStep)
-def run_sftp_symlink(step: SftpSymlinkStep, run: StepRun) -> None:
-    """Make the symbolic link; raises StepFailure if the server does not."""
-    _change(step, run, SftpType.SYMLINK, step.to, step.path)
-
-
-@runs(SftpSetstatStep)
-def run_sftp_setstat(step: SftpSetstatStep, run: StepRun) -> None:
-    """Set the permissions; raises StepFailure if the server does not."""
-    _change(step, run, SftpType.SETSTAT, step.path, SFTP_PERMISSIONS, int(step.mode, 8))
-
-
-def _change(step: _Changing, run: StepRun, kind: SftpType, *fields: str | int) -> None:
+def _change(step: _Changing, run: StepRun) -> None:
     """Send the step's request, with the iteration's number filled in."""
+    kind, *fields = _REQUESTS[type(step)](step)
     filled = tuple(run.fill_in(field) if isinstance(field, str) else field for field in fields)
-    request = SftpRequest(kind, run.fill_in(step.path), filled, step.timings[-1])
-    _timed(run, step.name, request.step, lambda sftp: sftp.change(request))
+    request = SftpRequest(kind, run.fill_in(step.path), filled, step.kind)
+    _timed(step, run, lambda sftp: sftp.change(request))
 
 
-def _timed(run: StepRun, name: str, kind: Timing, ask: Callable[[Sftp], object]) -> None:
-    run.clock.timed(measured_step(name, kind), partial(_limited, run, name, kind, ask))
+RUNNERS.update(dict.fromkeys(_REQUESTS, _change))
 
 
-def _limited(run: StepRun, name: str, kind: Timing, ask: Callable[[Sftp], object]) -> None:
-    sftp = run.sftp(name)
-    with run.step_limit(kind):
+def _timed(step: _Changing | SftpListStep | SftpStatStep, run: StepRun, ask: Callable[[Sftp], object]) -> None:
+    run.clock.timed(measured_step(step.name, step.kind), partial(_limited, step, run, ask))
+
+
+def _limited(step: _Changing | SftpListStep | SftpStatStep, run: StepRun, ask: Callable[[Sftp], object]) -> None:
+    sftp = run.sftp(step.name)
+    with run.step_limit(step.kind):
         ask(sftp)
 
 

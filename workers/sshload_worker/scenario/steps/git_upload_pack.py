@@ -167,21 +167,21 @@ class PackCheck:
 @runs(GitUploadPackStep)
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
     """Fetch the repository; raises StepFailure if git refuses, or the pack is not complete."""
-    measured = measured_step(step.name, Timing.GIT_UPLOAD_PACK)
+    measured = measured_step(step.name, step.kind)
     run.clock.timed(measured, partial(_fetch, step, run))
 
 
 def _fetch(step: GitUploadPackStep, run: StepRun) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Timing.GIT_UPLOAD_PACK):
+    with run.step_limit(step.kind):
         command = upload_pack_command(run.fill_in(step.repository))
         run.time_part(step.name, Timing.EXEC, partial(channel.execute, command))
         git = _UploadPackReader(channel)
         advertised = run.time_part(step.name, Timing.ADVERTISE, git.advertisement)
         check = PackCheck(advertised.object_format)
         channel.write(fetch_request(advertised))
-        read = partial(read_to_end, run, step.name, Timing.GIT_UPLOAD_PACK, git.read_pack, check.update)
+        read = partial(read_to_end, run, step.name, step.kind, git.read_pack, check.update)
         run.time_part(step.name, Timing.READ, read)
         end = run.time_part(step.name, Timing.CLOSE, channel.close)
     check_end(end, 0)

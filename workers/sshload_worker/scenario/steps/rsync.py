@@ -59,14 +59,14 @@ def prepare_rsync(step: RsyncStep) -> None:
 
 def run_rsync(step: RsyncStep, run: StepRun) -> None:
     """Run rsync; raises StepFailure if the rsync of either side fails, or the result is not as expected."""
-    measured, arguments = measured_step(step.name, Timing.RSYNC), _arguments(step, run)
+    measured, arguments = measured_step(step.name, step.kind), _arguments(step, run)
     run.clock.timed(measured, partial(_rsync, step, run, arguments, partial(run.clock.moved, measured)))
 
 
 def _rsync(step: RsyncStep, run: StepRun, arguments: list[str], moved: Callable[[int], None]) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Timing.RSYNC), _program(arguments) as rsync:
+    with run.step_limit(step.kind), _program(arguments) as rsync:
         run.time_part(step.name, Timing.EXEC, partial(channel.execute, rsync.command()))
         run.time_part(step.name, Timing.TRANSFER, partial(rsync.carry, channel, moved))
         end = run.time_part(step.name, Timing.CLOSE, channel.close)

@@ -45,7 +45,7 @@ class StepRun:
         """Return a path, command or text of the scenario with the iteration's number filled in."""
         return text.replace(ITERATION_MARK, self.iteration)
 
-    def time_part(self, name: str, step: Timing, call: Callable[[], T]) -> T:
+    def time_part(self, name: str, step: str, call: Callable[[], T]) -> T:
         """Call `call`, and time it as a part of the step `name` if the client library can time parts."""
         return self.clock.timed(measured_step(name, step), call) if self.connection.times_parts else call()
 
@@ -89,10 +89,10 @@ class StepRun:
                 self._sftp.close()
             self._sftp = None
 
-    def channel_limit(self, step: Timing = Timing.CHANNEL_OPEN) -> TimeLimit:
+    def channel_limit(self, step: str = Timing.CHANNEL_OPEN) -> TimeLimit:
         """Return the limit for opening a channel."""
         return TimeLimit(self.timeouts.channel_s, step)
 
-    def step_limit(self, step: Timing) -> TimeLimit:
+    def step_limit(self, step: str) -> TimeLimit:
         """Return the limit for a step after its channel is open. `step` names it in the timeout's message."""
         return TimeLimit(self.timeouts.step_s, step)

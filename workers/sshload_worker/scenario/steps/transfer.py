@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from time import monotonic_ns
 
-from sshload_contract.steps import Verify
+from sshload_contract.steps import ScpWriteStep, SftpWriteStep, Verify
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.interface import RemoteFile
@@ -170,12 +170,12 @@ class Flow:
         self._since_ns = monotonic_ns()
 
 
-def write_file(run: StepRun, name: str, whole: Timing, begin: Callable[[], RemoteFile], size_bytes: int) -> None:
-    """Write a payload of this size, as a part of the step `name`, whose timing is `whole`."""
-    flow = Flow(run, measured_step(name, whole))
-    file = run.time_part(name, Timing.OPEN, begin)
-    run.time_part(name, Timing.WRITE, partial(_write_payload, file, size_bytes, flow))
-    run.time_part(name, Timing.CLOSE, file.close)
+def write_file(step: SftpWriteStep | ScpWriteStep, run: StepRun, begin: Callable[[], RemoteFile]) -> None:
+    """Write a payload of the step's size, as a part of it."""
+    flow = Flow(run, measured_step(step.name, step.kind))
+    file = run.time_part(step.name, Timing.OPEN, begin)
+    run.time_part(step.name, Timing.WRITE, partial(_write_payload, file, step.size_bytes, flow))
+    run.time_part(step.name, Timing.CLOSE, file.close)
     flow.end()
 
 
@@ -213,7 +213,7 @@ def raise_mismatch(mismatch: str) -> None:
 
 
 def read_to_end(
-    run: StepRun, name: str, whole: Timing, read: Callable[[], bytes], update: Callable[[bytes], object]
+    run: StepRun, name: str, whole: str, read: Callable[[], bytes], update: Callable[[bytes], object]
 ) -> None:
     """Pass each piece to `update`, and count its bytes as moved by the step `name`, whose timing is `whole`.
 
