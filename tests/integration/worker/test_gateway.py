@@ -19,8 +19,8 @@ from sshload_contract.steps import ExecStep, ScenarioStep, SftpListStep
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig, SessionReuse
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_worker.scenario.gateway_sessions import check_once
-from sshload_worker.scenario.target_login import prepare_target, resolve_first_hop
+from sshload_worker.scenario.target_login import resolve_first_hop
+from sshload_worker.scenario.target_sessions import prepare_target
 from whole_run import whole_run
 
 LIST = SftpListStep(name="", path="data", expect_entries=1_500)
@@ -243,8 +243,7 @@ def test_a_pool_keeps_connections_open_and_opens_more_where_all_are_busy(tmp_pat
 
 def look(endpoint: GatewayEndpoint) -> tuple[Outcome | None, str] | None:
     config = config_of(endpoint, connect_s=1.0)
-    access = prepare_target(config, resolve_first_hop(config, print))
-    failure = check_once(0, access, print)  # type: ignore[arg-type]  # the target is a gateway
+    failure = prepare_target(config, resolve_first_hop(config, print)).use_once(0, print)
     return None if failure is None else (failure.outcome, failure.message)
 
 

@@ -26,7 +26,8 @@ from sshload_worker.locustfile.locust_users import LocustUsers, load_users
 from sshload_worker.locustfile.ssh_user import NoIterationError
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.pacing.share import Share, TrialOrder
-from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
+from sshload_worker.scenario.target_login import resolve_first_hop
+from sshload_worker.scenario.target_sessions import prepare_target
 from sshload_worker.summary.totals import Totals
 from whole_run import whole_run
 
@@ -272,7 +273,7 @@ def totals_of(config: RunConfig) -> Totals:
     path = config.scenario.locustfile_path
     equipment = WorkerContext(
         run=config,
-        login=prepare_login(config, resolve_first_hop(config, pytest.fail)),
+        target=prepare_target(config, resolve_first_hop(config, pytest.fail)),
         locust_users=LocustUsers(path, load_users(path), environment, "test"),
         listener=SummedRequests(environment),
         numbers=count(),

@@ -28,8 +28,8 @@ from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.step_clock import Due
-from sshload_worker.scenario.target_login import prepare_target, resolve_first_hop
-from sshload_worker.scenario.target_sessions import target_connector
+from sshload_worker.scenario.target_login import resolve_first_hop
+from sshload_worker.scenario.target_sessions import prepare_target
 from sshload_worker.summary.totals import Totals
 
 STEP_S = 60.0
@@ -155,8 +155,8 @@ def test_another_server_answers_the_keep_alive_requests_of_a_held_session_as_the
     outcome = Outcome.OK if ending is None else ending.outcomes[0]
     recorder = Recorder("test-run", 0)
     config = config_for(server, keys, kind)
-    login = prepare_target(config, resolve_first_hop(config, unexpected))
-    held = HeldSessions(target_connector(login, recorder), kind.client().timeouts, recorder)
+    target = prepare_target(config, resolve_first_hop(config, unexpected))
+    held = HeldSessions(target.connector(recorder), kind.client().timeouts, recorder)
     held.begin(0, Due(at_ns=monotonic_ns(), window=Window.MEASURED))
     for _ in range(REQUESTS):
         held.keep_alive(0)

@@ -32,8 +32,8 @@ from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
-from sshload_worker.scenario.target_login import prepare_target, resolve_first_hop
-from sshload_worker.scenario.target_sessions import target_connector
+from sshload_worker.scenario.target_login import resolve_first_hop
+from sshload_worker.scenario.target_sessions import prepare_target
 from sshload_worker.summary.totals import Totals
 from until import Heard
 from warm_processes import WarmProcess, start_warm_worker
@@ -159,8 +159,8 @@ def one_load(config: RunConfig) -> Iterator[OneLoad]:
     """Run the whole load of a config with one worker in this process; nothing of it outlives the block."""
     heard = Heard(Timing.LOGIN, Timing.TOTAL)
     recorder = Recorder(config.run_id, 0, heard, heard.steps)
-    login = prepare_target(config, resolve_first_hop(config, unexpected))
-    held = HeldSessions(target_connector(login, recorder), config.client.timeouts, recorder)
+    target = prepare_target(config, resolve_first_hop(config, unexpected))
+    held = HeldSessions(target.connector(recorder), config.client.timeouts, recorder)
     start_ns = monotonic_ns() + int(config.start_lead_s * _NS_PER_S)
     generator = Generator(config, Share(0, 1), prepare(config, recorder), held, start_ns)
     work = gevent.spawn(generator.run)

@@ -19,8 +19,8 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.steps.channel import forward_rule
-from sshload_worker.scenario.target_login import prepare_target, resolve_first_hop
-from sshload_worker.scenario.target_sessions import target_sessions
+from sshload_worker.scenario.target_login import resolve_first_hop
+from sshload_worker.scenario.target_sessions import prepare_target
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ def unexpected(problem: str) -> None:
 
 def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
     """Return the configured iteration, which counts into `recorder`."""
-    login = prepare_target(config, resolve_first_hop(config, unexpected))
+    target = prepare_target(config, resolve_first_hop(config, unexpected))
     return Iteration(
         worker=0,
-        sessions=target_sessions(config.scenario, login, recorder, config.scenario.pool_sessions),
+        sessions=target.sessions(config.scenario, recorder, config.scenario.pool_sessions),
         steps=config.scenario.steps,
         timeouts=config.client.timeouts,
         recorder=recorder,

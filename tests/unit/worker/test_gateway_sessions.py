@@ -24,17 +24,20 @@ from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario import gateway_sessions
 from sshload_worker.scenario.gateway_sessions import (
+    Gateway,
     GatewayConnector,
     GatewayPool,
-    check_once,
-    check_until_served,
-    make_gateway_sessions,
 )
 from sshload_worker.scenario.sessions import SessionPerIteration, SessionPerUser
 from sshload_worker.scenario.step_clock import Due, StepClock
 
 HAS_IT = Reply(body={"credentials": [{"name": "other"}, {"name": CREDENTIAL}]})
 NOBODY = StandIn(port=1)
+
+
+def gateway_at(access: GatewayAccess) -> Gateway:
+    """Return a gateway of the run's own."""
+    return Gateway(access, is_managed=True)
 
 
 def clock_of(recorder: Recorder) -> StepClock:
@@ -233,7 +236,7 @@ def test_one_that_cannot_be_opened_beforehand_is_told_and_the_others_are_opened(
 def test_who_opens_a_connection_is_as_the_scenario_says(tmp_path: Path) -> None:
     recorder, access = Recorder("run", 0), access_to(tmp_path, NOBODY)
     made: list[Any] = [
-        make_gateway_sessions(replace(scenario(), session_reuse=reuse), access, recorder, 3)
+        gateway_at(access).sessions(replace(scenario(), session_reuse=reuse), recorder, 3)
         for reuse in (SessionReuse.NONE, SessionReuse.USER, SessionReuse.POOL)
     ]
     assert [type(one) for one in made] == [SessionPerIteration, SessionPerUser, GatewayPool]
@@ -251,7 +254,7 @@ def told_by(folder: Path, replies: Iterator[Reply], **timeouts_s: float) -> tupl
     """Return what a check finds, what it tells meanwhile, and how often it asks."""
     told: list[str] = []
     with stand_in(lambda *_: next(replies)) as gateway:
-        found = check_once(7, access_to(folder, gateway, **timeouts_s), told.append)
+        found = gateway_at(access_to(folder, gateway, **timeouts_s)).use_once(7, told.append)
         assert {(method, path) for method, path, _ in gateway.heard} == {("GET", "/sshapi/v2/credentials")}
         place = f"127.0.0.1:{gateway.port}"
         if found is not None:
@@ -307,13 +310,13 @@ def test_whatever_happens_is_told_and_what_is_not_the_gateways_is_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     access = access_to(tmp_path, NOBODY)
-    found = check_once(7, replace(access, addresses=iter(())), pytest.fail)
+    found = gateway_at(replace(access, addresses=iter(()))).use_once(7, pytest.fail)
     assert found is not None
     assert found.outcome is Outcome.GENERATOR_FAULT
     assert "internal error of the worker" in caplog.text
     caplog.clear()
     closed = access_to(tmp_path, StandIn(free_port()), connect_s=0.5)
-    found = check_once(7, closed, lambda _: None)
+    found = gateway_at(closed).use_once(7, lambda _: None)
     assert found is not None
     assert found.outcome is Outcome.REFUSED
     assert not caplog.text
@@ -335,5 +338,5 @@ def test_a_gateway_that_is_not_ready_is_waited_for_and_each_problem_told(tmp_pat
     numbers = count()
     told: list[str] = []
     with stand_in(lambda *_: HAS_IT if next(numbers) == 3 else Reply(500, {"kind": "k", "detail": "not yet"})) as one:
-        check_until_served(access_to(tmp_path, one), told.append)
+        assert gateway_at(access_to(tmp_path, one)).wait_until_usable(0, "127.0.0.1", one.port, told.append)
         assert told == [f"127.0.0.1:{one.port}: status 500, k: not yet"] * 3

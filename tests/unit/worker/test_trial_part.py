@@ -106,19 +106,17 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Make:
         monkeypatch.setattr(module, "HealthMonitor", lambda: Monitor(world))
         monkeypatch.setattr(module, "waiting_ports", world.waiting_ports)
 
-        def sessions(scenario: Any, login: Any, recorder: Any, pool_part: int) -> Any:
-            world.made |= {"scenario": scenario, "login": login, "recorder": recorder, "pool_part": pool_part}
+        def sessions(scenario: Any, recorder: Any, pool_part: int) -> Any:
+            world.made |= {"scenario": scenario, "recorder": recorder, "pool_part": pool_part}
             return SimpleNamespace(name="sessions")
 
-        monkeypatch.setattr(module, "target_sessions", sessions)
-        monkeypatch.setattr(module, "target_connector", lambda login, recorder: (login, recorder))
         monkeypatch.setattr(module, "Iteration", SimpleNamespace)
         ports: Any = SimpleNamespace(total=lambda connections: 1_000 + connections)
         users: Any = None
         listener: Any = SimpleNamespace(at_once=())
         trace: Any = "a trace"
-        login: Any = "a login"
-        context = WorkerContext(run, login, users, listener, iter(range(9)), ports, trace)
+        target: Any = SimpleNamespace(sessions=sessions, connector=lambda recorder: ("of the target", recorder))
+        context = WorkerContext(run, target, users, listener, iter(range(9)), ports, trace)
         world.part = TrialPart(context, order, share, START_NS, world.send)
         return world
 
@@ -164,7 +162,7 @@ def test_a_part_of_a_trial_makes_its_share_of_the_trials_own_load(make: Make) ->
     generator = world.made["generator"]
     assert generator.config.trial_load == arrivals(20, LOAD_S).at(31.0)
     assert (generator.share, generator.start_ns, generator.trace) == (Share(2, 4), START_NS, "a trace")
-    assert generator.held._connector == ("a login", world.made["recorder"])
+    assert generator.held._connector == ("of the target", world.made["recorder"])
     world.clock.run(world.part.run)
     assert {(report.trial, report.worker) for _, report in world.reports} == {(3, 2)}
 

@@ -5,6 +5,8 @@ Its master, its target and its load are played. `tests/integration/worker` has t
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from socket import AddressFamily
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,10 +21,12 @@ from sshload_worker.coordination import messages
 from sshload_worker.coordination import worker as module
 from sshload_worker.coordination.worker import Worker
 from sshload_worker.login.login import Login
-from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
+from sshload_worker.outcomes import GeneratorFaultError, StepFailure, TargetNotAllowedError
 from sshload_worker.pacing.share import Share, TrialOrder
-from sshload_worker.scenario import gateway_sessions
+from sshload_worker.scenario import gateway_sessions, target_sessions
 from sshload_worker.scenario.first_login import UnreachableError
+from sshload_worker.scenario.gateway_sessions import Gateway
+from sshload_worker.scenario.target_sessions import SshServer
 from virtual_greenlets import VirtualClock
 
 BEGIN_S = 1_000.0
@@ -31,6 +35,7 @@ LOST_S = messages.LOST_AFTER_S
 PATIENCE_S = 30.0
 CONNECT_S = 8.0
 PORTS_S = 60.0
+ADDRESS = (AddressFamily.AF_INET, ("192.0.2.7", 22))
 EXTERNAL = replace(
     run_config(replace(NOWHERE, host="192.0.2.7"), arrivals(20, 10.0), workers=4),
     workers_timeout_s=PATIENCE_S,
@@ -41,9 +46,16 @@ MANAGED = replace(EXTERNAL, stats_url="http://target/stats")
 FAILURE = LoginFailure(1, 0, "192.0.2.7", 22, Outcome.AUTH_REJECTED, "permission denied")
 
 
-def login() -> Any:
+def sshd() -> SshServer:
     nothing: Any = None
-    return Login(None, "192.0.2.7", 22, "u", nothing, nothing, EXTERNAL.client, (), None)
+    login = Login(None, "192.0.2.7", 22, "u", nothing, nothing, EXTERNAL.client, (), None)
+    return SshServer(login, (ADDRESS,))
+
+
+def a_gateway(*, is_managed: bool = False) -> Gateway:
+    endpoint = SimpleNamespace(host="192.0.2.7", port=443)
+    access: Any = SimpleNamespace(authority="192.0.2.7:443", client=EXTERNAL.client, endpoint=endpoint)
+    return Gateway(access, is_managed)
 
 
 @dataclass
@@ -66,7 +78,8 @@ class World:
     ports_after_s: float = 0.0
     dials: Callable[[Callable[[str], None]], None] = lambda _: None
     joins: Callable[["World"], None] = lambda _: None
-    prepares: Callable[[], Any] = login
+    prepares: Callable[[], Any] = sshd
+    checks: Callable[[], StepFailure | None] = lambda: None
     logs_in: Callable[[Callable[[str], None]], LoginFailure | None] = lambda _: None
     closed: int = 0
     killed: int = 0
@@ -141,7 +154,7 @@ class World:
 
     def resolve(self, _config: RunConfig, _tell: Callable[[str], None], first: int) -> Any:
         self.asked.append((self.at_s, f"resolve {first}"))
-        return ((2, ("192.0.2.7", 22)),)
+        return (ADDRESS,)
 
     def wait_within(self, limit_s: float, wait: Callable[[Callable[[str], None]], Any], tell: Any) -> Any:
         self.asked.append((self.at_s, f"within {limit_s:g}"))
@@ -158,13 +171,9 @@ class World:
         self.asked.append((self.at_s, "better kex"))
         return BETTER
 
-    def check_until_served(self, _access: Any, tell: Callable[[str], None]) -> None:
+    def check(self, _access: Any) -> StepFailure | None:
         self.asked.append((self.at_s, "served"))
-        tell("not yet")
-
-    def check_once(self, index: int, _access: Any, tell: Callable[[str], None]) -> Any:
-        self.asked.append((self.at_s, f"check {index}"))
-        return self.logs_in(tell)
+        return self.checks()
 
     def close(self, _line: Any, _linger_ms: int) -> None:
         self.closed += 1
@@ -231,20 +240,22 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
             "SummedRequests": lambda _: world,
             "TrialPart": Part,
             "dial_until_accepted": world.dial_until_accepted,
-            "dial_until_banner": world.dial_until_banner,
             "has_port_room": world.has_port_room,
             "resolve_first_hop": world.resolve,
             "wait_within": world.wait_within,
             "prepare_target": world.prepare,
-            "log_in_once": world.log_in_once,
-            "better_kex": world.better_kex,
             "flush_and_close": world.close,
             "gc": SimpleNamespace(collect=int, freeze=int),
         }.items():
             monkeypatch.setattr(module, name, replaced)
         monkeypatch.setattr(module.runners, "WORKER_LOG_REPORT_INTERVAL", 10)
-        monkeypatch.setattr(gateway_sessions, "check_until_served", world.check_until_served)
-        monkeypatch.setattr(gateway_sessions, "check_once", world.check_once)
+        monkeypatch.setattr(target_sessions, "dial_until_banner", world.dial_until_banner)
+        monkeypatch.setattr(target_sessions, "log_in_once", world.log_in_once)
+        monkeypatch.setattr(target_sessions, "better_kex", world.better_kex)
+        monkeypatch.setattr(gateway_sessions, "dial_until_accepted", world.dial_until_accepted)
+        monkeypatch.setattr(gateway_sessions, "_check", world.check)
+        monkeypatch.setattr(gateway_sessions, "gevent", timed)
+        monkeypatch.setattr(gateway_sessions, "monotonic", clock.monotonic)
 
         def happen(at_s: float, what: Callable[[World], object]) -> None:
             clock.sleep(at_s)
@@ -539,15 +550,13 @@ def test_an_end_before_the_order_to_log_in_is_an_end(play: Play) -> None:
     assert (over.code, over.took_s) == (0, 5.0)
 
 
-def a_gateway() -> Any:
-    return "how to call a gateway"
-
-
 def test_a_managed_gateway_is_asked_before_each_trial_until_it_serves_its_credential(play: Play) -> None:
-    over = play(MANAGED, *TWO_TRIALS, (30.0, end), prepares=a_gateway)
-    assert [(at_s, what) for at_s, what in over.world.asked if what == "served"] == [(0.0, "served"), (9.0, "served")]
+    found = iter([StepFailure(Outcome.GATEWAY_BUSY, "not yet"), None] * 2)
+    our_own = partial(a_gateway, is_managed=True)
+    over = play(MANAGED, *TWO_TRIALS, (30.0, end), prepares=our_own, checks=lambda: next(found))
+    assert [at_s for at_s, what in over.world.asked if what == "served"] == [0.0, 0.2, 9.0, 9.2]
     assert over.world.times_of(messages.TARGET_PROBLEM) == [0.0, 9.0]
-    assert over.world.times_of(messages.READY) == [0.0, 9.0]
+    assert over.world.times_of(messages.READY) == [0.2, 9.2]
 
 
 def test_a_gateway_of_others_is_to_take_connections_again_after_a_trial(play: Play) -> None:
@@ -557,8 +566,9 @@ def test_a_gateway_of_others_is_to_take_connections_again_after_a_trial(play: Pl
 
 
 def test_a_gateway_is_asked_once_before_the_load_in_place_of_a_login(play: Play) -> None:
-    over = play(FIRST, (5.0, log_in), (20.0, end), prepares=a_gateway, logs_in=lambda _: FAILURE)
-    assert (5.1, "check 1") in over.world.asked
+    refused = StepFailure(Outcome.AUTH_REJECTED, "permission denied")
+    over = play(FIRST, (5.0, log_in), (20.0, end), prepares=a_gateway, checks=lambda: refused)
+    assert [at_s for at_s, what in over.world.asked if what == "served"] == [5.1]
     assert over.world.only(messages.LOGIN_FAILED)["message"] == "permission denied"
 
 

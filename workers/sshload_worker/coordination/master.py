@@ -12,7 +12,7 @@ from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
 from sshload_contract.wire.report import LoginFailure, Report
-from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_worker.coordination import messages
@@ -68,9 +68,9 @@ class Master:
         self._is_settling = False
         self._target_problem = ""
         self._target_problem_s = -_PROBLEM_LASTS_S
-        # A gateway keeps connections open between trials as part of its work, and logs in on its own.
-        has_gateway = isinstance(config.target, GatewayEndpoint)
-        self._target = Settling(config.stats_url, self.note_target_problem, awaits_idle=not has_gateway)
+        # What logs in for the workers keeps connections open between trials as part of its work.
+        awaits_idle = isinstance(config.target, Endpoint)
+        self._target = Settling(config.stats_url, self.note_target_problem, awaits_idle=awaits_idle)
 
     @property
     def started(self) -> bool:

@@ -22,12 +22,10 @@ from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.steps.channel import forward_rule
 from sshload_worker.scenario.target_login import first_hop
-from sshload_worker.scenario.target_sessions import target_connector, target_sessions
+from sshload_worker.scenario.target_sessions import Target
 
 if TYPE_CHECKING:
-    from sshload_worker.clients.gateway.access import GatewayAccess
     from sshload_worker.locustfile.locust_users import LocustUsers
-    from sshload_worker.login.login import Login
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class WorkerContext:
     """What a worker keeps from trial to trial. `numbers` counts its iterations over all trials."""
 
     run: RunConfig
-    login: "Login | GatewayAccess"
+    target: Target
     locust_users: "LocustUsers | None"
     listener: SummedRequests
     numbers: Iterator[int]
@@ -59,7 +57,7 @@ class TrialPart:
         self._send = send
         self._share = share
         iteration = _iteration(config, equipment, share, self._recorder)
-        held = HeldSessions(target_connector(equipment.login, self._recorder), config.client.timeouts, self._recorder)
+        held = HeldSessions(equipment.target.connector(self._recorder), config.client.timeouts, self._recorder)
         self._generator = Generator(config, share, iteration, held, start_ns)
         self._generator.trace = equipment.trace
 
@@ -101,7 +99,7 @@ class TrialPart:
 
 def _iteration(config: RunConfig, equipment: WorkerContext, share: Share, recorder: Recorder) -> Iteration:
     scenario, locust_users = config.scenario, equipment.locust_users
-    sessions = target_sessions(scenario, equipment.login, recorder, max(share.part(scenario.pool_sessions), 1))
+    sessions = equipment.target.sessions(scenario, recorder, max(share.part(scenario.pool_sessions), 1))
     return Iteration(
         worker=share.index,
         sessions=sessions if locust_users is None else locust_users.in_sessions(sessions),

@@ -20,25 +20,21 @@ from sshload_worker.coordination.messages import flush_and_close
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
 from sshload_worker.locust_runner.request_events import SummedRequests
-from sshload_worker.login.login import Login
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.pacing.replay import read_checked_trace
 from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
     UnreachableError,
-    better_kex,
     dial_until_accepted,
-    dial_until_banner,
-    log_in_once,
     patience_s,
     unreachable_failure,
     wait_within,
 )
-from sshload_worker.scenario.target_login import first_hop, prepare_target, resolve_first_hop
+from sshload_worker.scenario.target_login import first_hop, resolve_first_hop
+from sshload_worker.scenario.target_sessions import Target, prepare_target
 
 if TYPE_CHECKING:
-    from sshload_worker.clients.gateway.access import GatewayAccess
     from sshload_worker.locustfile.locust_users import LocustUsers
     from sshload_worker.login.login import Address
 
@@ -130,12 +126,12 @@ class Worker:
         if not isinstance(equipment, WorkerContext):
             self._report_refusal(equipment)
             return
-        if not self._prepare_trial(equipment.login, 0) or not self._log_in_first(equipment.login):
+        if not self._prepare_trial(equipment.target, 0) or not self._log_in_first(equipment.target):
             return
         while self._wait_unless_ended(self._ordered_to_start):
             self._another_trial.clear()
             opened = self._generate(equipment)
-            if not (self._wait_unless_ended(self._another_trial) and self._prepare_trial(equipment.login, opened)):
+            if not (self._wait_unless_ended(self._another_trial) and self._prepare_trial(equipment.target, opened)):
                 return
 
     def _report_refusal(self, why: Refusal) -> None:
@@ -167,7 +163,7 @@ class Worker:
             self._addresses = self._resolve()
             return WorkerContext(
                 run=self._config,
-                login=prepare_target(self._config, self._addresses),
+                target=prepare_target(self._config, self._addresses),
                 locust_users=self._load_locust_users(),
                 listener=self._listener,
                 numbers=count(),
@@ -204,9 +200,9 @@ class Worker:
         seed = f"{self._config.run_id}/{self._index}"
         return LocustUsers(path, load_users(path), self._environment, seed)
 
-    def _prepare_trial(self, login: "Login | GatewayAccess", opened: int) -> bool:
+    def _prepare_trial(self, target: Target, opened: int) -> bool:
         """Prepare for a trial like the last one, which took `opened` connections; return False if none follows."""
-        room = gevent.spawn(self._await_ports_and_target, login, opened)
+        room = gevent.spawn(self._await_ports_and_target, target, opened)
         if not self._wait_unless_ended(room):
             room.kill()
             return False
@@ -220,27 +216,20 @@ class Worker:
         self._send(messages.READY, worker=self._index)
         return True
 
-    def _await_ports_and_target(self, login: "Login | GatewayAccess", opened: int) -> LoginFailure | None:
+    def _await_ports_and_target(self, target: Target, opened: int) -> LoginFailure | None:
         """Wait for ports for as many connections as before, as long as closed ones keep them, and for the target.
 
         Before the first trial, one worker checks that an external target accepts connections, unless all workers log in
-        before the load. (The master checks a managed target.) After a trial, each worker waits for the target's SSH
-        version: the target may still have too many connections of the trial, or penalise their sources. A managed
-        gateway is checked until it serves the credential.
+        before the load. (The master checks a managed target.) After a trial, each worker waits until the target takes
+        another.
         """
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
         deadline_s = monotonic() + TIME_WAIT_S
         while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod, port):
             gevent.sleep(_PORTS_POLL_S)
-        if not isinstance(login, Login) and self._config.is_managed:
-            from sshload_worker.scenario.gateway_sessions import check_until_served  # noqa: PLC0415 - as below
-
-            check_until_served(login, self._report_problem)
-        elif opened and not isinstance(login, Login):
-            dial_until_accepted(host, port, self._report_problem)
-        elif opened:
-            dial_until_banner(host, port, self._report_problem)
-        elif self._index == 0 and not self._config.is_managed and not self._config.log_in_first:
+        if target.wait_until_usable(opened, host, port, self._report_problem):
+            return None
+        if self._index == 0 and not self._config.is_managed and not self._config.log_in_first:
             patient_s = patience_s(self._config.client.timeouts)
             try:
                 wait_within(patient_s, lambda tell: dial_until_accepted(host, port, tell), self._report_problem)
@@ -248,11 +237,11 @@ class Worker:
                 return self._not_reached(str(problem), Outcome.CONNECT_FAILED)
         return None
 
-    def _log_in_first(self, login: "Login | GatewayAccess") -> bool:
+    def _log_in_first(self, target: Target) -> bool:
         """Log in once when the master orders it, if the run is configured so; return False if no trial follows."""
         if not self._config.log_in_first:
             return True
-        logging_in = gevent.spawn(self._log_in_when_ordered, login)
+        logging_in = gevent.spawn(self._log_in_when_ordered, target)
         if not self._wait_unless_ended(logging_in):
             logging_in.kill()
             return False
@@ -261,18 +250,14 @@ class Worker:
             self._report_refusal(failure)
             return False
         is_first = self._index == 0 and failure is None
-        better = better_kex(login, self._addresses) if is_first and isinstance(login, Login) else None
+        better = target.better_kex() if is_first else None
         self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None, better_kex=better)
         return True
 
-    def _log_in_when_ordered(self, login: "Login | GatewayAccess") -> LoginFailure | None:
+    def _log_in_when_ordered(self, target: Target) -> LoginFailure | None:
         self._ordered_to_log_in.wait()
         gevent.sleep(self._index * min(_LOGIN_SPACE_S, _ALL_LOGINS_BEGIN_WITHIN_S / self._config.workers))
-        if isinstance(login, Login):
-            return log_in_once(self._index, login, self._addresses, self._report_problem)
-        from sshload_worker.scenario.gateway_sessions import check_once  # noqa: PLC0415 - few targets are gateways
-
-        return check_once(self._index, login, self._report_problem)
+        return target.use_once(self._index, self._report_problem)
 
     def _generate(self, equipment: WorkerContext) -> int:
         """Generate this worker's share of the ordered trial; return how many connections it took."""

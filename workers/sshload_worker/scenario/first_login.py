@@ -17,7 +17,7 @@ from sshload_contract.client import Timeouts
 from sshload_contract.shortened import shortened
 from sshload_contract.vocabulary import Outcome, Timing, Trait, Window, jump_host_of
 from sshload_contract.wire.report import LoginFailure
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
+from sshload_contract.wire.run_config import TargetEndpoint
 
 from sshload_worker.clients.libraries import known_algorithms
 from sshload_worker.clients.offers import NoOfferError, kex_not_offered, nothing_in_common, server_offer
@@ -131,7 +131,7 @@ def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem)
 
 
 def unreachable_failure(
-    worker: int, server: Endpoint | GatewayEndpoint, *, behind: bool, outcome: Outcome | None, why: str
+    worker: int, server: TargetEndpoint, *, behind: bool, outcome: Outcome | None, why: str
 ) -> LoginFailure:
     """Return the failure to reach the first server on the way. It is a jump host if the target is `behind` it."""
     message = shortened(why, MESSAGE_LIMIT_CHARACTERS)

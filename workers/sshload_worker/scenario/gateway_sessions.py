@@ -6,14 +6,14 @@ A connection is TCP and, if the URL is https, TLS, each timed and with its own t
 
 import logging
 from collections import deque
+from dataclasses import dataclass
 from time import monotonic, monotonic_ns
 
 import gevent
 from gevent.pool import Group
-from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
 from sshload_contract.wire.report import LoginFailure
-from sshload_contract.wire.run_config import GatewayEndpoint, Scenario, SessionReuse
+from sshload_contract.wire.run_config import GatewayEndpoint, RunConfig, Scenario, SessionReuse
 
 from sshload_worker.clients.delay import prepare_delay
 from sshload_worker.clients.gateway.access import GatewayAccess, prepare_access
@@ -22,8 +22,8 @@ from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Address
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.first_login import OnProblem, patience_s, pauses_s
-from sshload_worker.scenario.sessions import SessionPerIteration, SessionPerUser, Sessions
+from sshload_worker.scenario.first_login import OnProblem, dial_until_accepted, patience_s, pauses_s
+from sshload_worker.scenario.sessions import Connecting, SessionPerIteration, SessionPerUser, Sessions
 from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit, classify_error
 
 _MAY_PASS = frozenset(
@@ -42,12 +42,6 @@ _MAY_PASS = frozenset(
 """Outcomes that another attempt may change."""
 
 log = logging.getLogger(__name__)
-
-
-def prepare_gateway(endpoint: GatewayEndpoint, addresses: tuple[Address, ...], client: Client) -> GatewayAccess:
-    """Return how to call a gateway at these addresses; raises GeneratorFaultError if a file cannot be used."""
-    prepare_delay(client)
-    return prepare_access(endpoint, addresses, client)
 
 
 class GatewayConnector:
@@ -136,45 +130,69 @@ class GatewayPool:
             clock.failed(failure.outcome, failure.message)
 
 
-def make_gateway_sessions(scenario: Scenario, access: GatewayAccess, recorder: Recorder, pool_part: int) -> Sessions:
-    """Return the worker's connections. `pool_part` is how many of the pool's are this worker's, at least 1."""
-    connector = GatewayConnector(access, recorder)
-    match scenario.session_reuse:
-        case SessionReuse.NONE:
-            return SessionPerIteration(connector)
-        case SessionReuse.USER:
-            return SessionPerUser(connector)
-        case SessionReuse.POOL:
-            return GatewayPool(connector, pool_part)
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A gateway as the target. The run makes it if it `is_managed`."""
 
+    access: GatewayAccess
+    is_managed: bool
 
-def check_until_served(access: GatewayAccess, tell: OnProblem) -> None:
-    """Return once the gateway serves the caller's credential. Report each problem: it may still be starting."""
-    for pause_s in pauses_s():
+    def connector(self, recorder: Recorder) -> Connecting:
+        """Return what connects."""
+        return GatewayConnector(self.access, recorder)
+
+    def sessions(self, scenario: Scenario, recorder: Recorder, pool_part: int) -> Sessions:
+        """Return the worker's connections. `pool_part` is how many of the pool's are this worker's, at least 1."""
+        connector = GatewayConnector(self.access, recorder)
+        match scenario.session_reuse:
+            case SessionReuse.NONE:
+                return SessionPerIteration(connector)
+            case SessionReuse.USER:
+                return SessionPerUser(connector)
+            case SessionReuse.POOL:
+                return GatewayPool(connector, pool_part)
+
+    def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:
+        """Wait until a managed one serves the caller's credential, which may still be starting; others, to accept."""
+        if not self.is_managed:
+            if opened:
+                dial_until_accepted(host, port, tell)
+            return opened > 0
+        for pause_s in pauses_s():
+            failure = _check(self.access)
+            if failure is None:
+                break
+            tell(f"{self.access.authority}: {failure.message}")
+            gevent.sleep(pause_s)
+        return True
+
+    def use_once(self, worker: int, tell: OnProblem) -> LoginFailure | None:
+        """Request the caller's credentials; return why this failed, or that the configured one is missing.
+
+        Return None if all is well. Problems that may pass are reported, and the request is repeated for a while. No
+        command runs.
+        """
+        access, deadline_s = self.access, monotonic() + patience_s(self.access.client.timeouts)
         failure = _check(access)
+        for pause_s in pauses_s():
+            if failure is None or failure.outcome not in _MAY_PASS or monotonic() + pause_s >= deadline_s:
+                break
+            tell(f"{access.authority}: {failure.message}")
+            gevent.sleep(pause_s)
+            failure = _check(access)
         if failure is None:
-            return
-        tell(f"{access.authority}: {failure.message}")
-        gevent.sleep(pause_s)
+            return None
+        return LoginFailure(worker, 0, access.endpoint.host, access.endpoint.port, failure.outcome, failure.message)
+
+    def better_kex(self) -> None:
+        """None: the workers do not exchange keys with the server."""
 
 
-def check_once(worker: int, access: GatewayAccess, tell: OnProblem) -> LoginFailure | None:
-    """Request the caller's credentials from the gateway; return why this failed, or that the configured one is missing.
-
-    Return None if all is well. Problems that may pass are reported, and the request is repeated for a while. No command
-    runs.
-    """
-    deadline_s = monotonic() + patience_s(access.client.timeouts)
-    failure = _check(access)
-    for pause_s in pauses_s():
-        if failure is None or failure.outcome not in _MAY_PASS or monotonic() + pause_s >= deadline_s:
-            break
-        tell(f"{access.authority}: {failure.message}")
-        gevent.sleep(pause_s)
-        failure = _check(access)
-    if failure is None:
-        return None
-    return LoginFailure(worker, 0, access.endpoint.host, access.endpoint.port, failure.outcome, failure.message)
+def prepare(config: RunConfig, addresses: tuple[Address, ...]) -> Gateway:
+    """Return the gateway at these addresses; raises GeneratorFaultError if a file cannot be used."""
+    assert isinstance(config.target, GatewayEndpoint)  # noqa: S101 - its kind says so
+    prepare_delay(config.client)
+    return Gateway(prepare_access(config.target, addresses, config.client), config.is_managed)
 
 
 def _check(access: GatewayAccess) -> StepFailure | None:

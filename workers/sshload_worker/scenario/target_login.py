@@ -15,12 +15,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import gevent
 from sshload_contract.allow_list import address_refusal, host_refusal, lookup_name
 from sshload_contract.client import Client, Library
-from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint, RunConfig
+from sshload_contract.wire.run_config import Endpoint, RunConfig, TargetEndpoint
 
 from sshload_worker.clients.delay import prepare_delay
 from sshload_worker.clients.libraries import check_client, prepare_library
@@ -28,37 +27,22 @@ from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsE
 from sshload_worker.login.login import Address, Login, read_credentials, read_file
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
 
-if TYPE_CHECKING:
-    from sshload_worker.clients.gateway.access import GatewayAccess
-
 _RESOLVE_PAUSE_S = 0.2
 _ACCEPT_S = 1.0
 
 
-def first_hop(config: RunConfig) -> Endpoint | GatewayEndpoint:
+def first_hop(config: RunConfig) -> TargetEndpoint:
     """Return the server that the workers connect to: the first jump host, or the target if there is none."""
     return config.via[0] if config.via else config.target
-
-
-def prepare_target(config: RunConfig, addresses: tuple[Address, ...]) -> "Login | GatewayAccess":
-    """Return the Login of the configured target, or how to call it if it is a gateway. Its first hop is at `addresses`.
-
-    Raises GeneratorFaultError if this cannot be prepared.
-    """
-    if isinstance(config.target, GatewayEndpoint):
-        from sshload_worker.scenario.gateway_sessions import prepare_gateway  # noqa: PLC0415 - few targets are gateways
-
-        return prepare_gateway(config.target, addresses, config.client)
-    return prepare_login(config, addresses)
 
 
 def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     """Return the Login of the configured target, whose first hop is at `addresses`.
 
-    Raises GeneratorFaultError if it cannot be prepared, or the target is a gateway.
+    Raises GeneratorFaultError if it cannot be prepared, or the target is no SSH server.
     """
-    if isinstance(config.target, GatewayEndpoint):
-        raise GeneratorFaultError("the target is a gateway: workers do not log in to it")
+    if not isinstance(config.target, Endpoint):
+        raise GeneratorFaultError("the target is no SSH server: workers do not log in to it")
     return prepare_login_at(config.target, config.via, config.client, addresses)
 
 
@@ -102,7 +86,7 @@ def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], firs
 
 
 def resolve(
-    server: Endpoint | GatewayEndpoint,
+    server: TargetEndpoint,
     on_problem: Callable[[str], None],
     first: int = 0,
     name: str = "",
@@ -156,7 +140,7 @@ def _accepts(address: Address) -> bool:
     return True
 
 
-def _refuse(server: Endpoint | GatewayEndpoint, how: str, why: str) -> None:
+def _refuse(server: TargetEndpoint, how: str, why: str) -> None:
     if why:
         raise TargetNotAllowedError(f"{server.host} port {server.port} {how}{why}")
 

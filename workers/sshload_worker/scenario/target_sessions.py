@@ -1,30 +1,81 @@
-"""The sessions of a run, depending on its target: logins to an SSH server, or connections to a gateway."""
+"""How a worker uses its target: it logs in to an SSH server; what other kinds of target are for is in their modules."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final, Protocol
 
-from sshload_contract.wire.run_config import Scenario
+from sshload_contract.wire.report import LoginFailure
+from sshload_contract.wire.run_config import Endpoint, RunConfig, Scenario
 
-from sshload_worker.login.login import Login
+from sshload_worker.login.login import Address, Login
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.first_login import OnProblem, better_kex, dial_until_banner, log_in_once
 from sshload_worker.scenario.sessions import Connecting, Connector, Sessions, make_sessions
+from sshload_worker.scenario.target_login import prepare_login
 
-if TYPE_CHECKING:
-    from sshload_worker.clients.gateway.access import GatewayAccess
-
-
-def target_connector(login: "Login | GatewayAccess", recorder: Recorder) -> Connecting:
-    """Return the maker of connections to the target."""
-    if isinstance(login, Login):
-        return Connector(login, recorder)
-    from sshload_worker.scenario.gateway_sessions import GatewayConnector  # noqa: PLC0415 - few targets are gateways
-
-    return GatewayConnector(login, recorder)
+_MODULES: Final = {"gateway": "sshload_worker.scenario.gateway_sessions"}
+"""By the kind of an endpoint, the module whose `prepare` does what `prepare_target` does."""
 
 
-def target_sessions(scenario: Scenario, login: "Login | GatewayAccess", recorder: Recorder, pool_part: int) -> Sessions:
-    """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, at least 1."""
-    if isinstance(login, Login):
-        return make_sessions(scenario, login, recorder, pool_part)
-    from sshload_worker.scenario.gateway_sessions import make_gateway_sessions  # noqa: PLC0415 - likewise
+class Target(Protocol):
+    """What a worker asks of its target."""
 
-    return make_gateway_sessions(scenario, login, recorder, pool_part)
+    def connector(self, recorder: Recorder) -> Connecting:
+        """Return the maker of connections to it."""
+
+    def sessions(self, scenario: Scenario, recorder: Recorder, pool_part: int) -> Sessions:
+        """Return the worker's sessions. `pool_part` is how many of the pool's are this worker's, at least 1."""
+
+    def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:
+        """Wait until it can take a trial, after one of `opened` connections; return False if nothing was asked.
+
+        The first hop is at `host` and `port`.
+        """
+
+    def use_once(self, worker: int, tell: OnProblem) -> LoginFailure | None:
+        """Do once what iterations begin with; return why this failed, or None. Problems that may pass are reported."""
+
+    def better_kex(self) -> str | None:
+        """Return what RunSummary.better_kex is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SshServer:
+    """An SSH server, the first hop to which is at `addresses`."""
+
+    login: Login
+    addresses: tuple[Address, ...]
+
+    def connector(self, recorder: Recorder) -> Connecting:
+        """Return what logs in."""
+        return Connector(self.login, recorder)
+
+    def sessions(self, scenario: Scenario, recorder: Recorder, pool_part: int) -> Sessions:
+        """Return the logins that iterations share as the scenario has it."""
+        return make_sessions(scenario, self.login, recorder, pool_part)
+
+    def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:
+        """Wait for its version: it may still have too many connections of the trial, or penalise their sources."""
+        if opened:
+            dial_until_banner(host, port, tell)
+        return opened > 0
+
+    def use_once(self, worker: int, tell: OnProblem) -> LoginFailure | None:
+        """Log in to each server of the path."""
+        return log_in_once(worker, self.login, self.addresses, tell)
+
+    def better_kex(self) -> str | None:
+        """Return what the server lists."""
+        return better_kex(self.login, self.addresses)
+
+
+def prepare_target(config: RunConfig, addresses: tuple[Address, ...]) -> Target:
+    """Return the configured target, the first hop to which is at `addresses`.
+
+    Raises GeneratorFaultError if it cannot be prepared.
+    """
+    if isinstance(config.target, Endpoint):
+        return SshServer(prepare_login(config, addresses), addresses)
+    # Imported here because few targets are of these kinds.
+    target: Target = import_module(_MODULES[config.target.kind]).prepare(config, addresses)
+    return target
