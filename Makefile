@@ -13,7 +13,7 @@ QUICK := lint unit simulation golden
 USUAL := $(QUICK) integration e2e
 ALL := $(USUAL) oldest families gitops chaos chaos-network chaos-cluster fuzz sanitized images mutants
 
-.PHONY: help demo test test-quick test-all lint images docs clean bench chaos fuzz mutants generate lock venv cluster sbom mina-sshd
+.PHONY: help demo test test-quick test-all lint images docs clean bench league chaos fuzz mutants generate lock venv cluster sbom mina-sshd
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2} /^# -/ {print ""}' Makefile
@@ -53,6 +53,9 @@ bench: venv ## measure: WHAT=speed, libraries, windows, master, operator, scale,
 
 chaos: venv ## let the operator, the network or the cluster fail while tests run: WHAT=operator, network or cluster
 	@scripts/chaos $(or $(WHAT),operator)
+
+league: venv mina-sshd ## how much SSH a core takes at each server, and the page of it: MINUTES=15, SERVE=NAME to run one
+	@scripts/league
 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)

@@ -1,7 +1,7 @@
-"""An SSH server by asyncssh, for tests: `asyncssh_server.py HOSTKEY AUTHORIZED_KEYS` lets any user in with the keys.
+"""An SSH server by asyncssh, for tests, that lets any user in with the keys: `AUTHORIZED_KEYS PORT HOSTKEY...`.
 
-It listens on a free port of loopback, which it prints. asyncssh serves SFTP, scp and forwards itself; a command or
-shell is what this program runs.
+It listens on this port of loopback (0: on a free one), which it prints. asyncssh serves SFTP, scp and forwards itself;
+a command or shell is what this program runs.
 """
 
 import asyncio
@@ -52,12 +52,12 @@ async def _run(process: "asyncssh.SSHServerProcess[bytes]") -> None:
         process.exit(code)
 
 
-async def _serve(host_key: str, authorized_keys: str) -> None:
+async def _serve(authorized_keys: str, port: str, *host_keys: str) -> None:
     server = await asyncssh.listen(
         "127.0.0.1",
-        0,
+        int(port),
         server_factory=_Server,
-        server_host_keys=[host_key],
+        server_host_keys=list(host_keys),
         authorized_client_keys=authorized_keys,
         process_factory=_run,
         sftp_factory=True,

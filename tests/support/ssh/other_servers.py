@@ -59,8 +59,22 @@ def proftpd(folder: Path, keys: Keys) -> Iterator[OtherServer]:
     accounts.chmod(0o600)
     key.write_bytes(subprocess.check_output(["ssh-keygen", "-e", "-f", keys.user.with_suffix(".pub")]))
     config = folder / "proftpd.conf"
-    config.write_text(f"""
-ServerType standalone
+    config.write_text(proftpd_config(folder, port, [keys.host]))
+    with _listening(["proftpd", "--nodaemon", "--config", str(config)], port, folder):
+        yield OtherServer(port, user, _known_hosts(folder, port, keys.host.with_suffix(".pub").read_text()))
+
+
+def proftpd_config(folder: Path, port: int, host_keys: Sequence[Path], modules: Sequence[str] = ()) -> str:
+    """Return the configuration of a ProFTPD that speaks SFTP only, and takes any number of logins and channels.
+
+    Its users are in the file `accounts` of the folder; they have the one key in `user-key`, in the form of RFC 4716.
+    `modules` are to be loaded besides: newer releases have fewer of them compiled in.
+    """
+    shown = "".join(f"SFTPHostKey {path}\n" for path in host_keys)
+    loaded = "".join(f"LoadModule {module}.c\n" for module in (*modules, "mod_sftp"))
+    return f"""
+ModulePath /usr/lib/proftpd
+{loaded}ServerType standalone
 ServerName any
 Port {port}
 DefaultAddress 127.0.0.1
@@ -72,24 +86,19 @@ RequireValidShell off
 AllowOverwrite on
 WtmpLog off
 TransferLog none
-ModulePath /usr/lib/proftpd
-LoadModule mod_sftp.c
 DelayEngine off
 AuthOrder mod_auth_file.c
-AuthUserFile {accounts}
+AuthUserFile {folder}/accounts
 ScoreboardFile {folder}/scoreboard
 PidFile {folder}/pid
 SystemLog {folder}/log
 SFTPEngine on
 SFTPLog {folder}/sftp.log
-SFTPHostKey {keys.host}
-SFTPAuthMethods publickey
-SFTPAuthorizedUserKeys file:{key}
+{shown}SFTPAuthMethods publickey
+SFTPAuthorizedUserKeys file:{folder}/user-key
 SFTPMaxChannels 100
 MaxLoginAttempts 100
-""")
-    with _listening(["proftpd", "--nodaemon", "--config", str(config)], port, folder):
-        yield OtherServer(port, user, _known_hosts(folder, port, keys.host.with_suffix(".pub").read_text()))
+"""
 
 
 def dropbear(folder: Path, keys: Keys) -> Iterator[OtherServer]:
@@ -131,7 +140,7 @@ def mina_server(folder: Path, keys: Keys) -> Iterator[OtherServer]:
 
 def _with_keys(command: Sequence[str], folder: Path, keys: Keys) -> Iterator[OtherServer]:
     """Run a server that takes any user, and is given its host key and the user's."""
-    given = [*command, str(keys.host), str(keys.user.with_suffix(".pub"))]
+    given = [*command, str(keys.user.with_suffix(".pub")), "0", str(keys.host)]
     yield from _telling_port(given, folder, "load", keys.host.with_suffix(".pub").read_text())
 
 
@@ -156,7 +165,7 @@ def _listening(command: Sequence[str | Path], port: int, folder: Path) -> Iterat
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             deadline_s = time.monotonic() + _PATIENCE_S
-            while not _listens(port):
+            while not listens(port):
                 assert server.poll() is None, (folder / "output").read_text()
                 assert time.monotonic() < deadline_s, f"{command[0]} does not listen"
                 time.sleep(_POLL_S)
@@ -165,7 +174,7 @@ def _listening(command: Sequence[str | Path], port: int, folder: Path) -> Iterat
             _end(server)
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     """Tell by the kernel's list whether the port is listened on: a connection would be one of the server's."""
     address = f"0100007F:{port:04X} 00000000:0000 0A "
     return address in Path("/proc/net/tcp").read_text(encoding="ascii")

@@ -1,6 +1,6 @@
 // An SSH server by golang.org/x/crypto/ssh and github.com/pkg/sftp, for tests: any user with the one key.
 //
-// main HOSTKEY AUTHORIZED_KEYS: listens on a free port of loopback, and prints it.
+// main AUTHORIZED_KEYS PORT HOSTKEY...: listens on this port of loopback (0: on a free one), and prints it.
 package main
 
 import (
@@ -23,7 +23,7 @@ func must[T any](value T, err error) T {
 }
 
 func main() {
-	known, _, _, _, err := ssh.ParseAuthorizedKey(must(os.ReadFile(os.Args[2])))
+	known, _, _, _, err := ssh.ParseAuthorizedKey(must(os.ReadFile(os.Args[1])))
 	must(known, err)
 	config := &ssh.ServerConfig{
 		PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
@@ -33,8 +33,10 @@ func main() {
 			return nil, nil
 		},
 	}
-	config.AddHostKey(must(ssh.ParsePrivateKey(must(os.ReadFile(os.Args[1])))))
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	for _, path := range os.Args[3:] {
+		config.AddHostKey(must(ssh.ParsePrivateKey(must(os.ReadFile(path)))))
+	}
+	listener := must(net.Listen("tcp", "127.0.0.1:"+os.Args[2]))
 	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
 	for {
 		go serve(must(listener.Accept()), config)
