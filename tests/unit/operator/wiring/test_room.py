@@ -41,6 +41,14 @@ def test_an_event_of_an_older_version_takes_no_room_away_from_a_pass_that_goes_o
     assert room.ask(a_test("other")) == 1
 
 
+def test_a_test_whose_run_is_told_while_its_pass_goes_on_takes_room_once() -> None:
+    room = Room(Limits(tests=2))
+    assert room.ask(a_test("begins")) == 0
+    room.changed("MODIFIED", a_test("begins", "Running"))
+    assert room.ask(a_test("other")) == 0
+    assert room.ask(a_test("third")) == 1
+
+
 def test_room_that_a_pass_did_not_use_is_free_again() -> None:
     room = Room(ONE)
     assert room.ask(a_test("begins")) == 0
