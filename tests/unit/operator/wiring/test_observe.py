@@ -187,6 +187,29 @@ def test_what_could_not_be_made_or_mounted_is_forgotten_once_all_is_there() -> N
     assert (observed.rejected_message, observations.mount_failures) == ("", {})
 
 
+def waiting(plan: Plan, role: Role) -> dict[str, Any]:
+    container = {"name": role, "state": {"waiting": {"reason": "ContainerCreating"}}}
+    found = pod(plan, role, "Pending", 8)
+    return {**found, "status": {**found["status"], "containerStatuses": [container]}}
+
+
+def test_what_cannot_be_mounted_is_told_of_the_pods_that_wait_for_it_and_as_long_as_they_do() -> None:
+    asked, missing = plan(quickstart()), 'MountVolume.SetUp failed for volume "keys": secret "own" not found'
+    observations = of_watch(asked, "Pending")
+    those = [waiting(asked, role) for role in (Role.MASTER, Role.TARGET)]
+    for one in those:
+        observations.pod_changed("MODIFIED", one)
+    names = [one["metadata"]["name"] for one in those]
+    events = [*((name, missing) for name in names), ("of somebody else", missing), (names[0], "timed out")]
+    observed, _ = seen(asked, observations, elapsed_s=5.0, events=events)
+    told = {found.name: (found.waiting_reason, found.waiting_message) for found in observed.pods}
+    assert told == dict.fromkeys(names, ("FailedMount", missing))
+    assert set(observations.mount_failures) == set(names)
+    observations.pod_changed("MODIFIED", pod(asked, Role.TARGET, "Running", 9))
+    observed, _ = seen(asked, observations, elapsed_s=5.0, events=events)
+    assert {found.name: found.waiting_message for found in observed.pods} == {names[0]: missing, names[1]: ""}
+
+
 def test_nothing_that_was_or_is_being_read_of_an_earlier_run_is_taken_for_the_next_ones() -> None:
     async def play() -> None:
         earlier = asyncio.create_task(asyncio.sleep(3_600, ""))
