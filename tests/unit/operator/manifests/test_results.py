@@ -23,7 +23,7 @@ from sshload_contract.wire.run_summary import (
     SeriesPoint,
     StepStats,
 )
-from sshload_operator.manifests import child_ref, results_config_map, swept
+from sshload_operator.manifests import child_ref, results_config_map, results_ref, swept
 
 CONFIG_MAP_LIMIT_BYTES = 1_048_576
 ETCD_REQUEST_LIMIT_BYTES = 1_572_864
@@ -175,3 +175,4 @@ def test_results_are_owned_by_the_test_and_outlive_the_run() -> None:
     assert config_map["metadata"]["name"] == "quickstart-a1b2c3d4e5-results"
     assert config_map["metadata"]["ownerReferences"][0]["uid"] == plan.test.uid
     assert child_ref(config_map) not in swept(plan.test, plan.run_id)
+    assert child_ref(config_map) == results_ref(plan.test, plan.run_id)
