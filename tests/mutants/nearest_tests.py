@@ -265,7 +265,14 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/pages/test_streams_over_time.py",
     ),
     f"{_CONTROL}/pages/reports.py": ("tests/unit/operator/pages/test_reports.py",),
-    f"{_OPERATOR}/manifests": ("tests/unit/operator/manifests", "tests/golden/manifests"),
+    f"{_OPERATOR}/manifests": (
+        *(
+            f"tests/unit/operator/manifests/test_{name}.py"
+            for name in ("membership", "names", "network_policy", "orphans", "pods", "run_config", "secret")
+        ),
+        "tests/golden/manifests",
+    ),
+    f"{_OPERATOR}/manifests/results.py": ("tests/unit/operator/manifests/test_results.py",),
     f"{_OPERATOR}/api/inert_text.py": ("tests/unit/operator/terminal/test_inert_text.py",),
     f"{_OPERATOR}/report/distribution.py": ("tests/unit/operator/report/test_charts.py",),
     f"{_OPERATOR}/report/over_time.py": ("tests/unit/operator/report/test_charts.py",),
