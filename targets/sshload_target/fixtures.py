@@ -180,7 +180,7 @@ def _commit_header(number: int) -> bytes:
 
 def _run_git(git: str, fixture: RepositoryFixture, *arguments: str) -> None:
     done = subprocess.run(  # noqa: S603 -- likewise
-        [git, *arguments], capture_output=True, text=True, check=False, env=_git_environment()
+        [git, *arguments], capture_output=True, errors="replace", check=False, env=_git_environment()
     )
     if done.returncode != 0:
         raise _repository_refusal(fixture, done.stderr)

@@ -62,9 +62,23 @@ def test_a_repository_is_made_anew_when_the_container_restarts(tmp_path: Path) -
     assert git(tmp_path / "repo.git", "rev-list", "--count", "HEAD") == "2"
 
 
-def test_something_else_in_its_place_is_left_alone(tmp_path: Path) -> None:
+def test_commits_are_dated_and_named_one_after_the_other(tmp_path: Path) -> None:
+    make(tmp_path, commits=3, size_bytes=100)
+    assert git(tmp_path / "repo.git", "log", "--format=%s by %an, %ct").splitlines() == [
+        "Commit 3 by sshload, 1700000002",
+        "Commit 2 by sshload, 1700000001",
+        "Commit 1 by sshload, 1700000000",
+    ]
+
+
+@pytest.mark.parametrize("like_a_repository", ["", "HEAD", "objects/"])
+def test_something_else_in_its_place_is_left_alone(tmp_path: Path, like_a_repository: str) -> None:
     (tmp_path / "repo.git").mkdir()
     (tmp_path / "repo.git/precious").write_text("mine")
+    if like_a_repository == "HEAD":
+        (tmp_path / "repo.git/HEAD").write_text("ref: refs/heads/main")
+    elif like_a_repository:
+        (tmp_path / "repo.git" / like_a_repository).mkdir()
     with pytest.raises(ConfigRefusedError, match="not a git repository"):
         make(tmp_path, commits=1, size_bytes=1)
     assert (tmp_path / "repo.git/precious").read_text() == "mine"
