@@ -342,6 +342,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_WORKER}/scenario/first_login.py": ("tests/unit/worker/test_first_login_over_time.py",),
     f"{_WORKER}/scenario/step_clock.py": (
+        "tests/unit/worker/test_step_clock.py",
         "tests/unit/worker/test_time_limit.py",
         "tests/unit/worker/test_command_step.py",
         "tests/unit/worker/test_held_sessions.py",
@@ -373,6 +374,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/worker/test_worker_registry.py",
         "tests/unit/worker/test_worker_line.py",
     ),
+    f"{_WORKER}/coordination/messages.py": ("tests/unit/worker/test_locust_line.py",),
+    f"{_WORKER}/coordination/roles.py": ("tests/unit/worker/test_roles.py",),
     f"{_WORKER}/coordination/processes.py": ("tests/unit/worker/test_process_signals.py",),
     **{
         f"{_WORKER}/clients/{library}": (  # each is imported by its name

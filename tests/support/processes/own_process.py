@@ -10,7 +10,7 @@ from typing import Any
 
 def in_own_process(play: Callable[[], Any]) -> Any:
     """Return what a function returns in a fork of this process, as JSON has it; fails where it raises."""
-    told, telling = os.pipe()
+    told, telling = posix.pipe()
     pid = posix.fork()
     if not pid:
         code = 1
@@ -21,7 +21,7 @@ def in_own_process(play: Callable[[], Any]) -> Any:
             traceback.print_exc()
         finally:
             os._exit(code)
-    os.close(telling)
+    posix.close(telling)
     with os.fdopen(told) as answer:
         said = answer.read()
     _, status = posix.waitpid(pid, 0)

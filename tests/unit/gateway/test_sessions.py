@@ -1,19 +1,21 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 from sshload_contract.gateway_policy import PolicyName
+from sshload_gateway import sessions as sessions_module
 from sshload_gateway.metrics import PoolMetrics
-from sshload_gateway.sessions import Sessions, account_of
-from sshload_gateway.ssh.failures import BusyError, SessionRefusedError
+from sshload_gateway.sessions import NoSuchCredentialError, Sessions, account_of
+from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, SessionRefusedError, SupersededError
 from sshload_gateway.ssh.login import Account, Secrets
 from sshload_gateway.ssh.policy import Limits
 from sshload_gateway.ssh.pool import Pool
 from sshload_gateway.store.credentials import Credential
-from sshload_gateway.store.sealing import Bound, Sealed
+from sshload_gateway.store.sealing import Bound, Sealed, SealError
 from until import until
 
 _LIMITS = Limits(
@@ -161,3 +163,105 @@ def test_work_gives_its_session_back_however_it_ends_and_its_connection_with_it_
 @pytest.mark.parametrize("other", [{"owner": "eve"}, {"name": "two"}])
 def test_a_row_with_the_id_of_another_gets_none_of_its_connections(other: dict[str, str]) -> None:
     assert account_of(replace(_STORED, **other)) != account_of(_STORED)
+
+
+class _Changing:
+    """A pool in which the credential has always just been changed, or whose server refuses sessions so often."""
+
+    def __init__(self, refusals: int | None = None) -> None:
+        self.refusals = refusals
+        self.waits_until: list[float] = []
+        self.secrets: Callable[[], Secrets] | None = None
+
+    def deadline_s(self) -> float:
+        return 7.0
+
+    async def acquire(self, account: Account, secrets: Callable[[], Secrets], deadline_s: float) -> Any:
+        assert account == account_of(_STORED)
+        self.waits_until.append(deadline_s)
+        self.secrets = secrets
+        if self.refusals is None:
+            raise SupersededError
+        return SimpleNamespace(ssh=None, wait_s=1.0, is_new=True, connection=SimpleNamespace(login_s=2.0))
+
+    def refused(self, _: Any) -> bool:
+        assert self.refusals is not None
+        self.refusals -= 1
+        return self.refusals >= 0
+
+    def release(self, _: Any) -> None:
+        pass
+
+
+class _Refused:
+    """Work that the server opens a session for once the pool says so."""
+
+    is_sound = True
+
+    def __init__(self, pool: _Changing) -> None:
+        self._pool = pool
+
+    async def run(self, _: Any) -> str:
+        if self._pool.refusals:
+            raise SessionRefusedError
+        return "done"
+
+
+def _sessions(pool: Any, stored: Any = _Stored(), seal: Any = _Opened()) -> Sessions:  # noqa: B008 - they hold nothing
+    return Sessions(stored, seal, pool)
+
+
+def test_a_caller_without_the_credential_is_told() -> None:
+    class Nothing:
+        async def find(self, owner: str, name: str) -> None:
+            assert (owner, name) == ("ada", "server")
+
+    with pytest.raises(NoSuchCredentialError):
+        asyncio.run(_sessions(_Changing(), Nothing()).do("ada", "server", lambda: _Work("", is_sound=True)))
+
+
+def test_a_credential_that_is_changed_again_and_again_is_looked_up_some_times_only() -> None:
+    pool = _Changing()
+    with pytest.raises(BusyError, match="again and again"):
+        asyncio.run(_sessions(pool).do("ada", "server", lambda: _Work("", is_sound=True)))
+    assert pool.waits_until == [7.0] * 3
+
+
+def test_work_that_is_refused_once_is_tried_at_once_and_then_after_longer_and_longer_pauses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paused: list[int] = []
+
+    def pause_s(refusals: int) -> float:
+        paused.append(refusals)
+        return 0.0
+
+    monkeypatch.setattr(sessions_module, "pause_s", pause_s)
+    pool = _Changing(refusals=4)
+    answer, served = asyncio.run(_sessions(pool).do("ada", "server", lambda: _Refused(pool)))
+    assert (answer, served.wait_s, served.login_s) == ("done", 1.0, 2.0)
+    assert paused == [2, 3, 4]
+    assert pool.waits_until == [7.0] * 5
+
+
+def test_a_login_has_the_key_and_the_host_keys_of_its_credential_or_is_refused() -> None:
+    class Seal:
+        def __init__(self, end: Exception | None = None) -> None:
+            self.end = end
+
+        def open(self, sealed: Sealed, about: Bound) -> bytes:
+            assert (sealed, about) == (_STORED.sealed_key, _STORED.use)
+            if self.end:
+                raise self.end
+            return b"the key"
+
+    def secrets(seal: Seal) -> Secrets:
+        pool = _Changing(refusals=0)
+        asyncio.run(_sessions(pool, seal=seal).do("ada", "server", lambda: _Refused(pool)))
+        assert pool.secrets is not None
+        return pool.secrets()
+
+    assert secrets(Seal()) == Secrets(b"the key", _STORED.host_keys)
+    with pytest.raises(LoginError, match="cannot be opened: store the credential again") as raised:
+        secrets(Seal(SealError("another master key")))
+    assert raised.value.kind is LoginFailure.SEAL

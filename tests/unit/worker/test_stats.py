@@ -76,6 +76,17 @@ def test_counts_are_those_of_the_answer_and_the_connection_is_closed() -> None:
     assert (asked, rests) == (["GET /stats HTTP/1.1"], [b""])
 
 
+def test_a_connection_is_closed_too_where_the_answer_is_refused() -> None:
+    """Not by whoever frees it: the error may be kept for long."""
+    with serving(lambda _: b"HTTP/1.1 503 Not Ready\r\nContent-Length: 0\r\n\r\n") as (url, _, rests):
+        with pytest.raises(UnresponsiveError) as kept:
+            check_ready(url, 60)
+        with gevent.Timeout(60):
+            while not rests:
+                gevent.sleep(0)
+    assert kept.traceback
+
+
 @pytest.mark.parametrize("text", ["", "{}", "no JSON", "[1]"])
 def test_an_answer_that_is_none_is_told(text: str) -> None:
     with serving(lambda _: ok(text)) as (url, _, __):

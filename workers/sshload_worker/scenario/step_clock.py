@@ -65,7 +65,7 @@ class TimeLimit:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._row.limits.pop(self, None)
-        if value is not None and isinstance(value, TimeLimitReached) and value.limit is self:
+        if isinstance(value, TimeLimitReached) and value.limit is self:
             raise self.failure from None
 
     def go_on(self, seconds: float, step: str) -> None:
