@@ -1,6 +1,7 @@
 """Observer: what a target saw, as TargetStats."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from sshload_contract.steal import machine_cpu
@@ -32,10 +33,11 @@ class Observer:
     def stats(self) -> TargetStats:
         """Return the counts by now."""
         own_cpu_s = time.process_time()
-        usage, limits = self._resources.read(), self._resources.limits()
+        usage, limits = asdict(self._resources.read()), self._resources.limits()
         sessions = self._log.sessions()
         counts = self._log.counts
         return TargetStats(
+            **{**usage, "refused_forks": max(usage["refused_forks"], counts.refused_forks)},
             at_unix_s=self._start_unix_s + time.monotonic() - self._start_s,
             sshd_version=self._sshd_version,
             accepted=counts.accepted,
@@ -44,18 +46,10 @@ class Observer:
             dropped_penalty=counts.dropped_penalty,
             dropped_is_lower_bound=counts.is_lower_bound,
             sessions=sessions,
-            cpu_s=usage.cpu_s,
-            cpu_throttled_s=usage.cpu_throttled_s,
             cpu_limit_cores=limits.cpu_cores,
             machine_cpu=machine_cpu(read_proc_file(_STAT)),
-            memory_bytes=usage.memory_bytes,
-            memory_is_upper_bound=usage.memory_is_upper_bound,
-            memory_peak_bytes=usage.memory_peak_bytes,
             memory_limit_bytes=limits.memory_bytes,
-            processes=usage.processes,
             processes_limit=limits.processes,
-            oom_kills=usage.oom_kills,
-            refused_forks=max(usage.refused_forks, counts.refused_forks),
             listen_overflows=self._queue.overflows(),
             own_cpu_s=own_cpu_s,
         )

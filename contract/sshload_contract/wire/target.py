@@ -83,7 +83,28 @@ class TargetConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetStats:
+class Usage:
+    """What a container uses: CPU time and throttled time since its start, memory and processes now.
+
+    `memory_bytes` is the working set, including the kernel's memory for it: what is charged, less page cache that the
+    kernel can drop at once; where `memory_is_upper_bound`, what processes share counts for each of them.
+    `memory_peak_bytes` is 0 if the source keeps no peak. `oom_kills` are the processes that were killed for lack of
+    memory, `refused_forks` those that could not be started for a limit of their number, both since the container's
+    start, as far as the source tells.
+    """
+
+    cpu_s: Amount
+    cpu_throttled_s: Amount
+    memory_bytes: Count
+    memory_is_upper_bound: bool
+    memory_peak_bytes: Count
+    processes: Count
+    oom_kills: Count
+    refused_forks: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetStats(Usage):
     """Counts from sshd's log and the container's resources, at `at_unix_s`.
 
     The time is set from the machine's clock when the target starts. Later steps of that clock do not change it.
@@ -91,19 +112,16 @@ class TargetStats:
     sshd does not log every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
     counts may be lower bounds; `dropped_is_lower_bound` says whether they are. Drops by PerSourceMaxStartups count as
     `dropped_max_startups`, as in sshd's log. `auth_failed` counts connections that had named a user and ended without a
-    login. `cpu_s` is user and system time of the container since its start. `own_cpu_s` of it is that of the
-    observing process itself, so the rest is of sshd and of all that its sessions run. `memory_bytes` is its present
-    working set, including the kernel's memory for it. Outside a container it is the sum over the processes, which is an
-    upper bound, because shared memory counts for each of them. `machine_cpu` is that of the whole machine, None if its
-    kernel does not report it. `sessions` is the present number of logged-in connections. `listen_overflows` are those
-    of sshd's own sockets, None if the kernel does not report them.
+    login. `own_cpu_s` of the CPU time is that of the observing process itself, so the rest is of sshd and of all that
+    its sessions run. `machine_cpu` is that of the whole machine, None if its kernel does not report it. `sessions` is
+    the present number of logged-in connections. `listen_overflows` are those of sshd's own sockets, None if the kernel
+    does not report them. `refused_forks` has those that sshd's log tells too.
 
     The limits are those of the container, None if it has none or the kernel does not report it. The limit of processes
-    counts their threads too. `oom_kills` are the processes killed for lack of memory, `refused_forks` those that could
-    not be started because of a limit of processes, as far as the kernel or sshd's log reports them.
+    counts their threads too.
     """
 
-    version: int = field(default=WIRE_VERSION, kw_only=True)
+    version: int = WIRE_VERSION
     at_unix_s: Amount
     sshd_version: str
     accepted: Count
@@ -112,18 +130,10 @@ class TargetStats:
     dropped_penalty: Count
     dropped_is_lower_bound: bool
     sessions: Count
-    cpu_s: Amount
-    cpu_throttled_s: Amount
     cpu_limit_cores: Amount | None
     machine_cpu: MachineCpu | None
-    memory_bytes: Count
-    memory_is_upper_bound: bool
-    memory_peak_bytes: Count
     memory_limit_bytes: Count | None
-    processes: Count
     processes_limit: Count | None
-    oom_kills: Count
-    refused_forks: Count
     listen_overflows: Count | None
     own_cpu_s: Amount = 0.0
 

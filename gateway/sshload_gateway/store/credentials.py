@@ -23,49 +23,43 @@ _ONE_OF_AN_OWNER: Final = sa.text("SELECT pg_advisory_xact_lock(hashtextextended
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Credential:
-    """A version of a credential as it is stored. Times are seconds since 1970."""
+class _Login:
+    """Whose a credential is, and where and as whom it logs in."""
 
-    id: str
     owner: str
     name: str
-    version: int
     host: str
     port: int
     user: str
     host_keys: tuple[str, ...]
     public_key: str
+
+    @property
+    def use(self) -> Bound:
+        """Whose it is and where its private key is used."""
+        return self.owner, self.name, self.host, self.port, self.user, self.host_keys, self.public_key
+
+    def is_like(self, other: "_Login") -> bool:
+        """Return whether it is the same login. Of the private key, its public half tells."""
+        return self.use == other.use
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credential(_Login):
+    """A version of a credential as it is stored. Times are seconds since 1970."""
+
+    id: str
+    version: int
     sealed_key: Sealed
     created_at: int
     updated_at: int
 
-    @property
-    def use(self) -> Bound:
-        """Whose it is and where its private key is used."""
-        return _use(self)
-
-    def is_like(self, new: "NewCredential") -> bool:
-        """Return whether it is the same login. Of the private key, its public half tells."""
-        return self.use == new.use
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class NewCredential:
+class NewCredential(_Login):
     """What a caller gives, checked, with the private key in OpenSSH's format."""
 
-    owner: str
-    name: str
-    host: str
-    port: int
-    user: str
-    host_keys: tuple[str, ...]
-    public_key: str
     private_key: bytes
-
-    @property
-    def use(self) -> Bound:
-        """Whose it is and where its private key is used."""
-        return _use(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,22 +177,7 @@ class Credentials:
         return rows
 
 
-def _use(one: Credential | NewCredential) -> Bound:
-    return one.owner, one.name, one.host, one.port, one.user, one.host_keys, one.public_key
-
-
 def _credential(row: sa.RowMapping | dict[str, Any]) -> Credential:
-    return Credential(
-        id=row["id"],
-        owner=row["owner"],
-        name=row["name"],
-        version=row["version"],
-        host=row["host"],
-        port=row["port"],
-        user=row["user"],
-        host_keys=tuple(row["host_keys"]),
-        public_key=row["public_key"],
-        sealed_key=Sealed(row["sealing_key"], bytes(row["sealed_key"])),
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+    stored = dict(row)
+    sealed = Sealed(stored.pop("sealing_key"), bytes(stored.pop("sealed_key")))
+    return Credential(**{**stored, "host_keys": tuple(stored["host_keys"])}, sealed_key=sealed)

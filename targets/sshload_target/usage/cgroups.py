@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshload_target.usage.values import Limits, Usage, smallest
+from sshload_contract.wire.target import Usage
+
+from sshload_target.usage.values import Limits, smallest
 
 _NS_PER_S = 1_000_000_000
 _NEEDED_OF_V1 = (

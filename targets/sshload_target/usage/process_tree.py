@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-from sshload_target.usage.values import Limits, Usage
+from sshload_contract.wire.target import Usage
+
+from sshload_target.usage.values import Limits
 
 _PROC = Path("/proc")
 _BYTES_PER_KB = 1_024

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from sshload_contract.wire.target import Usage
+
 from sshload_target.usage.cgroups import find_v1_reader, find_v2_reader
 from sshload_target.usage.process_tree import ProcessTreeReader
-from sshload_target.usage.values import Limits, Usage
+from sshload_target.usage.values import Limits
 
 
 class UsageReader(Protocol):

@@ -32,7 +32,7 @@ _LIMITS = Limits(
     age_s=1_000,
     refusal_pause_s=0,
 )
-_STORED = Credential("1", "ada", "server", 1, "host", 22, "load", (), "", Sealed("first", b""), 0, 0)
+_STORED = Credential("ada", "server", "host", 22, "load", (), "", "1", 1, Sealed("first", b""), 0, 0)
 _SHORT_WAIT_S = 0.5
 _TRIES_AT_MOST = 10
 """Of pauses that grow from a tenth of a second, no more fit into a short wait."""

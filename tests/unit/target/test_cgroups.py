@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from sshload_contract.wire.target import Usage
 from sshload_target.usage.cgroups import CgroupV1Reader, CgroupV2Reader, find_v1_reader, find_v2_reader
-from sshload_target.usage.values import Limits, Usage
+from sshload_target.usage.values import Limits
 
 V2_FILES = {
     "cpu.stat": "usage_usec 12500000\nuser_usec 10000000\nsystem_usec 2500000\n"

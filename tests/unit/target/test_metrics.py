@@ -8,13 +8,13 @@ from typing import Any, cast
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sshload_contract.steal import MachineCpu
-from sshload_contract.wire.target import TargetStats
+from sshload_contract.wire.target import TargetStats, Usage
 from sshload_target.metrics import metrics
 from sshload_target.observer import Observer
 from sshload_target.sshd.listen_queue import ListenQueue
 from sshload_target.sshd.log import SshdLog
 from sshload_target.usage.resources import Resources
-from sshload_target.usage.values import Limits, Usage
+from sshload_target.usage.values import Limits
 
 USAGE = Usage(
     cpu_s=12.5,

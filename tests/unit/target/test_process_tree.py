@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sshload_contract.wire.target import Usage
 from sshload_target.usage import process_tree
 from sshload_target.usage.process_tree import (
     ProcessStat,
@@ -13,7 +14,7 @@ from sshload_target.usage.process_tree import (
     descendants,
     read_program_usage,
 )
-from sshload_target.usage.values import Limits, Usage
+from sshload_target.usage.values import Limits
 
 OWN, CHILD, GRANDCHILD, STRANGER = 900_000, 900_001, 900_002, 900_003
 HZ = os.sysconf("SC_CLK_TCK")

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sshload_contract.wire.target import Usage
 from sshload_target.usage.cgroups import CgroupV1Reader, CgroupV2Reader
 from sshload_target.usage.process_tree import ProcessTreeReader, descendants
 from sshload_target.usage.resources import CgroupFiles, Resources, choose_reader
-from sshload_target.usage.values import Limits, Usage
+from sshload_target.usage.values import Limits
 
 usages = st.builds(
     Usage,

@@ -21,11 +21,11 @@ from sshload_operator.control.live.tests import LiveTests
 from sshload_operator.control.metrics.published import Published
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.decision.comparison.decide import ComparisonSubject
-from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
+from sshload_operator.decision.comparison.facts import observed_test
 from sshload_operator.decision.comparison.plan import ComparisonPlan, comparison_hash, make_comparison_plan
 from sshload_operator.decision.life_cycle import current_run
 from sshload_operator.decision.schedule.decide import ScheduleSubject
-from sshload_operator.decision.schedule.facts import ScheduledTest, identity, scheduled_test
+from sshload_operator.decision.schedule.facts import identity, scheduled_test
 from sshload_operator.manifests.labels import COMPARISON_LABEL, SCHEDULE_LABEL
 from sshload_operator.planning.installation import Installation
 from sshload_operator.planning.plan import TestIdentity
@@ -44,9 +44,7 @@ class ScheduleKind:
     # A pass is short. It holds a body, the parsed body, and the answer to its write: 1 MB for the largest.
     passes_at_once: int = 8
 
-    def facts(self, test: Object) -> ScheduledTest:
-        """Return the facts of a test that matter to its schedule."""
-        return scheduled_test(test)
+    facts = staticmethod(scheduled_test)
 
     def subject(self, body: Object) -> ScheduleSubject:
         """Return the subject of a decision about a schedule, without its tests."""
@@ -82,9 +80,7 @@ class ComparisonKind:
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
 
-    def facts(self, test: Object) -> ObservedTest:
-        """Return the facts of a test that matter to its comparison."""
-        return observed_test(test)
+    facts = staticmethod(observed_test)
 
     def subject(self, body: Object) -> ComparisonSubject:
         """Return the subject of a decision about a comparison, without its tests."""

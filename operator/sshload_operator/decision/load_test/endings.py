@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final, TypeAlias
 
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Stage
@@ -23,6 +24,8 @@ from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import ConditionType, ObservedBaseline, PodFacts, Reason, Role
+
+_Rule: TypeAlias = Callable[[Situation], Judgement | None]
 
 _PODS_NAMED = 3
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target exits with it if sshd rejects its configuration
@@ -147,27 +150,16 @@ def _master_lost(situation: Situation) -> Judgement | None:
     return None
 
 
-def _target_blocked(situation: Situation) -> Judgement | None:
-    return _blocked(situation, ConditionType.TARGET_READY)
+def _blocked(find: Callable[[Situation], Blocker | None], about: ConditionType) -> _Rule:
+    """Return the rule that a blocker ends the run which has had its time to go away."""
 
+    def rule(situation: Situation) -> Judgement | None:
+        blocker = find(situation)
+        if blocker is None or blocker.patience_s is None or situation.false_for_s(about) < blocker.patience_s:
+            return None
+        return Judgement(blocker.verdict, blocker.final_reason, blocker.message, about=about)
 
-def _workers_blocked(situation: Situation) -> Judgement | None:
-    return _blocked(situation, ConditionType.WORKERS_READY)
-
-
-def _master_disrupted(situation: Situation) -> Judgement | None:
-    return _blocked_by(situation, disrupted_master(situation), ConditionType.WORKERS_READY)
-
-
-def _blocked(situation: Situation, about: ConditionType) -> Judgement | None:
-    find = target_blocker if about is ConditionType.TARGET_READY else workers_blocker
-    return _blocked_by(situation, find(situation), about)
-
-
-def _blocked_by(situation: Situation, blocker: Blocker | None, about: ConditionType) -> Judgement | None:
-    if blocker is None or blocker.patience_s is None or situation.false_for_s(about) < blocker.patience_s:
-        return None
-    return Judgement(blocker.verdict, blocker.final_reason, blocker.message, about=about)
+    return rule
 
 
 def _start_timed_out(situation: Situation) -> Judgement | None:
@@ -225,14 +217,18 @@ def _error(reason: Reason, message: str, about: ConditionType = ConditionType.WO
     return Judgement(Verdict.ERROR, reason, message, about=about)
 
 
-_RULES: tuple[Callable[[Situation], Judgement | None], ...] = (
+_RULES: Final[tuple[_Rule, ...]] = (
     _judged,
     _past_deadline,
     _target_failed,
     _target_lost,
     _master_lost,
-    _target_blocked,
-    _workers_blocked,
+    _blocked(target_blocker, ConditionType.TARGET_READY),
+    _blocked(workers_blocker, ConditionType.WORKERS_READY),
     _start_timed_out,
 )
-_CERTAIN = (_judged, _past_deadline, _master_disrupted)
+_CERTAIN: Final[tuple[_Rule, ...]] = (
+    _judged,
+    _past_deadline,
+    _blocked(disrupted_master, ConditionType.WORKERS_READY),
+)
