@@ -106,10 +106,10 @@ def as_junit(page: Page) -> str:
     A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say. The text is
     ASCII, with references to other characters, so that it is valid UTF-8 in whichever encoding it is printed.
     """
-    suite = ET.Element("testsuite", name=_xml(page.name))
+    suite = ET.Element("testsuite", name=printable(page.name))
     own = Check("verdict", f"{page.verdict}: {page.sentence}", page.passed)
-    cases = [_case(suite, one) for one in page.checks]
-    cases += [_verdict_case(suite, one) for one in page.verdicts or (own,)]
+    cases = [_case(suite, one, "skipped") for one in page.checks]
+    cases += [_case(suite, one, "error") for one in page.verdicts or (own,)]
     for kind in ("failure", "error"):
         suite.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
     suite.set("tests", str(len(cases)))
@@ -117,20 +117,8 @@ def as_junit(page: Page) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="us-ascii").decode("ascii")}\n'
 
 
-def _case(suite: ET.Element, check: Check) -> ET.Element:
-    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(check.name))
+def _case(suite: ET.Element, check: Check, unknown: str) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=printable(check.name))
     if check.passed is not True:
-        ET.SubElement(case, "failure" if check.passed is False else "skipped", message=_xml(check.message))
+        ET.SubElement(case, "failure" if check.passed is False else unknown, message=printable(check.message))
     return case
-
-
-def _verdict_case(suite: ET.Element, verdict: Check) -> ET.Element:
-    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(verdict.name))
-    if verdict.passed is not True:
-        ET.SubElement(case, "failure" if verdict.passed is False else "error", message=_xml(verdict.message))
-    return case
-
-
-def _xml(text: str) -> str:
-    """Return text without characters that XML cannot have."""
-    return printable(text)

@@ -4,12 +4,12 @@ from functools import lru_cache, partial
 
 from sshload_contract.allow_list import forward_refusal
 from sshload_contract.steps import ForwardStep, ShellStep
-from sshload_contract.vocabulary import Outcome, Timing, measured_step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.runners import StepMethods, runs
+from sshload_worker.scenario.steps.runners import StepMethods, times
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 from sshload_worker.scenario.steps.transfer import await_text
 
@@ -17,13 +17,9 @@ _REMEMBERED_DESTINATIONS = 1_024
 """For how many destinations the result is cached, so that iterations do not wait for a long allow-list."""
 
 
-@runs(ShellStep)
+@times(ShellStep)
 def run_shell(step: ShellStep, run: StepRun) -> None:
     """Run the shell; raises StepFailure if it does not start, or ends before the expected text arrives."""
-    run.clock.timed(measured_step(step.name, step.kind), partial(_run_shell, step, run))
-
-
-def _run_shell(step: ShellStep, run: StepRun) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(step.kind):
@@ -60,13 +56,9 @@ def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule
     return ""
 
 
-@runs(ForwardStep)
+@times(ForwardStep)
 def run_forward(step: ForwardStep, run: StepRun) -> None:
     """Connect through the server; raises StepFailure if it refuses, or the answer ends before `expect` arrives."""
-    run.clock.timed(measured_step(step.name, step.kind), partial(_run_forward, step, run))
-
-
-def _run_forward(step: ForwardStep, run: StepRun) -> None:
     host = run.fill_in(step.host)
     why = run.forward_rule(host, step.port)
     if why:

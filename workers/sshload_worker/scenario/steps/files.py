@@ -20,13 +20,13 @@ from sshload_contract.steps import (
     SftpWriteStep,
     Verify,
 )
-from sshload_contract.vocabulary import Timing, measured_step
+from sshload_contract.vocabulary import Timing
 
 from sshload_worker.clients.by_parts import read_by_parts
-from sshload_worker.clients.interface import SFTP_PERMISSIONS, Course, Sftp, SftpRequest, SftpType
+from sshload_worker.clients.interface import SFTP_PERMISSIONS, Course, SftpRequest, SftpType
 from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import classify_error
-from sshload_worker.scenario.steps.runners import RUNNERS, StepMethods, runs
+from sshload_worker.scenario.steps.runners import StepMethods, runs, times
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import Expectation, Flow, raise_mismatch, verify_file, write_file
 
@@ -44,13 +44,9 @@ def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
     _read(step, run, lambda: partial(run.sftp(step.name).read_file, run.fill_in(step.path)))
 
 
-@runs(SftpWriteStep)
+@times(SftpWriteStep)
 def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
-    run.clock.timed(measured_step(step.name, step.kind), partial(_sftp_write, step, run))
-
-
-def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     sftp, path = run.sftp(step.name), run.fill_in(step.path)
     with run.step_limit(step.kind):
         write_file(step, run, partial(sftp.open_to_write, path))
@@ -94,43 +90,37 @@ def _pass_on(read: _Read, expectation: Expectation, flow: Flow, course: Course) 
         flow.end()
 
 
-@runs(ScpWriteStep)
+@times(ScpWriteStep)
 def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure if this fails or the file on the server is not what was written."""
-    run.clock.timed(measured_step(step.name, step.kind), partial(_scp_write, step, run))
-
-
-def _scp_write(step: ScpWriteStep, run: StepRun) -> None:
     path = run.fill_in(step.path)
     with run.step_limit(step.kind):
         write_file(step, run, partial(run.connection.scp_write, path, step.size_bytes))
         if step.verify is not Verify.NONE:
             begin = partial(run.connection.scp_read, path)
-            size = partial(_size_by_sftp, run, step.name, path)
+
+            def size() -> int | None:
+                return run.sftp(step.name).stat(path)
+
             run.time_part(step.name, Timing.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
 
 
-def _size_by_sftp(run: StepRun, name: str, path: str) -> int | None:
-    return run.sftp(name).stat(path)
-
-
-@runs(SftpListStep)
+@times(SftpListStep)
 def run_sftp_list(step: SftpListStep, run: StepRun) -> None:
     """List the directory; raises StepFailure if this fails or the number of entries is not as expected."""
-    _timed(step, run, partial(_list, step, run.fill_in(step.path)))
-
-
-def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
-    entries = sftp.list_directory(path)
+    sftp, path = run.sftp(step.name), run.fill_in(step.path)
+    with run.step_limit(step.kind):
+        entries = sftp.list_directory(path)
     if step.expect_entries is not None and entries != step.expect_entries:
         raise_mismatch(f"{entries} entries, expected {step.expect_entries}")
 
 
-@runs(SftpStatStep)
+@times(SftpStatStep)
 def run_sftp_stat(step: SftpStatStep, run: StepRun) -> None:
     """Request the attributes; raises StepFailure if this fails."""
-    path = run.fill_in(step.path)
-    _timed(step, run, lambda sftp: sftp.stat(path))
+    sftp, path = run.sftp(step.name), run.fill_in(step.path)
+    with run.step_limit(step.kind):
+        sftp.stat(path)
 
 
 _REQUESTS: Final[Mapping[type[_Changing], Callable[[Any], tuple[SftpType, *tuple[str | int, ...]]]]] = {
@@ -144,25 +134,14 @@ _REQUESTS: Final[Mapping[type[_Changing], Callable[[Any], tuple[SftpType, *tuple
 """The type and the fields of each request that a status answers."""
 
 
-def _change(step: _Changing, run: StepRun) -> None:
-    """Send the step's request, with the iteration's number filled in."""
+@times(*_REQUESTS)
+def run_sftp_request(step: _Changing, run: StepRun) -> None:
+    """Send the request, with the iteration's number filled in; raises StepFailure if the server refuses it."""
     kind, *fields = _REQUESTS[type(step)](step)
     filled = tuple(run.fill_in(field) if isinstance(field, str) else field for field in fields)
-    request = SftpRequest(kind, run.fill_in(step.path), filled, step.kind)
-    _timed(step, run, lambda sftp: sftp.change(request))
-
-
-RUNNERS.update(dict.fromkeys(_REQUESTS, _change))
-
-
-def _timed(step: _Changing | SftpListStep | SftpStatStep, run: StepRun, ask: Callable[[Sftp], object]) -> None:
-    run.clock.timed(measured_step(step.name, step.kind), partial(_limited, step, run, ask))
-
-
-def _limited(step: _Changing | SftpListStep | SftpStatStep, run: StepRun, ask: Callable[[Sftp], object]) -> None:
-    sftp = run.sftp(step.name)
+    request, sftp = SftpRequest(kind, run.fill_in(step.path), filled, step.kind), run.sftp(step.name)
     with run.step_limit(step.kind):
-        ask(sftp)
+        sftp.change(request)
 
 
 class FileMethods(StepMethods):

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from sshload_contract.steps import GitUploadPackStep
-from sshload_contract.vocabulary import Outcome, Timing, measured_step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.command import check_end
-from sshload_worker.scenario.steps.runners import StepMethods, runs
+from sshload_worker.scenario.steps.runners import StepMethods, times
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch, read_to_end
 
@@ -164,14 +164,9 @@ class PackCheck:
         return ""
 
 
-@runs(GitUploadPackStep)
+@times(GitUploadPackStep)
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
     """Fetch the repository; raises StepFailure if git refuses, or the pack is not complete."""
-    measured = measured_step(step.name, step.kind)
-    run.clock.timed(measured, partial(_fetch, step, run))
-
-
-def _fetch(step: GitUploadPackStep, run: StepRun) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(step.kind):
