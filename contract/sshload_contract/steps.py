@@ -104,9 +104,6 @@ class Step:
     timings: ClassVar[tuple[str, ...]] = ()
     """The timings that it takes, the whole step last; none if it asks the server for nothing."""
 
-    gateway_timings: ClassVar[tuple[str, ...] | None] = None
-    """Those that it takes if the target is a gateway; None if a gateway cannot do it."""
-
     by_channel: ClassVar[bool] = False
     """Whether it needs more of a channel than to run a command."""
 
@@ -164,9 +161,6 @@ class ExecStep(Step):
     kind: ClassVar[str] = "exec"
     timings: ClassVar[tuple[str, ...]] = (
         Timing.CHANNEL_OPEN, Timing.EXEC, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.COMMAND,
-    )  # fmt: skip
-    gateway_timings: ClassVar[tuple[str, ...] | None] = (
-        Timing.GATEWAY_WAIT, Timing.GATEWAY_LOGIN, Timing.GATEWAY_COMMAND, Timing.COMMAND,
     )  # fmt: skip
     name: _Name
     command: Annotated[str, _COMMAND, "The command line for the user's shell."]
@@ -260,7 +254,6 @@ class SftpListStep(Step):
 
     kind: ClassVar[str] = "sftpList"
     timings: ClassVar[tuple[str, ...]] = (Timing.SUBSYSTEM, kind)
-    gateway_timings: ClassVar[tuple[str, ...] | None] = (kind,)
     name: _Name
     path: _Path
     expect_entries: Annotated[
@@ -483,7 +476,6 @@ class SleepStep(Step):
 
     kind: ClassVar[str] = "sleep"
     written_bare: ClassVar[str] = "duration_s"
-    gateway_timings: ClassVar[tuple[str, ...] | None] = ()
     name: ClassVar[str] = ""
     duration_s: Annotated[float, Duration("1ms", "24h", example="5s")]
 

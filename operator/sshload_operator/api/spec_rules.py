@@ -15,15 +15,10 @@ from sshload_operator.api.expressions import expression_fault
 from sshload_operator.api.search import ENDING_RESERVE_S, least_trials
 from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.targets import Target
-from sshload_operator.api.targets.gateway_rules import (
-    GATEWAY_RULES,
-    GATEWAY_TIMINGS_IN_CEL,
-    HAS_GATEWAY,
-    NO_CLIENT,
-    timings_of_gateway,
-)
+from sshload_operator.api.targets import Target, gateway_rules
 
+_NOT_BY_SSH: Final = (gateway_rules,)
+"""What a spec may ask for if its workers use the target in another way than by SSH."""
 _STEP_KINDS: Final = ScenarioStep.__args__
 _LOGIN_STEPS: Final = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.LOGIN)
 _HELD_STEPS: Final = (*_LOGIN_STEPS, Timing.KEEP_ALIVE, Timing.HOLD)
@@ -78,8 +73,8 @@ _LOGINS: Final = (
 def _no_window_for_sftp(name: str) -> Rule:
     """libssh2 opens its SFTP channel with a window of its own choice."""
     return Rule(
-        f"{NO_CLIENT} || self.client.library != 'ssh2-python' || !has(self.client.{name}) || !has(self.scenario.steps)"
-        f" || !self.scenario.steps.exists(s, {_HAS_SFTP})",
+        f"!has(self.client) || self.client.library != 'ssh2-python' || !has(self.client.{name})"
+        f" || !has(self.scenario.steps) || !self.scenario.steps.exists(s, {_HAS_SFTP})",
         "the library ssh2-python has no such setting for SFTP: use sftpReadSize",
         at=f".client.{name}",
     )
@@ -182,9 +177,10 @@ _DEADLINE: Final = (
 
 def _measured(spec: LoadTestSpec) -> Iterator[str]:
     """Yield the timings that the run takes, as far as the spec says."""
-    if not spec.target.access.speaks_ssh:
-        yield from timings_of_gateway(spec)
-        return
+    for other in _NOT_BY_SSH:
+        if spec.target.access is other.ACCESS:
+            yield from other.timings(spec)
+            return
     yield str(Timing.TOTAL)
     yield from map(str, _LOGIN_STEPS)
     for place in range(1, len(spec.via) + 1):
@@ -282,7 +278,7 @@ _THRESHOLDS: Final = (
     ),
     Rule(
         "!has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
-        f" || ({HAS_GATEWAY} ? {GATEWAY_TIMINGS_IN_CEL} :"
+        f" || ({''.join(f'{other.CONDITION} ? {other.TIMINGS_IN_CEL} :' for other in _NOT_BY_SSH)}"
         f" t.latency.step in {in_cel((*_LOGIN_STEPS, Timing.TOTAL))}"
         f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
         " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
@@ -311,4 +307,11 @@ _THRESHOLDS: Final = (
     ),
 )
 
-SPEC_RULES: Final = (*GATEWAY_RULES, *_LOGINS, *_EXPRESSIONS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)
+SPEC_RULES: Final = (
+    *(rule for other in _NOT_BY_SSH for rule in other.RULES),
+    *_LOGINS,
+    *_EXPRESSIONS,
+    *_LIBRARIES,
+    *_DEADLINE,
+    *_THRESHOLDS,
+)

@@ -1,28 +1,32 @@
 """What a spec may ask for if its target is a gateway, which runs commands and lists directories only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from sshload_contract.client import Auth, Library
 from sshload_contract.declared import Rule
-from sshload_contract.steps import ScenarioStep
+from sshload_contract.steps import ExecStep, SftpListStep, SleepStep, Step
 from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.targets.gateway import GATEWAY
 
+ACCESS: Final = GATEWAY
 _FIELDS: Final = {
     ".target.gateway": "has(self.target.gateway)",
     ".target.managed.gateway": "(has(self.target.managed) && has(self.target.managed.gateway))",
 }
 """Where a spec names a gateway, with what tells so in CEL."""
-HAS_GATEWAY: Final = f"({' || '.join(_FIELDS.values())})"
-NO_CLIENT: Final = "!has(self.client)"
-"""For rules that ask which fields the client has. Others read its defaults where a spec has none."""
-_STEP_KINDS: Final = ScenarioStep.__args__
-_POSSIBLE: Final = [kind for kind in _STEP_KINDS if kind.gateway_timings is not None]
-_POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _POSSIBLE)
-_POSSIBLE_WORDS: Final = ", ".join(kind.kind for kind in _POSSIBLE)
+CONDITION: Final = f"({' || '.join(_FIELDS.values())})"
+_TIMINGS: Final[Mapping[type[Step], tuple[str, ...]]] = {
+    ExecStep: (Timing.GATEWAY_WAIT, Timing.GATEWAY_LOGIN, Timing.GATEWAY_COMMAND, Timing.COMMAND),
+    SftpListStep: (SftpListStep.kind,),
+    SleepStep: (),
+}
+"""The steps that a gateway can do, with the timings that they take there."""
+_POSSIBLE_IN_CEL: Final = " || ".join(f"has(s.{kind.kind})" for kind in _TIMINGS)
+_POSSIBLE_WORDS: Final = ", ".join(kind.kind for kind in _TIMINGS)
 _OF_EVERY_ITERATION: Final = (Timing.TOTAL, Timing.CONNECT, Timing.TLS)
 _UNUSED: Final = (
     "kexAlgorithms",
@@ -39,29 +43,29 @@ _UNUSED: Final = (
 """The settings of spec.client that a gateway's callers have no use for."""
 
 
-def timings_of_gateway(spec: LoadTestSpec) -> Iterator[str]:
+def timings(spec: LoadTestSpec) -> Iterator[str]:
     """Yield the timings that a run against a gateway takes."""
     yield from map(str, _OF_EVERY_ITERATION)
     for step in spec.scenario.steps:
-        yield from (measured_step(step.name, timing) for timing in step.gateway_timings or ())
+        yield from (measured_step(step.name, timing) for timing in _TIMINGS.get(type(step), ()))
 
 
 def _impossible_steps(spec: LoadTestSpec) -> list[str]:
-    return [step.kind for step in spec.scenario.steps if step.gateway_timings is None]
+    return [step.kind for step in spec.scenario.steps if type(step) not in _TIMINGS]
 
 
-def _words(timings: tuple[Timing, ...]) -> str:
+def _words(timings: tuple[str, ...]) -> str:
     return "[" + ", ".join(f"'{timing}'" for timing in timings) + "]"
 
 
-GATEWAY_TIMINGS_IN_CEL: Final = (
+TIMINGS_IN_CEL: Final = (
     f"(t.latency.step in {_words(_OF_EVERY_ITERATION)} || has(self.scenario.steps)"
     " && self.scenario.steps.exists(s, "
     + " || ".join(
-        f"(has(s.{kind.kind}) && t.latency.step in {_words(kind.gateway_timings)}"
+        f"(has(s.{kind.kind}) && t.latency.step in {_words(taken)}"
         f".map(p, has(s.{kind.kind}.name) ? s.{kind.kind}.name + '.' + p : p))"
-        for kind in _POSSIBLE
-        if kind.gateway_timings
+        for kind, taken in _TIMINGS.items()
+        if taken
     )
     + "))"
 )
@@ -88,10 +92,10 @@ def _ssh_beside(spec: LoadTestSpec) -> list[str]:
     return [field for field, is_there in found.items() if is_there]
 
 
-GATEWAY_RULES: Final = (
+RULES: Final = (
     *map(_no_ssh_beside, _FIELDS),
     Rule(
-        f"!{HAS_GATEWAY} || !has(self.scenario.steps) || self.scenario.steps.size() > 0"
+        f"!{CONDITION} || !has(self.scenario.steps) || self.scenario.steps.size() > 0"
         f" && self.scenario.steps.all(s, {_POSSIBLE_IN_CEL})",
         f"must have at least one step with a gateway, and only {_POSSIBLE_WORDS}: other steps need an SSH session",
         at=".scenario.steps",
@@ -103,8 +107,8 @@ GATEWAY_RULES: Final = (
         ),
     ),
     Rule(
-        f"!{HAS_GATEWAY} || {NO_CLIENT} || self.client.library == '{Library.SSH2_PYTHON}' && !self.client.controlMaster"
-        f" && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
+        f"!{CONDITION} || !has(self.client) || self.client.library == '{Library.SSH2_PYTHON}'"
+        f" && !self.client.controlMaster && !self.client.compression && self.client.auth == '{Auth.PUBLICKEY}'"
         + "".join(f" && !has(self.client.{name})" for name in _UNUSED),
         "can have only timeouts, quickAck and networkDelay with a gateway: the workers do not speak SSH",
         at=".client",

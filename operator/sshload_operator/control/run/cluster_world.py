@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from sshload_contract.shortened import shortened
+from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.master_log import proof_sha256
 
 from sshload_operator.api.kinds import TEST
@@ -41,6 +42,8 @@ from sshload_operator.world.execute import Status
 from sshload_operator.world.gateway_secrets import make_gateway_secrets
 from sshload_operator.world.keys import KeysAsked, make_keys
 
+_SECRETS: Final = {InPath.GATEWAY: make_gateway_secrets}
+"""What makes the secrets of a program in the path that has some."""
 _PODS_COME_FROM: Final = ("Deployment", "Job")
 # An admission webhook that is briefly away fails in the same way. With the back-off between passes, eight failures take
 # more than half a minute.
@@ -193,9 +196,10 @@ async def _keys(plan: Plan) -> Mapping[str, str]:
         return {}
     login, valid_s = login_to_managed(plan, managed), plan.spec.deadline_s
     keys = await make_keys(KeysAsked(login.host, login.port, login.user, valid_s))
-    if managed.gateway is None:
-        return keys.files()
-    return {**keys.files(), **await make_gateway_secrets(keys, login.host, login.port, login.user, valid_s)}
+    files = dict(keys.files())
+    for make in (_SECRETS[part] for part in managed.in_path if part in _SECRETS):
+        files |= await make(keys, login.host, login.port, login.user, valid_s)
+    return files
 
 
 async def _delete(cluster: Cluster, ref: ChildRef) -> None:

@@ -8,7 +8,7 @@ from specs.gateway import GATEWAY
 from specs.search import SEARCH_HOLD
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
-from sshload_operator.api.targets.gateway_rules import timings_of_gateway
+from sshload_operator.api.targets.gateway_rules import timings
 
 EXISTING = {**GATEWAY, "thresholds": []}
 OWN = {**EXISTING, "target": {"managed": {"gateway": {"policy": "pool"}}}}
@@ -91,7 +91,7 @@ def test_a_step_that_needs_a_session_is_named_and_no_steps_are_told_otherwise(sp
 
 def test_only_a_gateways_own_timings_have_thresholds() -> None:
     named = {**EXISTING, "scenario": {"steps": [{"exec": {"name": "up", "command": "uptime"}}]}}
-    timings = list(timings_of_gateway(parse(named)))
-    assert timings[:3] == ["total", "connect", "tls"]
-    assert timings[3:] != []
-    assert all(timing.startswith("up.") for timing in timings[3:])
+    taken = list(timings(parse(named)))
+    assert taken[:3] == ["total", "connect", "tls"]
+    assert taken[3:] != []
+    assert all(timing.startswith("up.") for timing in taken[3:])
