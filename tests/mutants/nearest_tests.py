@@ -272,6 +272,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         ),
         "tests/golden/manifests",
     ),
+    f"{_OPERATOR}/manifests/target.py": (
+        "tests/unit/operator/manifests/test_pods.py",
+        "tests/unit/operator/sshd_config",
+        "tests/golden/manifests",
+    ),
     f"{_OPERATOR}/manifests/results.py": ("tests/unit/operator/manifests/test_results.py",),
     f"{_OPERATOR}/api/inert_text.py": ("tests/unit/operator/terminal/test_inert_text.py",),
     f"{_OPERATOR}/report/distribution.py": ("tests/unit/operator/report/test_charts.py",),

@@ -308,6 +308,25 @@ def test_the_home_of_a_target_has_room_for_its_repositories_and_for_what_is_writ
     assert int(home["emptyDir"]["sizeLimit"].removesuffix("Mi")) >= 3 * 1024 + 3 * 1000 * 4 // 1024
 
 
+@pytest.mark.parametrize(
+    ("fixtures", "mib"),
+    [
+        pytest.param({}, 0, id="nothing"),
+        pytest.param({"files": [{"path": "a", "size": "3Mi"}]}, 4, id="a block more than a file"),
+        pytest.param({"directories": [{"path": "a", "files": 255}]}, 1, id="a block for each file and their directory"),
+        pytest.param({"directories": [{"path": "a", "files": 256}]}, 2, id="one file more"),
+        pytest.param({"repositories": [{"path": "a.git", "commits": 63, "size": "4Ki"}]}, 1, id="63 times 3 objects"),
+        pytest.param({"repositories": [{"path": "a.git", "commits": 64, "size": "4Ki"}]}, 2, id="one commit more"),
+    ],
+)
+def test_a_home_has_whole_mebibytes_for_the_blocks_of_its_fixtures_beside_what_may_be_written_and_one_of_its_own(
+    fixtures: dict[str, Any], mib: int
+) -> None:
+    plan = plans.plan(plans.quickstart(target={"managed": {"fixtures": fixtures}}))
+    (home,) = (volume for volume in pod_specs(plan)["target"]["volumes"] if volume["name"] == "home")
+    assert home["emptyDir"]["sizeLimit"] == f"{256 + mib + 1}Mi"
+
+
 def test_pull_secrets_of_test_and_installation_come_each_once() -> None:
     installation = replace(plans.INSTALLATION, image_pull_policy="Always", image_pull_secrets=("shared", "ours"))
     workers = {"imagePullSecrets": [{"name": "theirs"}, {"name": "shared"}]}
