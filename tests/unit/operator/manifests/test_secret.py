@@ -1,9 +1,12 @@
 """The Secret of a run holds exactly what its pods mount."""
 
+import json
+
 import plans
 import pytest
 from plans import PROOF_SHA256, TOKEN
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
+from sshload_operator.manifests.gateway import credential_request
 
 
 def test_the_secret_holds_every_file_that_a_pod_mounts_from_it() -> None:
@@ -29,3 +32,15 @@ def test_a_run_against_an_external_target_has_no_keys_but_its_token() -> None:
 def test_any_other_set_of_keys_is_refused(files: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="the keys of this run are"):
         keys_secret(plans.plan(), TOKEN, dict.fromkeys(files, "text"))
+
+
+def test_the_gateway_is_told_each_host_key_by_its_type_and_its_text() -> None:
+    known_hosts = "[target]:2222 ssh-ed25519 AAAA1\n[target]:2222 ecdsa-sha2-nistp256 AAAA2\n"
+    told = json.loads(credential_request("target", 2222, "load", "the private key", known_hosts))
+    assert {name: told[name] for name in ("host", "port", "user", "privateKey", "hostKeys")} == {
+        "host": "target",
+        "port": 2222,
+        "user": "load",
+        "privateKey": "the private key",
+        "hostKeys": ["ssh-ed25519 AAAA1", "ecdsa-sha2-nistp256 AAAA2"],
+    }
