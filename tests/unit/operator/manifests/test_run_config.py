@@ -37,6 +37,22 @@ def test_the_mounted_texts_are_what_the_contract_reads() -> None:
     assert from_json(TargetConfig, texts["target.json"]).sshd_port == run_config(plan, cluster_places(plan)).target.port
 
 
+@pytest.mark.parametrize(
+    ("changes", "logs_in"),
+    [
+        ({}, True),
+        ({"loginBeforeLoad": False}, False),
+        ({"scenario": {"locustfile": {"configMapRef": {"name": "own"}}}}, False),
+    ],
+    ids=["asked", "not asked", "locustfile"],
+)
+def test_the_workers_log_in_before_the_load_where_that_is_asked_and_their_own_steps_run(
+    changes: dict[str, Any], *, logs_in: bool
+) -> None:
+    plan = plans.plan(plans.quickstart(**changes))
+    assert run_config(plan, cluster_places(plan)).log_in_first is logs_in
+
+
 def test_an_external_target_is_told_nothing_and_has_no_counts() -> None:
     plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}))
     texts = told(plan)
