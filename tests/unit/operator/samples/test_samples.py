@@ -8,7 +8,7 @@ from specs.search import SEARCH_HOLD
 from specs.small import SMALL
 from specs.spec import changed
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.estimates import most_samples
+from sshload_operator.planning.estimates import leaves_files, most_samples
 
 SHELL = {"shell": {"name": "type", "send": "a", "expect": "a", "repeat": 4}}
 POOL = {"sessionReuse": "pool", "poolSize": 5}
@@ -17,6 +17,8 @@ SELDOM = {
     "steps": [{"exec": {"name": name, "command": "true"}} for name in ("often", "rare")],
     "alternatives": [{"weight": 3, "steps": ["often"]}, {"weight": 1, "steps": ["often", "rare"]}],
 }
+PUT = {"sftpWrite": {"name": "put", "path": "up", "size": "1Ki"}}
+REMOVE = {"sftpRemove": {"name": "remove", "path": "up"}}
 LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own"}}}
 
 
@@ -54,3 +56,16 @@ LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own"}}}
 def test_a_load_makes_so_many_samples(spec: dict[str, Any], step: str, samples: float | None) -> None:
     parsed = parse({**spec, "thresholds": [{"errorRate": {"below": "1%"}}]})
     assert most_samples(parsed, step) == samples
+
+
+@pytest.mark.parametrize(
+    ("steps", "leaves"),
+    [
+        pytest.param([{"exec": {"command": "true"}}], False, id="nothing written"),
+        pytest.param([PUT], True, id="written"),
+        pytest.param([PUT, REMOVE], False, id="written and removed"),
+        pytest.param([PUT, {"sftpRename": {"name": "move", "path": "up", "to": "b"}}, REMOVE], True, id="moved away"),
+    ],
+)
+def test_steps_leave_a_file_that_they_write_and_do_not_remove(steps: list[Any], *, leaves: bool) -> None:
+    assert leaves_files(parse(changed(SMALL, "scenario", {"steps": steps})).scenario.steps) is leaves
