@@ -116,6 +116,15 @@ def test_the_warm_up_has_no_say() -> None:
     assert half_width(run([500] * 5 + [20] * 30)) == half_width(run([20] * 35))
 
 
+def test_an_interval_in_which_the_window_begins_or_ends_has_no_say() -> None:
+    late = plan(quickstart(load={"users": {"stages": [{"users": 20, "duration": "30s"}]}}, warmUp="5500ms"))
+    uneven, even = (
+        summary(600, load=load(600), series=run([*[20] * 5, first, *[20] * 29, last]).series)
+        for first, last in ((900, 900), (20, 20))
+    )
+    assert rate_bounds(late, uneven) == rate_bounds(late, even)
+
+
 def test_a_ramp_of_users_is_no_noise() -> None:
     found = run([1 + second for second in range(35)])
     ramp = replace(found, series=tuple(replace(point, users=point.succeeded) for point in found.series))
