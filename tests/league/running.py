@@ -15,8 +15,8 @@ from measurements import FILE_MB
 from other_servers import listens
 from own_cgroups import OwnCgroups, own_cgroups
 from servers import Place, Server, within
+from sshload_contract.wire.target import Usage
 from sshload_target.usage.cgroups import CgroupV1Reader, CgroupV2Reader
-from sshload_target.usage.values import Usage
 
 _STARTS_WITHIN_S = 60.0
 _POLL_S = 0.02

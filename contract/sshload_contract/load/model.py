@@ -282,7 +282,7 @@ class SearchModel:
     """How long the least trial of `load` lasts, without its warm-up: milliseconds in CEL."""
 
 
-class Stage(Protocol):
+class LoadStage(Protocol):
     """A part of a load."""
 
     @property
@@ -295,7 +295,7 @@ class StagedLoad(LoadModel):
 
     __slots__ = ()
     fits_in_cel: ClassVar[str] = "time >= load.stages.map(s, duration(s.duration)).sum()"
-    stages: tuple[Stage, ...]
+    stages: tuple[LoadStage, ...]
 
     @property
     def lasts_s(self) -> float:

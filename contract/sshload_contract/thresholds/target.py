@@ -26,7 +26,7 @@ class TargetUsage:
     sessions: int | None
 
 
-class TargetKind(ThresholdKind):
+class TargetFigureThreshold(ThresholdKind):
     """An upper limit for a figure of the target's own."""
 
     __slots__ = ()
@@ -52,7 +52,7 @@ class TargetKind(ThresholdKind):
 
 
 @dataclass(frozen=True, slots=True)
-class TargetCpuThreshold(TargetKind):
+class TargetCpuThreshold(TargetFigureThreshold):
     """For target.managed only: a limit for the CPU time that the target uses in the measured window, on average."""
 
     kind: ClassVar[str] = "targetCpu"
@@ -80,7 +80,7 @@ class TargetCpuThreshold(TargetKind):
 
 
 @dataclass(frozen=True, slots=True)
-class TargetMemoryThreshold(TargetKind):
+class TargetMemoryThreshold(TargetFigureThreshold):
     """For target.managed only: a limit for the largest working set of it that is read in the measured window."""
 
     kind: ClassVar[str] = "targetMemory"
@@ -104,7 +104,7 @@ class TargetMemoryThreshold(TargetKind):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionsThreshold(TargetKind):
+class SessionsThreshold(TargetFigureThreshold):
     """For target.managed only: a limit for the most sessions at once that are read in the measured window."""
 
     kind: ClassVar[str] = "sessions"

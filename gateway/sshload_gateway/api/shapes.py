@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from sshload_gateway.ssh.command import Outcome
+from sshload_gateway.ssh.command import CommandOutcome
 
 PREFIX: Final = "/sshapi/v2"
 """Of the paths of all routes."""
@@ -129,7 +129,7 @@ class Timings(_Shape):
 class CommandAnswer(_Shape):
     """What a command did."""
 
-    outcome: Outcome = Field(
+    outcome: CommandOutcome = Field(
         description="How it ended. After a timeout, or output that is too long, the gateway ended it. After "
         "connection-lost nobody knows whether it ran to its end."
     )

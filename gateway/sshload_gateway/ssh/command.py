@@ -16,7 +16,7 @@ _GRACE_S: Final = 1.0
 """How long a command has between SIGTERM and SIGKILL, and its channel to close after that."""
 
 
-class Outcome(StrEnum):
+class CommandOutcome(StrEnum):
     """How a command ended."""
 
     EXITED = "exited"
@@ -40,7 +40,7 @@ class Command:
 class Result:
     """What a command did. The exit code is None unless it exited, the signal empty unless one ended it by itself."""
 
-    outcome: Outcome
+    outcome: CommandOutcome
     exit_code: int | None
     signal: str
     stdout: bytes
@@ -82,12 +82,12 @@ class Execution:
             if self._running.channel is None:
                 what = f"the server opened no session within {self._command.timeout_s:g} s, and nothing ran"
                 raise ServerError(what) from None
-            outcome = Outcome.TIMEOUT
+            outcome = CommandOutcome.TIMEOUT
         except asyncio.CancelledError:
             await asyncio.shield(_end(self._running))
             raise
         duration_s = time.monotonic() - began_s
-        if outcome in (Outcome.TIMEOUT, Outcome.OUTPUT_LIMIT):
+        if outcome in (CommandOutcome.TIMEOUT, CommandOutcome.OUTPUT_LIMIT):
             await _end(self._running)
         return self._running.result(outcome, duration_s)
 
@@ -151,11 +151,11 @@ class _Running(asyncssh.SSHClientSession[bytes]):
         self.closed.set()
         self.over.set()
 
-    def result(self, outcome: Outcome, duration_s: float) -> Result:
-        is_own_end = outcome in (Outcome.EXITED, Outcome.SIGNALLED)
+    def result(self, outcome: CommandOutcome, duration_s: float) -> Result:
+        is_own_end = outcome in (CommandOutcome.EXITED, CommandOutcome.SIGNALLED)
         return Result(
             outcome,
-            self.exit_code if outcome is Outcome.EXITED else None,
+            self.exit_code if outcome is CommandOutcome.EXITED else None,
             self.signal if is_own_end else "",
             bytes(self.stdout),
             bytes(self.stderr),
@@ -164,14 +164,14 @@ class _Running(asyncssh.SSHClientSession[bytes]):
         )
 
 
-async def _ended(running: _Running) -> Outcome:
+async def _ended(running: _Running) -> CommandOutcome:
     """Wait until the channel closes or the output is too long; return how the command ended."""
     await running.over.wait()
     if running.is_over_limit:
-        return Outcome.OUTPUT_LIMIT
+        return CommandOutcome.OUTPUT_LIMIT
     if running.exit_code is not None:
-        return Outcome.EXITED
-    return Outcome.SIGNALLED if running.signal else Outcome.CONNECTION_LOST
+        return CommandOutcome.EXITED
+    return CommandOutcome.SIGNALLED if running.signal else CommandOutcome.CONNECTION_LOST
 
 
 async def _end(running: _Running) -> None:

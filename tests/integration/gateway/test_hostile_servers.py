@@ -13,7 +13,7 @@ from bare_ssh_server import CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS, stri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sshload_contract.allow_list import AllowedTarget
-from sshload_gateway.ssh.command import Command, Execution, Outcome, Result
+from sshload_gateway.ssh.command import Command, CommandOutcome, Execution, Result
 from sshload_gateway.ssh.destinations import destinations
 from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
 from sshload_gateway.ssh.listing import Listing, Page, Request
@@ -84,7 +84,7 @@ def test_a_command_that_the_server_has_not_confirmed_is_ended_too() -> None:
 
     assert begun.is_set()
     assert signals == [(b"signal", b"TERM"), (b"signal", b"KILL")]
-    assert (result.outcome, result.has_ended) == (Outcome.TIMEOUT, False)
+    assert (result.outcome, result.has_ended) == (CommandOutcome.TIMEOUT, False)
 
 
 def test_stdin_follows_a_command_before_the_server_has_confirmed_it() -> None:
@@ -102,7 +102,7 @@ def test_stdin_follows_a_command_before_the_server_has_confirmed_it() -> None:
     with hostile_server(serve) as running:
         result = _play(running, lambda ssh: _run(ssh, stdin=b"read this"))
 
-    assert (result.outcome, result.exit_code, result.stdout) == (Outcome.EXITED, 0, b"read this")
+    assert (result.outcome, result.exit_code, result.stdout) == (CommandOutcome.EXITED, 0, b"read this")
 
 
 def test_a_command_that_the_server_refuses_is_told_as_refused_whatever_it_was_to_read() -> None:
@@ -196,7 +196,7 @@ def test_a_server_that_floods_the_channel_of_a_command_is_closed(where: str) -> 
 
     with hostile_server(serve) as running:
         if where == "exec":
-            assert _play(running, _run).outcome is Outcome.CONNECTION_LOST
+            assert _play(running, _run).outcome is CommandOutcome.CONNECTION_LOST
         else:
             with pytest.raises(ServerError):
                 _play(running, _list)
@@ -219,7 +219,7 @@ def test_a_connection_that_is_lost_before_the_server_confirms_a_command_is_told_
     with hostile_server(serve) as running:
         result = _play(running, _run)
 
-    assert (result.outcome, result.exit_code, result.has_ended) == (Outcome.CONNECTION_LOST, None, False)
+    assert (result.outcome, result.exit_code, result.has_ended) == (CommandOutcome.CONNECTION_LOST, None, False)
 
 
 def test_a_connection_that_is_reset_before_the_server_confirms_a_command_is_told_as_lost() -> None:
@@ -229,7 +229,7 @@ def test_a_connection_that_is_reset_before_the_server_confirms_a_command_is_told
         server.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     with hostile_server(serve) as running:
-        assert _play(running, _run).outcome is Outcome.CONNECTION_LOST
+        assert _play(running, _run).outcome is CommandOutcome.CONNECTION_LOST
 
 
 def test_a_name_that_is_too_long_ends_a_listing() -> None:

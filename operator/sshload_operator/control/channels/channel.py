@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from sshload_operator.control.channels.ends import Asked, Notification
+from sshload_operator.control.channels.ends import Notification, WantedEnds
 from sshload_operator.control.posting import Attempt, Posted, SecretError, is_taken
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=10, connect=5)
@@ -30,7 +30,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channel(Asked, ABC):
+class Channel(WantedEnds, ABC):
     """Where ends of runs are told, as the installation declares it."""
 
     @property

@@ -40,7 +40,7 @@ class EndEvent(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class WantedEnds:
     """Which ends are told: the events, and of objects in which namespaces (none: all), while they are not too old."""
 
     events: Annotated[tuple[EndEvent, ...], Items(least=1, most=len(EndEvent))]
@@ -89,7 +89,7 @@ def notified_annotation(channel: str) -> str:
     return f"{GROUP}/notified-{channel}"
 
 
-def due(kind: Kind, body: Mapping[str, Any], channel: str, asked: Asked, now: datetime) -> Notification | None:
+def due(kind: Kind, body: Mapping[str, Any], channel: str, asked: WantedEnds, now: datetime) -> Notification | None:
     """Return the end of an object's newest run, None if there is none, nobody asked for it, or it was delivered."""
     metadata, status = body["metadata"], body.get("status")
     head = read_fitting(_Head, status)

@@ -30,7 +30,7 @@ from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.progress import progress_text
 from sshload_operator.cli.view.result import result_page, result_rows
-from sshload_operator.control.channels.ends import Asked, EndEvent, Notification, due
+from sshload_operator.control.channels.ends import EndEvent, Notification, WantedEnds, due
 from sshload_operator.control.channels.slack import message_of
 from sshload_operator.control.channels.webhook import event_of
 from sshload_operator.control.metrics.schedules import SchedulesCollector
@@ -49,7 +49,7 @@ _DATE_TIME = re.compile(
 )
 """What the API server takes for `format: date-time`, but for the last days of months."""
 
-_ALL = Asked(events=tuple(EndEvent), max_age_s=3600.0)
+_ALL = WantedEnds(events=tuple(EndEvent), max_age_s=3600.0)
 _NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
 # What CloudEvents asks every receiver to take.
 _LARGEST_EVENT_BYTES = 65_536

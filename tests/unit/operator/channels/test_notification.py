@@ -8,18 +8,18 @@ import pytest
 import statuses
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
 from sshload_operator.control.channels import ends
-from sshload_operator.control.channels.ends import Asked, EndEvent, Notification, back_off_s, notified_annotation
+from sshload_operator.control.channels.ends import EndEvent, Notification, WantedEnds, back_off_s, notified_annotation
 from sshload_operator.control.channels.webhook import event_of as webhook_event
 
 ENDED = datetime(2026, 11, 21, 6, tzinfo=UTC)
 NOW = ENDED + timedelta(minutes=1)
-ALL = Asked(events=tuple(EndEvent), max_age_s=3600.0)
+ALL = WantedEnds(events=tuple(EndEvent), max_age_s=3600.0)
 NOTIFIED = notified_annotation("webhook")
 STATUS = {"phase": "Finished", "run": 3, "verdict": "Failed", "completionTime": "2026-11-21T06:00:00Z"}
 ID = "u1/3/2026-11-21T06:00:00Z"
 
 
-def due(kind: Kind, body: dict[str, Any], asked: Asked, now: datetime) -> Notification | None:
+def due(kind: Kind, body: dict[str, Any], asked: WantedEnds, now: datetime) -> Notification | None:
     """Return the end that is due on the webhook."""
     return ends.due(kind, body, "webhook", asked, now)
 
@@ -36,7 +36,7 @@ def ended(
     return {"metadata": metadata, "status": {**STATUS, **status}}
 
 
-def event_of(body: dict[str, Any], kind: Kind = TEST, asked: Asked = ALL) -> dict[str, Any]:
+def event_of(body: dict[str, Any], kind: Kind = TEST, asked: WantedEnds = ALL) -> dict[str, Any]:
     """Return the event that is due."""
     found = due(kind, body, asked, NOW)
     assert found is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.channels.channel import Sender
-from sshload_operator.control.channels.ends import Asked, EndEvent, Notification, due
+from sshload_operator.control.channels.ends import EndEvent, Notification, WantedEnds, due
 from sshload_operator.control.channels.webhook import Webhook, read_key, signed_headers
 from sshload_operator.control.posting import Posted, SecretError
 from webhook_receiver import PATH, key_folder, own_certificate, webhook_receiver
@@ -52,7 +52,7 @@ def ended(name: str) -> Notification:
     completed = datetime.now(UTC)
     status = {"phase": "Finished", "run": 1, "verdict": "Passed", "completionTime": f"{completed:%Y-%m-%dT%H:%M:%SZ}"}
     body = {"metadata": {"namespace": "ns", "name": name, "uid": name}, "status": status}
-    found = due(TEST, body, "webhook", Asked(events=tuple(EndEvent), max_age_s=60), completed)
+    found = due(TEST, body, "webhook", WantedEnds(events=tuple(EndEvent), max_age_s=60), completed)
     assert found is not None
     return found
 

@@ -13,7 +13,7 @@ from sshload_operator.api.status.figures import Measured
 from sshload_operator.api.status.measured import OF_RUN, Declared, Figure, declared, figures, find_figure
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.result import result_page
-from sshload_operator.control.channels.ends import Asked, EndEvent, due
+from sshload_operator.control.channels.ends import EndEvent, WantedEnds, due
 from sshload_operator.control.channels.webhook import event_of
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.report.document import report_document
@@ -54,7 +54,7 @@ def published() -> list[float]:
 
 
 def posted() -> Any:
-    asked = Asked(events=tuple(EndEvent), max_age_s=timedelta(hours=1).total_seconds())
+    asked = WantedEnds(events=tuple(EndEvent), max_age_s=timedelta(hours=1).total_seconds())
     found = due(TEST, {"metadata": METADATA, "status": STATUS}, "webhook", asked, NOW)
     assert found is not None
     return event_of(found)["data"]["results"]
