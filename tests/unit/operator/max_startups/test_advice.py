@@ -171,6 +171,12 @@ def test_more_than_the_cpu_can_log_in_has_no_recommendation() -> None:
     )
 
 
+def test_thousands_of_connections_per_second_are_told_to_three_digits_and_without_an_exponent() -> None:
+    whole = with_cpu(run(37_037, 9_259, min_us=1_500, mean_us=5_900.0), 0.0013, 1.0)
+    found = stated(plan(managed("10:30:100", load=POISSON, scenario=ONLY_LOGINS)), whole)
+    assert ": 1230 connections come per second, and it logs in at most 875." in found["message"]
+
+
 @pytest.mark.parametrize("limit_cores", [None, 1.0])
 def test_logins_that_wait_and_use_no_cpu_prove_no_maximum(limit_cores: float | None) -> None:
     found = overloaded(login_s=0.002, limit_cores=limit_cores)
