@@ -220,6 +220,34 @@ def test_each_status_names_the_generation_that_it_is_of() -> None:
     assert (world.status["observedGeneration"], world.status["reason"]) == (3, "InvalidSpec")
 
 
+def test_an_event_is_told_of_another_verdict_on_a_run_that_was_over() -> None:
+    world = SimComparison(spec={**comparison_spec(), "pause": "1s"})
+    world.settle()
+    world.spec = comparison_spec()  # no edit: another operator reads the same generation
+    (deleted,) = decision(world, deleting=True).announcements
+    assert (str(deleted.reason), deleted.occasion) == ("Deleted", "1")
+
+
+def test_a_spec_that_cannot_be_read_is_complete_and_stalled() -> None:
+    world = SimComparison(spec={**comparison_spec(), "pause": "1s"})
+    world.settle()
+    assert world.conditions() == {"Complete": "True", "Ready": "False", "Stalled": "True"}
+
+
+def test_a_test_under_way_is_looked_at_every_five_minutes() -> None:
+    assert decision(started()).requeue_after_s == 300
+
+
+def test_no_round_is_told_before_the_first_test_is_made() -> None:
+    waits = started()
+    waits.edit(repeats=4)
+    waits.operator_pass()
+    assert (waits.status["phase"], waits.status.get("round")) == ("Pending", None)
+    never = SimComparison(comparison_spec(abort=True))
+    never.settle()
+    assert (never.status["verdict"], never.status.get("round")) == ("Aborted", None)
+
+
 def test_a_comparison_that_is_over_is_not_looked_at_again_whether_its_spec_can_be_read_or_not() -> None:
     unread = SimComparison(spec={**comparison_spec(), "pause": "1s"})
     assert decision(unread).rests
