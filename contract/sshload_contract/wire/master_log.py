@@ -13,7 +13,7 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from sshload_contract.bounds import WIRE_VERSION, Amount, ContractError, Count
@@ -66,7 +66,19 @@ class FailureKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class RunState:
+    """The state of a run, without its workers' reports. `elapsed_s` is since the start of its first trial."""
+
+    stage: Stage
+    elapsed_s: Amount
+    remaining_s: Amount
+    workers_connected: Count
+    search: SearchProgress | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot(RunState):
     """The state of a run by its workers' last reports, and its remaining time. Percentiles are of successful totals.
 
     `recent_p50_us` covers the same time as the rates. `failure_kinds` are the most frequent ones.
@@ -78,12 +90,8 @@ class Snapshot:
     take. `problem` says why the target cannot be reached yet, in at most PROBLEM_LIMIT_CHARACTERS; else it is empty.
     """
 
-    version: int = field(default=WIRE_VERSION, kw_only=True)
+    version: int = WIRE_VERSION
     run_id: str
-    stage: Stage
-    elapsed_s: Amount
-    remaining_s: Amount
-    workers_connected: Count
     users: Count
     held: Count
     in_flight: Count
@@ -92,8 +100,6 @@ class Snapshot:
     iterations: Count
     failures: Count
     p99_us: Count | None
-    search: SearchProgress | None
-    problem: str
     p50_us: Count | None = None
     recent_p50_us: Count | None = None
     failure_kinds: tuple[FailureKind, ...] = ()

@@ -1,6 +1,6 @@
 """A managed target: TargetConfig, which its PID 1 reads, and TargetStats, its answer at `/stats`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from sshload_contract.bounds import WIRE_VERSION, Amount, Count
@@ -60,8 +60,19 @@ class RepositoryFixture:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetConfig:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetPlaces:
+    """Where a managed target runs: the user who may log in and their home, the keys' folder, and the two ports."""
+
+    user: str
+    home: str
+    keys_dir: str
+    sshd_port: int
+    stats_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetConfig(TargetPlaces):
     """A managed target, as it is read from `--config`.
 
     `keys_dir` contains `ssh_host_ed25519_key`, `ssh_host_ecdsa_key`, `id_ed25519.pub` (the key that may log in) and
@@ -70,13 +81,8 @@ class TargetConfig:
     TrustedUserCAKeys, Port and PidFile. The target adds these, because only it knows their values.
     """
 
-    version: int = field(default=WIRE_VERSION, kw_only=True)
-    user: str
-    home: str
-    keys_dir: str
+    version: int = WIRE_VERSION
     sshd_config: str
-    sshd_port: int
-    stats_port: int
     files: tuple[FileFixture, ...]
     directories: tuple[DirectoryFixture, ...]
     repositories: tuple[RepositoryFixture, ...]

@@ -145,16 +145,6 @@ class _TestName:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The test that relative thresholds are compared with, in the same namespace.
-
-    An empty `test` means the last one of the same schedule that passed.
-    """
-
-    test: str
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenBaseline:
     """The test that thresholds with within compare with: exactly one of testRef and lastPassed."""
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one("testRef", "lastPassed"),)
@@ -165,9 +155,10 @@ class WrittenBaseline:
         "True: the last test of the same schedule that passed before this one.",
     ]
 
-    def value(self) -> Baseline:
-        """Return the baseline."""
-        return Baseline(self.test_ref or "")
+    @property
+    def test(self) -> str:
+        """The name of the test; empty for the last one of the same schedule that passed."""
+        return self.test_ref or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +310,7 @@ class WrittenSpec:
         "The conditions that the result must meet. Without any, a run passes if it completes with less than 10 %"
         " failed attempts.",
     ]
-    baseline: WrittenBaseline | None
+    baseline: Baseline | None
     workers: Annotated[Workers, Default({})]
     deadline_s: Annotated[
         float,
@@ -365,7 +356,7 @@ class WrittenSpec:
             thresholds=tuple(one for one in thresholds if isinstance(one, Threshold)),
             capacity_thresholds=tuple(one for one in thresholds if isinstance(one, CapacityThreshold)),
             relative_thresholds=tuple(one for one in thresholds if isinstance(one, RelativeThreshold)),
-            baseline=None if self.baseline is None else self.baseline.value(),
+            baseline=self.baseline,
             workers=self.workers,
             deadline_s=self.deadline_s,
             start_timeout_s=self.start_timeout_s,

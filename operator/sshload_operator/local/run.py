@@ -266,7 +266,7 @@ def _held_against(baseline: Manifest | None, plan: Plan | SpecError) -> Plan | S
     """Return the plan with the baseline that was given in place of the one that its spec names."""
     if baseline is None or isinstance(plan, SpecError) or plan.spec.baseline is None:
         return plan
-    return replace(plan, spec=replace(plan.spec, baseline=Baseline(baseline["metadata"]["name"])))
+    return replace(plan, spec=replace(plan.spec, baseline=Baseline(baseline["metadata"]["name"], None)))
 
 
 def _as_far_as_it_came(status: TestStatus, plan: Plan | SpecError, summary: RunSummary | None) -> TestStatus:

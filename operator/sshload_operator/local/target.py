@@ -9,6 +9,7 @@ from typing import Final
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import TargetEndpoint
+from sshload_contract.wire.target import TargetPlaces
 
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.local.gateway import local_gateway
@@ -24,7 +25,7 @@ from sshload_operator.local.process import (
 )
 from sshload_operator.local.proxy import local_proxy
 from sshload_operator.local.sshd import SSHD_PATH, current_user, installed_sshd, without_unknown_directives
-from sshload_operator.manifests import TargetPlaces, target_config
+from sshload_operator.manifests import target_config
 from sshload_operator.manifests.mounts import managed_endpoint
 from sshload_operator.manifests.run_config import used_by
 from sshload_operator.planning.estimates import leaves_files

@@ -13,14 +13,13 @@ from sshload_operator.manifests.children import (
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
-from sshload_operator.manifests.target import TargetPlaces, target_config
+from sshload_operator.manifests.target import target_config
 
 __all__ = [
     "KEY_FILES",
     "ChildRef",
     "Part",
     "Places",
-    "TargetPlaces",
     "child_name",
     "child_ref",
     "children",

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict
 
 from sshload_contract.names import IMAGE_USER, IMAGE_USER_HOME
 from sshload_contract.wire.target import (
     RepositoryFixture,
     TargetConfig,
+    TargetPlaces,
 )
 
 from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd, settings
@@ -43,17 +44,6 @@ _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-@dataclass(frozen=True, slots=True)
-class TargetPlaces:
-    """Where a managed target runs: the user who may log in and their home, the keys' folder, and the two ports."""
-
-    user: str
-    home: str
-    keys_dir: str
-    sshd_port: int
-    stats_port: int
-
-
 CLUSTER_TARGET_PLACES = TargetPlaces(
     user=IMAGE_USER,
     home=IMAGE_USER_HOME,
@@ -66,12 +56,8 @@ CLUSTER_TARGET_PLACES = TargetPlaces(
 def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
     """Return the configuration of the target's PID 1."""
     return TargetConfig(
-        user=places.user,
-        home=places.home,
-        keys_dir=places.keys_dir,
+        **asdict(places),
         sshd_config=sshd_config(target.sshd, places.user),
-        sshd_port=places.sshd_port,
-        stats_port=places.stats_port,
         files=target.fixtures.files,
         directories=target.fixtures.directories,
         repositories=target.fixtures.repositories,

@@ -6,14 +6,13 @@ from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.load import Search
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_contract.wire.master_log import SNAPSHOT_LINE_LIMIT_BYTES, SearchProgress, Stage, snapshot_line
+from sshload_contract.wire.master_log import SNAPSHOT_LINE_LIMIT_BYTES, RunState, SearchProgress, Stage, snapshot_line
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.progress import (
     NOTHING_YET,
     Progress,
-    RunState,
     progress,
     remaining_s,
     run_stage,

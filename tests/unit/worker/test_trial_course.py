@@ -8,7 +8,7 @@ from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.load import HoldLoad, Search, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import InPath, Outcome, RunEnd, Window
-from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.master_log import RunState, Stage
 from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Health, Report
 from sshload_contract.wire.reporting import first_report_s, report_interval_s
@@ -16,7 +16,7 @@ from sshload_contract.wire.run_summary import EarlyEnd
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary import trial_course
-from sshload_worker.summary.progress import RunState, snapshot
+from sshload_worker.summary.progress import snapshot
 from sshload_worker.summary.totals import NO_COUNTS
 from sshload_worker.summary.trial_course import TrialCourse
 

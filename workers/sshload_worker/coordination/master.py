@@ -10,7 +10,7 @@ from gevent.event import Event
 from gevent.pool import Group
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
+from sshload_contract.wire.master_log import RunState, Snapshot, Stage, snapshot_line, summary_lines
 from sshload_contract.wire.report import LoginFailure, Report
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_contract.wire.run_summary import RunSummary
@@ -21,7 +21,7 @@ from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.stats import stats_in_path
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S
-from sshload_worker.summary.progress import RunState, remaining_s, run_stage, snapshot
+from sshload_worker.summary.progress import remaining_s, run_stage, snapshot
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.totals import Totals
 from sshload_worker.summary.trial_course import TrialCourse

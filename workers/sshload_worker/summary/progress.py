@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import MachineCpu, stolen_share
@@ -11,7 +11,7 @@ from sshload_contract.wire.master_log import (
     MOST_FAILURE_KINDS,
     PROBLEM_LIMIT_CHARACTERS,
     FailureKind,
-    SearchProgress,
+    RunState,
     Snapshot,
     Stage,
 )
@@ -215,28 +215,14 @@ def remaining_s(run: RunConfig, elapsed_s: float, trial: RunConfig, at_s: float)
     return max(run.load.budget_s - elapsed_s, end_s - at_s, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """The state of a run, without its workers' reports. `elapsed_s` is since the start of its first trial."""
-
-    stage: Stage
-    elapsed_s: float
-    remaining_s: float
-    workers_connected: int
-    search: SearchProgress | None
-    problem: str
-
-
 def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -> Snapshot:
     """Return the snapshot of `now`, with the rates since `before`, which is of the same trial."""
     counts = subtract_counts(now.counts, before.counts)
     passed_s = now.reported_s - before.reported_s
+    standing = replace(standing, problem=shortened(standing.problem, PROBLEM_LIMIT_CHARACTERS))
     return Snapshot(
+        **{one.name: getattr(standing, one.name) for one in fields(RunState)},
         run_id=run_id,
-        stage=standing.stage,
-        elapsed_s=standing.elapsed_s,
-        remaining_s=standing.remaining_s,
-        workers_connected=standing.workers_connected,
         users=now.users,
         held=now.held,
         in_flight=now.in_flight,
@@ -245,8 +231,6 @@ def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -
         iterations=now.counts.succeeded + now.counts.failed,
         failures=now.counts.failed,
         p99_us=now.totals_ok.percentile_us(99),
-        search=standing.search,
-        problem=shortened(standing.problem, PROBLEM_LIMIT_CHARACTERS),
         p50_us=now.totals_ok.percentile_us(50),
         recent_p50_us=now.totals_ok.minus(before.totals_ok).percentile_us(50),
         failure_kinds=now.failure_kinds,

@@ -18,5 +18,5 @@ def test_thresholds_are_told_apart_by_what_they_are_held_against() -> None:
 
 
 def test_a_baseline_is_a_test_or_the_last_that_passed() -> None:
-    assert parse(RELATIVE).baseline == Baseline("last-week")
-    assert parse(SEARCH_ARRIVALS).baseline == Baseline("")
+    assert parse(RELATIVE).baseline == Baseline("last-week", last_passed=None)
+    assert parse(SEARCH_ARRIVALS).baseline == Baseline(None, last_passed=True)
