@@ -33,7 +33,6 @@ from sshload_operator.api.search import WrittenSearch, search_budget_s
 from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
-from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.api.thresholds import RelativeThreshold, WrittenThreshold
 
 LOCUSTFILE: Final = "locustfile.py"
@@ -249,11 +248,6 @@ class LoadTestSpec:
     def managed(self) -> ManagedTarget | None:
         """The target, if the run makes it."""
         return self.target.managed
-
-    @property
-    def proxy(self) -> Proxy | None:
-        """The proxy that the run makes before its target."""
-        return None if self.managed is None else self.managed.proxy
 
     @property
     def servers(self) -> Mapping[str, Server]:

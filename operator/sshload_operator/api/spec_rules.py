@@ -50,6 +50,7 @@ _EXPRESSIONS: Final = (Check(_fault_of_expressions, at=".scenario.steps"),)
 """The API server's RE2 is Go's, whose limits are others."""
 
 _LOGINS: Final = (
+    *(rule for other in _NOT_BY_SSH for rule in other.RULES),
     *(rule for kind in Target.__args__ for rule in kind.spec_rules),
     Rule(
         "!has(self.scenario.sessionReuse) || self.scenario.sessionReuse != 'user' || has(self.load.users)"
@@ -307,11 +308,4 @@ _THRESHOLDS: Final = (
     ),
 )
 
-SPEC_RULES: Final = (
-    *(rule for other in _NOT_BY_SSH for rule in other.RULES),
-    *_LOGINS,
-    *_EXPRESSIONS,
-    *_LIBRARIES,
-    *_DEADLINE,
-    *_THRESHOLDS,
-)
+SPEC_RULES: Final = (*_LOGINS, *_EXPRESSIONS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)

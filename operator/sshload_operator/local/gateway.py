@@ -6,14 +6,8 @@ from typing import Final
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.local.process import LOOPBACK, Here, LocalProgram, require_libraries, write_secret
 from sshload_operator.local.sshd import current_user
-from sshload_operator.manifests.gateway import (
-    GATEWAY_CREDENTIAL_FILE,
-    GATEWAY_JWKS_FILE,
-    GATEWAY_SEALING_KEY_FILE,
-    SEALING_FOLDER,
-    GatewayPlaces,
-    gateway_program,
-)
+from sshload_operator.manifests.gateway import GATEWAY_SEALING_KEY_FILE, SEALING_FOLDER, GatewayPlaces, gateway_program
+from sshload_operator.manifests.mounts import KEYS_FOLDER
 from sshload_operator.world.gateway_secrets import make_gateway_secrets
 
 _LIBRARIES = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", "sqlalchemy", "uvicorn", "uvloop")
@@ -23,16 +17,14 @@ _PRIVATE_MODE: Final = 0o700
 async def local_gateway(target: ManagedTarget, here: Here) -> LocalProgram:
     """Write the secrets of a gateway into the run's folder, and return how this Python runs it.
 
-    The database is beside the files. Raises LocalRunError, KeysError, OSError.
+    The database is beside the keys. Raises LocalRunError, KeysError, OSError.
     """
     assert target.gateway is not None  # noqa: S101 - it is in the path
     require_libraries("spec.target.managed.gateway: the gateway needs", _LIBRARIES, "extras local and gateway")
-    folder = here.folder
     files = await make_gateway_secrets(here.keys, LOOPBACK, here.behind, current_user().pw_name, here.valid_s)
-    (folder / SEALING_FOLDER).mkdir(mode=_PRIVATE_MODE, parents=True)
-    sealing = {GATEWAY_SEALING_KEY_FILE: folder / SEALING_FOLDER}
+    (here.folder / SEALING_FOLDER).mkdir(mode=_PRIVATE_MODE)
     for name, text in files.items():
-        write_secret(sealing.get(name, folder) / name, text)
+        write_secret(here.folder / (SEALING_FOLDER if name == GATEWAY_SEALING_KEY_FILE else KEYS_FOLDER) / name, text)
     places = GatewayPlaces(
         address=LOOPBACK,
         port=here.port,
@@ -41,10 +33,8 @@ async def local_gateway(target: ManagedTarget, here: Here) -> LocalProgram:
         server=LOOPBACK,
         server_port=here.behind,
         allowed=(),
-        database=str(folder / "gateway.db"),
-        jwks=str(folder / GATEWAY_JWKS_FILE),
-        sealing_folder=str(folder / SEALING_FOLDER),
-        credential=str(folder / GATEWAY_CREDENTIAL_FILE),
+        database=str(here.folder / "gateway.db"),
+        config_dir=str(here.folder),
     )
     config = gateway_program(target.gateway, places, (sys.executable, "-P"))
     note = "the gateway is a process of this machine, which shares its CPUs with the rest"

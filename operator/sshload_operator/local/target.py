@@ -76,7 +76,7 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
         for part, (port, behind) in zip(target.in_path, pairwise(path), strict=True)
     }
     return LocalTarget(
-        used_by(target, LOOPBACK, path[0], str(folder), login),
+        used_by(target, LOOPBACK, path[0], places.keys_dir, login),
         stats_url(stats_port),
         in_path={part: stats_url(program.config.stats_port) for part, program in in_path.items()},
         processes=(process, *(_process(part, program, folder) for part, program in in_path.items())),

@@ -12,7 +12,7 @@ from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.manifests.deployment import Hop, InCluster
 from sshload_operator.manifests.labels import HEALTH_PORT_NAME, STATS_PORT_NAME, child_name
-from sshload_operator.manifests.mounts import CONFIG_DIR, KEYS_DIR, KEYS_FOLDER, empty_dir
+from sshload_operator.manifests.mounts import CONFIG_DIR, KEYS_FOLDER, empty_dir
 from sshload_operator.planning.plan import Plan
 
 GATEWAY_TOKEN_FILE: Final = "gateway_token"  # noqa: S105 - the name of a file
@@ -45,7 +45,7 @@ class GatewayPlaces:
     """Where a gateway runs: the `address` to listen at (empty: all), its ports, the server, and its files.
 
     The counts are served on `stats_port`. `allowed` are the addresses or ranges that the server's host name may resolve
-    to.
+    to. `config_dir` has the folders with the keys.
     """
 
     address: str
@@ -56,9 +56,7 @@ class GatewayPlaces:
     server_port: int
     allowed: tuple[str, ...]
     database: str
-    jwks: str
-    sealing_folder: str
-    credential: str
+    config_dir: str
 
 
 def gateway_config(gateway: ManagedGateway, places: GatewayPlaces) -> str:
@@ -78,11 +76,11 @@ def gateway_config(gateway: ManagedGateway, places: GatewayPlaces) -> str:
             "issuer": ISSUER,
             "audience": AUDIENCE,
             "algorithms": [SIGNATURE],
-            "jwksFile": places.jwks,
+            "jwksFile": f"{places.config_dir}/{KEYS_FOLDER}/{GATEWAY_JWKS_FILE}",
         },
-        "sealingKeys": {"folder": places.sealing_folder, "active": GATEWAY_SEALING_KEY_FILE},
+        "sealingKeys": {"folder": f"{places.config_dir}/{SEALING_FOLDER}", "active": GATEWAY_SEALING_KEY_FILE},
         "destinations": {"allowed": allowed},
-        "credentials": [{"owner": CALLER, "file": places.credential}],
+        "credentials": [{"owner": CALLER, "file": f"{places.config_dir}/{KEYS_FOLDER}/{GATEWAY_CREDENTIAL_FILE}"}],
         "pool": {
             "policy": str(gateway.policy),
             "connections": connections,
@@ -128,9 +126,7 @@ def _config(plan: Plan, target: ManagedTarget, behind: Hop) -> ProgramConfig:
         server_port=behind.port,
         allowed=_PRIVATE_RANGES,
         database=f"{_DATA_DIR}/gateway.db",
-        jwks=f"{KEYS_DIR}/{GATEWAY_JWKS_FILE}",
-        sealing_folder=f"{CONFIG_DIR}/{SEALING_FOLDER}",
-        credential=f"{KEYS_DIR}/{GATEWAY_CREDENTIAL_FILE}",
+        config_dir=CONFIG_DIR,
     )
     return gateway_program(target.gateway, places, ("python",))
 

@@ -26,7 +26,7 @@ from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.planning.installation import LimitsOfTest
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.search_cautions import impossible_search
-from sshload_operator.state import Reason
+from sshload_operator.state import Reason, Role
 
 # Linux's default ip_local_port_range, 32768 to 60999, and how long a closed connection keeps its port (TIME_WAIT).
 SOURCE_PORTS = 28_232
@@ -209,8 +209,9 @@ def _too_much_for_rsync(plan: Plan) -> Refusal | None:
 
 def _too_few_source_ports(plan: Plan) -> Refusal | None:
     """Refuse what needs more source ports at once than the workers' addresses have."""
-    proxy = plan.spec.proxy if plan.spec.target.access.speaks_ssh else None  # an HTTP proxy keeps its connections
-    addresses = 1 if plan.installation.one_address or proxy is not None else plan.spec.workers.replicas
+    target = plan.spec.target
+    proxied = Role.PROXY in target.pods and target.access.speaks_ssh  # an HTTP proxy keeps its connections
+    addresses = 1 if plan.installation.one_address or proxied else plan.spec.workers.replicas
     held_s = TIME_WAIT_S + plan.spec.scenario.slept_s
     needed = _most_ports(plan, held_s)
     if needed <= addresses * SOURCE_PORTS:
@@ -222,7 +223,7 @@ def _too_few_source_ports(plan: Plan) -> Refusal | None:
     whose = f"{pods} {addresses * SOURCE_PORTS}, {SOURCE_PORTS} per address, which"
     if plan.installation.one_address:
         more, whose = less, f"this machine's address has {SOURCE_PORTS}, which"
-    elif proxy is not None:
+    elif proxied:
         more, whose = less, f"the address of the proxy (spec.target.managed.proxy) has {SOURCE_PORTS}, which"
     return Reason.LOAD_IMPOSSIBLE, (
         f"{plan.spec.load.largest_words} needs {needed} source ports within {held_s:g} s, and {whose} a closed"

@@ -30,7 +30,7 @@ class ProxyPlaces:
     """Where a proxy listens, where what observes it answers, and the server that it passes connections on to.
 
     `program` is the path of the proxy's program, empty for the one on the path. The server `speaks_http` where it is
-    the run's gateway, and SSH where it is sshd.
+    no sshd.
     """
 
     port: int

@@ -78,7 +78,7 @@ def test_an_aborted_run_leaves_no_gateway_and_its_secrets_were_in_private_files_
     started = start("run", write_test(tmp_path, load=load, **before("pool")), "--output", "json", "--logs", logs)
     wait_until(lambda: "Running" in started.said(), "the load")
     folder = started.folder()
-    secrets = {name: folder / name for name in ("gateway_token", "gateway_credential.json")}
+    secrets = {name: folder / "keys" / name for name in ("gateway_token", "gateway_credential.json")}
     secrets["sealing key"] = folder / "keys/sealing/gateway_sealing_key"
     assert {S_IMODE(path.stat().st_mode) for path in secrets.values()} == {0o600}
     login = json.loads(secrets.pop("gateway_credential.json").read_text())["privateKey"]

@@ -42,7 +42,7 @@ class Course:
     `started_ns` is the time of the server's reply that it started the command or opened the file, `first_byte_ns` that
     of the first output, if there is any, `output_end_ns` that of the end of all output, and `closed_ns` that of the
     server's close of the channel or file. The output of a file is its content.
-    `told_ns` are the durations that a gateway reports for its parts.
+    `told_ns` are the durations that what logs in for the worker reports for its parts.
     """
 
     __slots__ = ("closed_ns", "first_byte_ns", "output_end_ns", "started_ns", "told_ns")

@@ -27,10 +27,7 @@ class Target(Protocol):
         """Return the worker's sessions. `pool_part` is how many of the pool's are this worker's, at least 1."""
 
     def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:
-        """Wait until it can take a trial, after one of `opened` connections; return False if nothing was asked.
-
-        The first hop is at `host` and `port`.
-        """
+        """Wait until it takes a trial after one of `opened` connections, at its first hop; False: nothing was asked."""
 
     def use_once(self, worker: int, tell: OnProblem) -> LoginFailure | None:
         """Do once what iterations begin with; return why this failed, or None. Problems that may pass are reported."""

@@ -1,4 +1,4 @@
-"""How the workers use a target: they log in by SSH, or they send requests to a gateway, which logs in."""
+"""How the workers use a target: they log in by SSH, or they send requests to what logs in for them."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple

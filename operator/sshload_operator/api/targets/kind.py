@@ -1,4 +1,4 @@
-"""What every kind of target answers, and what every server answers that exists without the run."""
+"""What every kind of target answers, every server that exists without the run, and every program in the path."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from sshload_contract.declared import Rule
 from sshload_contract.names import Host, Port
 from sshload_contract.wire.run_config import TargetEndpoint
 
+from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets.access import SSH, Access
 from sshload_operator.state import Role
 
@@ -48,6 +49,22 @@ class TargetKind:
         """Return the target for workers that log in by `auth`, which its spec states elsewhere."""
         del auth
         return self
+
+
+class ProgramInPath:
+    """A program between the workers, or the last jump host, and a managed target: a field of it, by a name of InPath.
+
+    `words` are what may be short of something that sshload does not see.
+    """
+
+    __slots__ = ()
+    access: ClassVar[Access] = SSH
+    words: ClassVar[str]
+
+    def cautions(self, most: float, sshd: Sshd) -> Iterator[str]:
+        """Yield what its author should know, if there are at most so many iterations at once."""
+        del most, sshd
+        return iter(())
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from sshload_operator.api.pods import Pods
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets.access import SSH, Access
 from sshload_operator.api.targets.fixtures import Fixtures
-from sshload_operator.api.targets.in_path import ProgramInPath
-from sshload_operator.api.targets.kind import TargetKind
+from sshload_operator.api.targets.kind import ProgramInPath, TargetKind
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.state import Role

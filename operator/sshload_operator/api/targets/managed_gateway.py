@@ -10,7 +10,7 @@ from sshload_contract.gateway_policy import PolicyName
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets.access import Access
 from sshload_operator.api.targets.gateway import GATEWAY
-from sshload_operator.api.targets.in_path import ProgramInPath
+from sshload_operator.api.targets.kind import ProgramInPath
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from sshload_contract.declared import Default, Whole
 
-from sshload_operator.api.targets.in_path import ProgramInPath
+from sshload_operator.api.targets.kind import ProgramInPath
 
 
 @unique

@@ -105,7 +105,7 @@ def test_a_gateway_has_the_limits_of_a_gateway_unless_the_spec_says_otherwise() 
     target = parse(changed(MANAGED_GATEWAY, "target.managed.gateway", {"policy": "pool"})).target
     assert isinstance(target, ManagedTarget)
     assert target.gateway is not None
-    places = GatewayPlaces("", 1, 2, 3, "host", 22, (), "/db", "/jwks", "/seal", "/login")
+    places = GatewayPlaces("", 1, 2, 3, "host", 22, (), "/db", "/etc")
     named = gateway_config(target.gateway, places)
     assert read_config(named).pool == PoolConfig.model_validate(
         {"connections": 4, "connectionsPerHost": 4, "connectionsPerCredential": 4, "sessions": 100_000}
