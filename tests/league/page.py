@@ -83,14 +83,16 @@ def page(results: Results) -> str:
 
 
 def _measured(results: Results) -> str:
-    told = ", ".join(f"{name} {value}" for name, value in results.machine.items())
+    date, commit, cpu, kernel, *others_told = results.machine.items()
+    told = ", ".join((cpu[1], f"Linux {kernel[1]}", *(f"{name} {value}" for name, value in others_told)))
     runs = len(results.records)
     invalid = left_out(results)
     rounds = max((one.round for one in results.records), default=0)
     others = [one.others_percent for one in results.records] or [0.0]
     busy = f"Others used {median(others):.0f} % of the server's core in the median run, {max(others):.0f} % at most."
     text = (
-        f"Measured: {told}; {_count(runs, 'run')} in {_count(rounds, 'round')}, {invalid} of them in no figure. {busy}"
+        f"Measured on {date[1]} at {commit[1]} with {told}.\n\n"
+        f"{_count(runs, 'run')} in {_count(rounds, 'round')}, {invalid} of them in no figure. {busy}"
     )
     return f"{text} {_BUSY}" if median(others) > _BUSY_PERCENT else text
 
