@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import inf
+from random import Random
 from typing import Any, get_args
 
 import pytest
@@ -201,6 +202,21 @@ def test_each_load_answers_what_every_run_asks(model: type[LoadModel]) -> None:
 )
 def test_a_warm_up_adds_iterations(load: Load, warm_up_s: float, iterations: float) -> None:
     assert load.warm_up_iterations(warm_up_s) == iterations
+
+
+@pytest.mark.parametrize("load", [ARRIVALS, USERS, BURST, HOLD], ids=lambda load: str(load.kind))
+def test_a_load_that_is_no_search_and_no_recording_is_all_of_itself(load: Load) -> None:
+    assert load.largest is load.least is load.trial_at(7) is load.reading("trace") is load
+    assert (load.likely_trials, load.budget_s, load.can_end_early) == (1, 0.0, load is not HOLD)
+
+
+def test_a_load_answers_for_its_users_its_logins_and_its_time_as_far_as_it_has_any() -> None:
+    assert ARRIVALS.users_of(0) == (None, None)
+    random = Random(1)  # noqa: S311 - no secret
+    assert (ARRIVALS.pause_s(random), list(BURST.logins(5.0))) == (0.0, [])
+    assert list(ARRIVALS.replayed(None, 2.0)) == list(ARRIVALS.due(2.0))
+    assert ARRIVALS.running_words(5.0) == "the load runs for 15 s"
+    assert ARRIVALS.longest_s(5.0, 600.0) == 15
 
 
 @pytest.mark.parametrize(
