@@ -25,7 +25,7 @@ MAC, ETM = "hmac-sha2-256", "hmac-sha2-256-etm@openssh.com"
 IGNORE, SERVICE_ACCEPT, EXT_INFO, KEXINIT, NEWKEYS, KEX_REPLY = 2, 6, 7, 20, 21, 31
 GEX_GROUP, GEX_REPLY = 31, 33
 USERAUTH_SUCCESS = 52
-CHANNEL_CONFIRMATION, CHANNEL_FAILURE, CHANNEL_DATA, CHANNEL_CLOSE = 91, 92, 94, 97
+CHANNEL_CONFIRMATION, CHANNEL_FAILURE, CHANNEL_DATA, CHANNEL_EXTENDED_DATA, CHANNEL_CLOSE = 91, 92, 94, 95, 97
 CHANNEL_REQUEST, CHANNEL_SUCCESS = 98, 99
 
 _GROUP14 = "diffie-hellman-group14-sha256"
@@ -216,6 +216,30 @@ class BareServer:
         if not received:
             raise ConnectionResetError("the client has gone")
         self._unread += received
+
+
+def let_in(server: BareServer) -> None:
+    """Send the answers of a login: libssh2 keeps what comes before its question."""
+    server.send(bytes([SERVICE_ACCEPT]) + string(b"ssh-userauth"))
+    server.send(bytes([USERAUTH_SUCCESS]))
+
+
+def let_user_in(server: BareServer) -> None:
+    """Let the client log in and request a channel."""
+    server.exchange_keys(Exchange())
+    server.receive()  # NEWKEYS
+    server.receive()  # the request for the service
+    let_in(server)
+    server.receive()  # the request to log in
+    server.receive()  # the request for a channel
+
+
+def begin(server: BareServer) -> None:
+    """Let the client log in and begin a command or subsystem."""
+    let_user_in(server)
+    server.send(struct.pack(">BIIII", CHANNEL_CONFIRMATION, 0, 0, 2**20, 2**15))
+    server.receive()  # the request for the command or subsystem
+    server.send(struct.pack(">BI", CHANNEL_SUCCESS, 0))
 
 
 def _padded(payload: bytes, aligned_bytes: int) -> bytes:

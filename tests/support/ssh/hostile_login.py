@@ -75,7 +75,7 @@ def _exchanging(by: Exchange) -> Callable[[BareServer], None]:
 
     def serve(server: BareServer) -> None:
         server.exchange_keys(by)
-        _let_in(server)
+        bare.let_in(server)
 
     return serve
 
@@ -86,7 +86,7 @@ def _sending(cipher: str, mac: str, body: bytes, length: int | None = None) -> C
     def serve(server: BareServer) -> None:
         server.exchange_keys(Exchange(cipher, mac))
         server.send_body(body, length)
-        _let_in(server)
+        bare.let_in(server)
 
     return serve
 
@@ -111,45 +111,21 @@ def _forging(cipher: str, mac: str) -> Callable[[BareServer], None]:
     return serve
 
 
-def _let_in(server: BareServer) -> None:
-    """Send the answers of a login: libssh2 keeps what comes before its question."""
-    server.send(bytes([bare.SERVICE_ACCEPT]) + string(b"ssh-userauth"))
-    server.send(bytes([bare.USERAUTH_SUCCESS]))
-
-
 def _after_login(*says: bytes) -> Callable[[BareServer], None]:
     """Return a server that is honest until a command or subsystem has begun, and then says these payloads."""
 
     def serve(server: BareServer) -> None:
-        _begin(server)
+        bare.begin(server)
         server.send_at_once(says)
 
     return serve
-
-
-def _greet_user(server: BareServer) -> None:
-    """Let the client log in and request a channel."""
-    server.exchange_keys(Exchange())
-    server.receive()  # NEWKEYS
-    server.receive()  # the request for the service
-    _let_in(server)
-    server.receive()  # the request to log in
-    server.receive()  # the request for a channel
-
-
-def _begin(server: BareServer) -> None:
-    """Let the client log in and begin a command or subsystem."""
-    _greet_user(server)
-    server.send(struct.pack(">BIIII", bare.CHANNEL_CONFIRMATION, 0, 0, 2**20, 2**15))
-    server.receive()  # the request for the command or subsystem
-    server.send(struct.pack(">BI", bare.CHANNEL_SUCCESS, 0))
 
 
 def _refusing(*says: bytes) -> Callable[[BareServer], None]:
     """Return a server that is honest until a channel is asked for, and then says these payloads."""
 
     def serve(server: BareServer) -> None:
-        _greet_user(server)
+        bare.let_user_in(server)
         server.send_at_once(says)
 
     return serve
@@ -269,6 +245,16 @@ PLAYS = {
     ),
     "name of a signal longer than its packet, in one call": Play(
         _after_login(_request(b"exit-signal", struct.pack(">I", 2**31)), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)),
+        _run_command_at_once,
+    ),
+    "data after the channel's close": Play(
+        _after_login(struct.pack(">BI", bare.CHANNEL_CLOSE, 0), _data(b"late")), _run_command_at_once
+    ),
+    "data of a stream that there is not": Play(
+        _after_login(
+            struct.pack(">BII", bare.CHANNEL_EXTENDED_DATA, 0, 9) + string(b"oh"),
+            struct.pack(">BI", bare.CHANNEL_CLOSE, 0),
+        ),
         _run_command_at_once,
     ),
     "sftp: names of four gigabytes": Play(

@@ -55,6 +55,9 @@ class _Hearer:
         assert isinstance(end, RunEnd)
         self.ended_early = self.ended_early or message
 
+    def note_better_kex(self, names: str) -> None:
+        assert isinstance(names, str)
+
     def note_login_failure(self, failure: LoginFailure) -> None:
         self.end_early(RunEnd.LOGIN_FAILED, failure.message)
         assert_plain_text(failure)
@@ -75,7 +78,7 @@ def seeds() -> Iterator[bytes]:
     ]
     yield json.dumps(whole).encode()
     yield json.dumps([[messages.REPORT, {"report": to_json(reported)}]]).encode()
-    yield json.dumps([[messages.LOGGED_IN, {"worker": 1, "accepted": True}]]).encode()
+    yield json.dumps([[messages.LOGGED_IN, {"worker": 1, "accepted": True, "better_kex": "b, c"}]]).encode()
     yield json.dumps([[messages.FINISHED, {"worker": 1, "after_s": 1.5}]]).encode()
     yield json.dumps([[messages.LOGIN_FAILED, to_plain(_FAILURE)]]).encode()
     for kind in (messages.TARGET_PROBLEM, messages.FAULT, messages.NOT_ALLOWED):
