@@ -17,6 +17,23 @@ pytestmark = [pytest.mark.root, pytest.mark.slow]
 PROMPT = "OpenSSH 10.6"
 """The server that everybody starts; `make test-all` starts them all."""
 
+HYBRID, CURVE = "mlkem768x25519-sha256", "curve25519-sha256"
+AGREED = {
+    "OpenSSH 9.2": CURVE,
+    "OpenSSH 10.0": HYBRID,
+    "OpenSSH 10.6": HYBRID,
+    "Dropbear 2022": CURVE,
+    "Dropbear 2026": HYBRID,
+    "TinySSH": CURVE,
+    "ProFTPD mod_sftp": CURVE,
+    "libssh": HYBRID,
+    "asyncssh": HYBRID,
+    "Go x/crypto/ssh": HYBRID,
+    "russh": HYBRID,
+    "Apache MINA SSHD": HYBRID,
+}
+"""The key exchange of the default library with each."""
+
 TEST = """
 apiVersion: sshload.dev/v1alpha1
 kind: SSHLoadTest
@@ -51,7 +68,9 @@ def a_running(server: Server) -> Iterator[Running]:
 
 
 @pytest.mark.parametrize("server", [pytest.param(one, id=one.name, marks=pytest.mark.full) for one in SERVERS])
-def test_each_server_takes_logins_and_their_cpu_is_counted(server: Server, tmp_path: Path) -> None:
+def test_each_server_takes_logins_by_the_best_key_exchange_in_common_whose_cpu_is_counted(
+    server: Server, tmp_path: Path
+) -> None:
     with a_running(server) as started:
         before = started.usage()
         test = tmp_path / "login.yaml"
@@ -59,6 +78,7 @@ def test_each_server_takes_logins_and_their_cpu_is_counted(server: Server, tmp_p
         status = sshload_status(started, test)
         results = status["results"]
         assert (results["failures"], results["iterations"] > 0) == (0, True), status["message"]
+        assert {one["kex"] for one in results["negotiated"]} == {AGREED[server.name]}
         assert started.usage().cpu_s > before.cpu_s
     assert server.version()
     assert server.build()

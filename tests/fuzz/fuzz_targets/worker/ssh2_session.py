@@ -66,8 +66,9 @@ def _read_file_at_once(connection: SSH2Connection) -> None:
 
 
 def _write_file(connection: SSH2Connection) -> None:
-    with connection.open_sftp().open_to_write("/any") as file:
-        file.write(bytes(100_000))
+    file = connection.open_sftp().open_to_write("/any")
+    file.write(bytes(100_000))
+    file.close()
 
 
 def _list_directory(connection: SSH2Connection) -> None:
@@ -134,12 +135,13 @@ def _joined(does: int, packets: list[bytes]) -> bytes:
 
 
 def _split(data: bytes) -> tuple[int, list[bytes]]:
-    does, packets, place = data[0] if data else 0, [], 1
+    packets: list[bytes] = []
+    place = 1
     while place + _LENGTH_BYTES <= len(data) and len(packets) < _MOST_PACKETS:
         (length,) = struct.unpack(">H", data[place : place + _LENGTH_BYTES])
         packets.append(data[place + _LENGTH_BYTES :][:length])
         place += _LENGTH_BYTES + length
-    return does, packets
+    return data[0] if data else 0, packets
 
 
 def seeds() -> Iterator[bytes]:
@@ -148,7 +150,7 @@ def seeds() -> Iterator[bytes]:
     version, handle, done = _sftp(_VERSION, 3, b""), _sftp(_HANDLE, 0, string(b"h")), _sftp(_STATUS, 2, bytes(12))
     of_file = [version, handle, _sftp(_FILE_DATA, 1, string(b"content")), done, *_ENDS]
     of_folder = [version, handle, _sftp(_NAME, 1, struct.pack(">I", 1) + (string(b"a") * 2 + bytes(4))), done, *_ENDS]
-    answers = (of_command, of_command, of_file, of_file, of_folder, [])
+    answers: tuple[list[bytes], ...] = (of_command, of_command, of_file, of_file, of_folder, [])
     for does, answer in enumerate(answers):
         yield _joined(does, answer)
         yield _joined(does + _SHARED, answer)
