@@ -15,7 +15,7 @@ from free_ports import free_port
 from gateway_stand_in import CREDENTIAL, Reply, StandIn, stand_in
 from gevent.event import Event
 from reports import REPORT
-from run_configs import client, scenario
+from run_configs import arrivals, client, run_config, scenario
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import LoginFailure, Report
 from sshload_contract.wire.run_config import SessionReuse
@@ -96,6 +96,9 @@ def test_the_handshake_of_tls_is_a_step_of_its_own_with_its_own_limit(tmp_path: 
         connector = GatewayConnector(replace(access, tls=context), recorder)
         with pytest.raises(StepFailure, match=r"^tls took longer than 0\.01 s$") as raised:
             connector.connect(clock_of(recorder), named)
+        with gevent.Timeout(60), silent.accept()[0] as gateway:
+            while gateway.recv(10_000):  # its end comes, though the error is kept
+                pass
     assert raised.value.outcome is Outcome.TLS_TIMEOUT
     prefix = f"{named}." if named else ""
     assert timed(report_of(recorder)) == [(f"{prefix}connect", Outcome.OK), (f"{prefix}tls", Outcome.TLS_TIMEOUT)]
@@ -115,8 +118,9 @@ class Played:
 class Connector:
     """Connects once `open_now` is set, or fails so often; `open` are the connections that it was not told to end."""
 
-    def __init__(self, failures: int = 0) -> None:
+    def __init__(self, failures: int = 0, error: Exception | None = None) -> None:
         self.failures = failures
+        self.error = error or StepFailure(Outcome.REFUSED, "it listens no more")
         self.begun_ns: list[int] = []
         self.open: list[Played] = []
         self.open_now = Event()
@@ -126,7 +130,7 @@ class Connector:
         self.begun_ns.append(monotonic_ns())
         if self.failures:
             self.failures -= 1
-            raise StepFailure(Outcome.REFUSED, "it listens no more")
+            raise self.error
         self.open_now.wait()
         self.open.append(Played())
         return self.open[-1]
@@ -233,6 +237,13 @@ def test_one_that_cannot_be_opened_beforehand_is_told_and_the_others_are_opened(
     assert error.first_message == "it listens no more"
 
 
+def test_one_that_the_system_lacks_a_file_for_is_told_likewise() -> None:
+    connector, recorder = Connector(failures=1, error=OSError(24, "Too many open files")), Recorder("run", 0)
+    pool_of(connector, 2).prepare(clock_of(recorder), 0.0)
+    assert len(connector.open) == 1
+    assert [error.outcome for error in report_of(recorder).errors] == [Outcome.GENERATOR_FAULT]
+
+
 def test_who_opens_a_connection_is_as_the_scenario_says(tmp_path: Path) -> None:
     recorder, access = Recorder("run", 0), access_to(tmp_path, NOBODY)
     made: list[Any] = [
@@ -277,6 +288,64 @@ def test_a_problem_that_does_not_pass_in_time_is_the_end(tmp_path: Path) -> None
     assert found is not None
     assert (found.outcome, found.message) == (Outcome.RATE_LIMITED, "status 429, rate: too fast")
     assert asked > 1
+
+
+MAY_PASS = {
+    Outcome.REFUSED,
+    Outcome.CONNECT_FAILED,
+    Outcome.CONNECT_TIMEOUT,
+    Outcome.DISCONNECTED,
+    Outcome.RATE_LIMITED,
+    Outcome.GATEWAY_BUSY,
+    Outcome.GATEWAY_TIMEOUT,
+    Outcome.BAD_GATEWAY,
+    Outcome.PROXY_ERROR,
+}
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_what_a_busy_or_absent_gateway_answers_may_pass_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcome: Outcome
+) -> None:
+    ends = iter([StepFailure(outcome, "words"), None])
+    monkeypatch.setattr(gateway_sessions, "_check", lambda _: next(ends))
+    found = gateway_at(access_to(tmp_path, NOBODY)).use_once(7, lambda _: None)
+    assert (found is None) is (outcome in MAY_PASS)
+
+
+def test_between_tries_there_are_pauses_and_none_that_would_end_too_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway_sessions, "pauses_s", lambda: repeat(0.2))
+    busy = repeat(Reply(503, {"kind": "busy", "detail": "wait"}))
+    began_ns = monotonic_ns()
+    _, told, asked = told_by(tmp_path, busy, connect_s=0.3)
+    assert asked <= 2
+    assert monotonic_ns() - began_ns >= len(told) * 0.2 * 1e9
+    numbers, began_ns = count(), monotonic_ns()
+    with stand_in(lambda *_: HAS_IT if next(numbers) == 2 else next(busy)) as gateway:
+        gateway_at(access_to(tmp_path, gateway)).wait_until_usable(0, "", 0, lambda _: None)
+    assert monotonic_ns() - began_ns >= 2 * 0.2 * 1e9
+
+
+def test_a_gateway_is_prepared_with_the_delay_of_the_way_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[Any] = []
+    monkeypatch.setattr(gateway_sessions, "prepare_delay", prepared.append)
+    asked = run_config(NOBODY.endpoint(tmp_path), arrivals(1, 1))
+    made = gateway_sessions.prepare(asked, ())
+    assert (made.access.client, made.access.token, prepared) == (asked.client, "a-token", [asked.client])
+    assert made.is_managed is asked.is_managed
+
+
+@pytest.mark.parametrize("opened", [0, 3])
+def test_a_gateway_of_somebody_else_is_not_asked_but_waited_for_until_it_takes_a_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: int
+) -> None:
+    dialled: list[Any] = []
+    monkeypatch.setattr(gateway_sessions, "dial_until_accepted", lambda *arguments: dialled.append(arguments))
+    gateway = Gateway(access_to(tmp_path, NOBODY), is_managed=False)
+    assert gateway.wait_until_usable(opened, "there", 22, pytest.fail) is bool(opened)
+    assert dialled == ([("there", 22, pytest.fail)] if opened else [])
 
 
 def test_a_problem_that_stays_is_the_end_at_once(tmp_path: Path) -> None:
