@@ -870,3 +870,20 @@ def test_a_gateway_that_ends_closes_idle_connections_at_once_and_looks_around_no
         assert said == []
 
     run_at_once(hold())
+
+
+def test_a_request_whose_credential_was_taken_away_takes_nothing_from_one_of_the_same_that_came_after() -> None:
+    """As where a request has looked the credential up just before that is deleted, and asks for its session after."""
+
+    async def claim(pool: Pool, _: Servers) -> None:
+        held = await pool.acquire(BOB, secrets, pool.deadline_s())
+        first = asyncio.create_task(pool.acquire(ADA, secrets, pool.deadline_s()))
+        await asyncio.sleep(0)
+        pool.supersede(ADA.credential)
+        asyncio.get_running_loop().call_later(1, pool.release, held)
+        session = await pool.acquire(ADA, secrets, pool.deadline_s())
+        pool.release(session)
+        with pytest.raises(SupersededError):
+            await first
+
+    play(claim, sessions=1)
