@@ -258,6 +258,29 @@ def test_after_a_pause_of_the_worker_what_has_arrived_is_served_before_an_arriva
     assert worker.played.recorder._counts[Window.MEASURED].dropped == 0
 
 
+@pytest.mark.parametrize(
+    ("late_after_ns", "most", "served"),
+    [
+        pytest.param(10**15, 1, 0, id="in time"),
+        pytest.param(-(10**15), 1, 9, id="late, and there is no room"),
+        pytest.param(-(10**15), 100, 0, id="late, and there is room"),
+    ],
+)
+def test_turns_are_given_away_only_before_a_late_arrival_is_dropped(
+    monkeypatch: pytest.MonkeyPatch, late_after_ns: int, most: int, served: int
+) -> None:
+    """They cost time, in which others become late."""
+    given: list[None] = []
+    monkeypatch.setattr(generator, "LATE_AFTER_NS", late_after_ns)
+    monkeypatch.setattr(generator, "_serve_arrived", lambda: given.append(None))
+    load = replace(constant((200, 0.05)), max_in_flight=most)
+    with at_work(configured(load), Played(work=hang)) as worker:
+        counts = worker.played.recorder._counts[Window.MEASURED]
+        until(lambda: len(worker.played.begun) + counts.dropped == 10)
+        assert len(given) == served
+        assert counts.dropped == max(10 - most, 0)
+
+
 def test_the_end_of_the_drain_cuts_off_what_still_runs_and_closes_all_sessions() -> None:
     with at_work(configured(ONCE, drain_s=0.05), Played(work=hang)) as worker:
         worker.work.get()

@@ -59,6 +59,7 @@ def played(role: str, options: argparse.Namespace, meanwhile: Callable[[Played],
 
     def play() -> Any:
         gevent.reinit()
+        gc.unfreeze()
         logging.getLogger().handlers.clear()
         master.Master = make  # type: ignore[assignment,misc]  # a part of this process alone
         worker.Worker = make  # type: ignore[assignment,misc]

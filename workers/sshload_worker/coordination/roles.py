@@ -64,4 +64,4 @@ def _watch_parent(worker: "Worker") -> None:
 def _set_up_process(token: str) -> None:
     gc.freeze()  # collections leave out what was imported
     encrypt_lines(token)
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # warnings and worse, on stderr

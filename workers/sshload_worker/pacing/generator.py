@@ -207,7 +207,7 @@ class Generator:
     def _due(self, offset_s: float) -> Due:
         window = Window.WARM_UP if offset_s < self._config.warm_up_s else Window.MEASURED
         at_ns = self._start_ns + int(offset_s * _NS_PER_S)
-        if not self._stage_ends_s or window is Window.WARM_UP:
+        if window is Window.WARM_UP:
             return Due(at_ns, window)
         return Due(at_ns, window, min(bisect_right(self._stage_ends_s, offset_s) + 1, len(self._stage_ends_s)))
 
