@@ -64,6 +64,7 @@ def test_what_makes_pods_is_made_once_all_else_is_there_and_the_masters_job_befo
     assert api.names("POST") == [made[0], *of_pods], "applied again, another release would replace their pods"
 
 
+@pytest.mark.slow
 def test_the_secret_of_a_run_has_the_keys_of_all_that_it_deploys() -> None:
     behind = plan(quickstart(target={"managed": {"gateway": {"policy": "pool"}}}))
 
