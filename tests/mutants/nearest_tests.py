@@ -277,6 +277,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         "tests/unit/operator/sshd_config",
         "tests/golden/manifests",
     ),
+    f"{_OPERATOR}/manifests/owned_test.py": ("tests/unit/operator/manifests/test_owned_test.py",),
     f"{_OPERATOR}/manifests/results.py": ("tests/unit/operator/manifests/test_results.py",),
     f"{_OPERATOR}/api/inert_text.py": ("tests/unit/operator/terminal/test_inert_text.py",),
     f"{_OPERATOR}/report/distribution.py": ("tests/unit/operator/report/test_charts.py",),

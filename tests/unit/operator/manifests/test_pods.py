@@ -251,6 +251,19 @@ def test_what_a_test_adds_to_its_pods_reaches_them_as_kubernetes_writes_it() -> 
         assert len(volumes) == len(specs[role]["volumes"]) == len(mounted)
 
 
+@pytest.mark.parametrize(
+    "in_path", [{"proxy": {"kind": "nginx"}}, {"gateway": {"policy": "pool"}}], ids=["proxy", "gateway"]
+)
+def test_a_program_in_the_path_has_nothing_that_is_for_the_targets_own_image(in_path: dict[str, Any]) -> None:
+    plain, own = (
+        pod_specs(plans.plan(plans.quickstart(target={"managed": {**in_path, **added}}))) for added in ({}, EVERYTHING)
+    )
+    (role,) = in_path
+    assert own[role]["volumes"] == plain[role]["volumes"]
+    for name in ("env", "volumeMounts"):
+        assert own[role]["containers"][0].get(name) == plain[role]["containers"][0].get(name)
+
+
 def test_the_master_has_the_workers_labels_and_accounts_and_nothing_that_is_for_their_code() -> None:
     plan = with_everything()
     (master,) = (one for one in templates(plan) if one["spec"]["containers"][0]["name"] == "master")
