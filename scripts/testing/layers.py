@@ -98,9 +98,9 @@ def _made_by(program: str) -> tuple[str, ...]:
 PACKAGES = Need(
     "packages",
     (
-        "scripts/debian-packages", "cmake", "dropbear-bin", "gcc", "git", "haproxy", "iproute2", "libc6-dev",
-        "libnginx-mod-stream", "make", "nginx", "openssh-client", "openssh-server", "patch", "prometheus",
-        "proftpd-core", "proftpd-mod-crypto", "python3-dev", "rsync",
+        "scripts/debian-packages", "cmake", "debian-archive-keyring", "debootstrap", "dropbear-bin", "gcc", "git",
+        "haproxy", "iproute2", "libc6-dev", "libnginx-mod-stream", "make", "nginx", "openssh-client", "openssh-server",
+        "patch", "prometheus", "proftpd-core", "proftpd-mod-crypto", "python3-dev", "rsync",
         "shellcheck", "tinysshd", "util-linux", "zlib1g-dev",
     ),
 )  # fmt: skip

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measurements import LOGIN_EQUAL, MEASUREMENTS, Measurement
+from measurements import MEASUREMENTS, WARM_UP, Measurement
 from obtained import commit
-from one_run import run_once
+from one_run import run_once, sshload_status
 from page import PAGE, page
 from results import RESULTS, Entry, Record, Results
 from running import NotStartedError, make_content, running
@@ -91,8 +91,8 @@ def _measure(results: Results, servers: list[Server], wanted: list[Measurement],
 
 def _measured(server: Server, place: Place, wanted: list[Measurement], number: int, until_s: float) -> Iterator[Record]:
     with running(server, place, _SERVER_CORE) as started:
-        for _ in range(server.warm_ups):
-            run_once(started, LOGIN_EQUAL, server.name, number)
+        if server.is_slow_at_first:
+            sshload_status(started, WARM_UP.spec)
         for measurement in wanted:
             for _ in range(_ATTEMPTS):
                 if time.monotonic() > until_s:

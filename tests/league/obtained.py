@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,8 +23,10 @@ _GO_MODULE = ROOT / "tests/support/ssh/go_ssh_server"
 _POM = ROOT / "workers/mina-sshd/pom.xml"
 
 _PACKAGES = ("openssh-server", "openssh-sftp-server", "dropbear-bin", "git")
-_OF_SID = ("tinysshd", "ucspi-tcp", "proftpd-core", "proftpd-mod-crypto", "gcc", "libc6-dev", "libssh-dev", "xz-utils")
-PACKAGES = {"bookworm": _PACKAGES, "trixie": _PACKAGES, "sid": (*_PACKAGES, *_OF_SID)}
+_OF_BOOKWORM = ("proftpd-core", "proftpd-mod-crypto")
+_OF_SID = ("tinysshd", "ucspi-tcp", "ca-certificates", "cargo", "gcc", "libc6-dev", "libssh-dev", "xz-utils")
+_TRUSTING = 'mount --bind /etc/ssl/certs "$0/etc/ssl/certs"; mount -t proc proc "$0/proc"; chroot "$0" sh -euc "$1"'
+PACKAGES = {"bookworm": (*_PACKAGES, *_OF_BOOKWORM), "trixie": _PACKAGES, "sid": (*_PACKAGES, *_OF_SID)}
 """The releases of Debian, and what is installed in each."""
 
 
@@ -45,28 +47,36 @@ def _debootstrap(release: str, packages: Sequence[str], folder: Path) -> None:
 
 @cache
 def libssh_server() -> Path:
-    """Return the folder of Debian sid with libssh's own example of a server compiled in /usr/local/bin."""
-    root = debian("sid")
-    made = root / "usr/local/bin/libssh-server"
-    if not made.exists():
-        script = (_HERE / "libssh-example").read_text(encoding="utf-8")
-        subprocess.run(["chroot", root, "sh", "-euc", script], check=True, stdout=subprocess.DEVNULL)
-    return root
+    """Return Debian sid with libssh's own example of a server as /usr/local/bin/libssh-server."""
+    return _with_program("sid", "libssh-server", _HERE / "libssh-example", {})
 
 
 @cache
 def russh_server() -> Path:
-    """Return the server by russh, compiled for release."""
-    sources = (_RUSSH / "Cargo.toml", _RUSSH / "Cargo.lock", _RUSSH / "src/main.rs")
-    key = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    return _made("league-russh", key, _cargo_build) / "russh-server"
+    """Return Debian sid with the server by russh, compiled for release, as /usr/local/bin/russh-server."""
+    sources = {name: _RUSSH / name for name in ("Cargo.toml", "Cargo.lock", "src/main.rs")}
+    return _with_program("sid", "russh-server", _HERE / "russh-build", sources)
 
 
-def _cargo_build(folder: Path) -> None:
-    command = ["cargo", "build", "--quiet", "--release", "--locked", "--target-dir", str(folder / "target")]
-    subprocess.run(command, cwd=_RUSSH, check=True)
-    shutil.move(folder / "target/release/russh-server", folder)
-    shutil.rmtree(folder / "target")
+def _with_program(release: str, program: str, script: Path, sources: Mapping[str, Path]) -> Path:
+    """Return a Debian in which a script has made a program, now or before, from these sources in its folder.
+
+    Programs that fetch trust whom this machine trusts.
+    """
+    root = debian(release)
+    made_of = hashlib.sha256(b"".join(path.read_bytes() for path in (script, *sources.values()))).hexdigest()
+    told = root / f"usr/local/share/{program}.made-of"
+    with (CACHE / f"league-{program}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists() or told.read_text() != made_of:
+            folder = root / "usr/local/src" / program
+            for name, path in sources.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, folder / name)
+            command = ["unshare", "--mount", "sh", "-euc", _TRUSTING, str(root), script.read_text(encoding="utf-8")]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            told.write_text(made_of)
+    return root
 
 
 @cache
@@ -124,7 +134,7 @@ def go_version() -> str:
 
 def rust_version() -> str:
     """Return the version of the compiler."""
-    return _said("rustc", "--version").split()[1]
+    return package_version("sid", "rustc")
 
 
 def java_version() -> str:

@@ -69,7 +69,7 @@ def _with_results(record: Record, status: Mapping[str, Any], measurement: Measur
         algorithms=", ".join(str(negotiated.get(name, "")) for name in ("kex", "hostKey", "cipher")),
     )
     if failed:
-        record = replace(record, message=_errors(results) or record.message)
+        record = replace(record, message=f"{failed} of {failed + done} failed. {_errors(results)}")
     if measurement.figure is Figure.HELD_BYTES:
         return replace(record, held_bytes=held_bytes if record.verdict == "Passed" else None)
     if measurement.figure is Figure.CAPACITY:

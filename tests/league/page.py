@@ -1,5 +1,6 @@
 """The page of the league, from the results alone: the same results make the same page."""
 
+import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -8,9 +9,11 @@ from figures import Refusal, Value, left_out, value_of
 from go_programs import ROOT
 from measurements import MEASUREMENTS, Figure, Measurement
 from results import Entry, Results
+from surprises import surprises
 
 PAGE = ROOT / "docs/measurements/league.md"
 
+_NOT_BEGUN = re.compile(r"the load was not begun: .* failed \((.*)\) when worker 0 logged in before the load\.")
 _BUSY_PERCENT = 5.0
 _BUSY = "**So the figures are preliminary**: a shared core has colder caches, and each operation costs more."
 _LEAST_IS_BEST = {Figure.LOGIN_CPU, Figure.STEP_CPU, Figure.HELD_BYTES}
@@ -31,9 +34,10 @@ _HOW = """## What is measured, and how
   independent arrivals that was tried at which half of the logins take less than 250 ms and less than 1 % fail. The
   next higher rate that was tried, at most 10 % higher, broke one of the two.
 - **Memory** is by how much the cgroup grew while 100 sessions were held: with the kernel's part (page tables, stacks,
-  sockets), without files.
-- **Algorithms** are the same at each server (curve25519-sha256, a host key of Ed25519, ChaCha20-Poly1305), except where
-  a table says so.
+  sockets), without files. Of a server with a heap of its own (Java, Python, Go) it is the least that a session takes:
+  what the heap had free before is not seen.
+- **Algorithms** are the same at each server, except where a table says so: curve25519-sha256, a host key of Ed25519,
+  and ChaCha20-Poly1305 (AES-256-GCM at ProFTPD, which lacks it). What each server prefers stands below.
 - **In turn.** A round has each server once, and the next one begins with another server. Figures are means of rounds,
   in parentheses their 95 % interval (Student's t) where there are at least three. A run that sshload calls Invalid is
   in no figure, nor is a search during which others used 5 % of the server's core.
@@ -51,8 +55,8 @@ _LIMITS = """## What it does not say
 - **Isolation costs.** OpenSSH starts several processes for each login, each with fewer rights than the one before. A
   server that does it all in one process is cheaper, and an error in it has all of its rights.
 - **One core, one machine, loopback**: ratios carry over to other machines better than figures do.
-- **Java compiles while it runs.** Apache MINA SSHD has had some hundred logins before it is measured, and is faster
-  after many more."""
+- **Java compiles while it runs.** Apache MINA SSHD is measured after 15 seconds of [load](league/warm-up.yaml), and is
+  faster after many more."""
 
 _REDO = """## Do it again
 
@@ -75,6 +79,8 @@ def page(results: Results) -> str:
         _HOW,
         _LIMITS,
         *_tables(results, servers),
+        *_agreed(results, servers),
+        *_surprises(results),
         *_cannot(results, servers),
         _servers(servers),
         _REDO,
@@ -104,7 +110,7 @@ def _count(number: int, noun: str) -> str:
 _TABLES: Sequence[tuple[str, str, Sequence[Measurement]]] = (
     (
         "Logins",
-        "The server's CPU of a login in ms: with the same algorithms, and with what both sides prefer.",
+        "Logins per second that a core takes, and the server's CPU of a login in ms.",
         (what.CAPACITY, what.LOGIN_EQUAL, what.LOGIN_DEFAULTS),
     ),
     (
@@ -132,6 +138,16 @@ def _tables(results: Results, servers: Sequence[Entry]) -> Iterable[str]:
         measured = [one for one in columns if any(value_of(results, server.name, one) for server in servers)]
         if set(measured) - {what.LOGIN_EQUAL} or title == "Logins":
             yield f"## {title}\n\n{words}\n\n{_figures(results, servers, measured)}"
+
+
+def _agreed(results: Results, servers: Sequence[Entry]) -> Iterable[str]:
+    """Yield what client and server agreed on where neither was told anything."""
+    agreed = {one.server: one.algorithms for one in results.records if one.measurement == what.LOGIN_DEFAULTS.name}
+    rows = [[one.name, *agreed[one.name].split(", ")] for one in servers if agreed.get(one.name, ", , ") != ", , "]
+    if rows:
+        words = "What a server agrees on with sshload's client, which asks for mlkem768x25519 first, as OpenSSH's does."
+        head = ["server", "key exchange", "host key", "cipher"]
+        yield f"## What both sides prefer\n\n{words}\n\n{_table(head, rows, figures=False)}"
 
 
 def _figures(results: Results, servers: Sequence[Entry], columns: Sequence[Measurement]) -> str:
@@ -167,9 +183,15 @@ def _rounded(number: float) -> str:
     return format(number, ".3f")
 
 
+def _surprises(results: Results) -> Iterable[str]:
+    told = surprises(results)
+    if told:
+        yield "## Surprises\n\n" + "\n".join(f"- {sentence}" for sentence in told)
+
+
 def _cannot(results: Results, servers: Sequence[Entry]) -> Iterable[str]:
     rows = [
-        [server.name, f"[{one.words}](league/{one.name}.yaml)", _cell(refusal.message)]
+        [server.name, f"[{one.words}](league/{one.name}.yaml)", _cell(_cause(refusal.message))]
         for server in servers
         for one in MEASUREMENTS
         if isinstance(refusal := value_of(results, server.name, one), Refusal)
@@ -178,6 +200,12 @@ def _cannot(results: Results, servers: Sequence[Entry]) -> Iterable[str]:
         yield "## What a server cannot do\n\nIn sshload's words, of the last try.\n\n" + _table(
             ["server", "what", "what it answered"], rows, figures=False
         )
+
+
+def _cause(message: str) -> str:
+    """Return what a failed login before the load says of its cause, or else the message."""
+    found = _NOT_BEGUN.match(message)
+    return found[1] if found else message
 
 
 def _servers(servers: Sequence[Entry]) -> str:

@@ -42,7 +42,6 @@ shift
 export HOME=/root
 exec chroot "$root" sh -c 'cd /root && exec "$@"' sh "$@"
 """
-_PROFTPD_MODULES = ("mod_delay", "mod_ls", "mod_xfer")
 _SIZES = {"rsa": ("-b", "3072"), "ecdsa": ("-b", "256")}
 
 
@@ -78,8 +77,7 @@ class Server:
     """A server: what it is called, how it is started, and what the page says of it.
 
     `version` and `build` are asked for when it is measured. `changed` is what is not its own default. `program` says
-    whether the server is a product, or a library with a small server of ours. `warm_ups` are runs before the first
-    one that counts.
+    whether the server is a product, or a library with a small server of ours.
     """
 
     name: str
@@ -88,7 +86,7 @@ class Server:
     build: Callable[[], str]
     program: str
     changed: str
-    warm_ups: int = 0
+    is_slow_at_first: bool = False
 
 
 def within(root: Path | None, home: Path, command: Sequence[str | Path]) -> list[str | Path]:
@@ -154,14 +152,18 @@ def _proftpd(place: Place) -> Started:
     accounts.write_text("root:*:0:0::/root:/bin/sh\n")
     accounts.chmod(0o600)
     key.write_bytes(subprocess.check_output(["ssh-keygen", "-e", "-f", place.authorized]))
-    config.write_text(proftpd_config(folder, place.port, place.host_keys, _PROFTPD_MODULES))
-    return Started(["proftpd", "--nodaemon", "--config", config], debian("sid"))
+    config.write_text(proftpd_config(folder, place.port, place.host_keys))
+    return Started(["proftpd", "--nodaemon", "--config", config], debian("bookworm"))
 
 
 def _libssh(place: Place) -> Started:
     keys = [word for path in place.host_keys for word in ("-k", path)]
     command = ["libssh-server", "-p", str(place.port), *keys, "-u", "root", "-a", place.authorized, "127.0.0.1"]
     return Started(command, libssh_server())
+
+
+def _russh(place: Place) -> Started:
+    return Started(["russh-server", place.authorized, str(place.port), *place.host_keys], russh_server())
 
 
 def _program(command: Callable[[], Sequence[str | Path]], place: Place) -> Started:
@@ -209,7 +211,9 @@ SERVERS = (
     _debian_server("Dropbear 2022", "dropbear-bin/bookworm", partial(_dropbear, "bookworm"), "port, keys"),
     _debian_server("Dropbear 2026", "dropbear-bin/sid", partial(_dropbear, "sid"), "port, keys"),
     _debian_server("TinySSH", "tinysshd/sid", _tinyssh, "behind `tcpserver`, with OpenSSH's `sftp-server`"),
-    _debian_server("ProFTPD mod_sftp", "proftpd-core/sid", _proftpd, "port, keys, 100 channels, an own list of users"),
+    _debian_server(
+        "ProFTPD mod_sftp", "proftpd-core/bookworm", _proftpd, "port, keys, 100 channels, an own list of users"
+    ),
     Server(
         "libssh",
         _libssh,
@@ -224,7 +228,7 @@ SERVERS = (
         lambda: version("asyncssh"),
         lambda: f"CPython {platform.python_version()}, cryptography {version('cryptography')}",
         _OURS,
-        "port, keys",
+        "port, keys, which are read once: with the names of their files, each login reads them",
     ),
     Server(
         "Go x/crypto/ssh",
@@ -236,9 +240,9 @@ SERVERS = (
     ),
     Server(
         "russh",
-        partial(_program, lambda: (russh_server(),)),
+        _russh,
         lambda: f"{crate_version('russh')}, russh-sftp {crate_version('russh-sftp')}",
-        lambda: f"Rust {rust_version()}, `cargo build --release`, aws-lc-rs",
+        lambda: f"Debian's Rust {rust_version()}, `cargo build --release`, aws-lc-rs",
         _OURS,
         "port, keys",
     ),
@@ -249,7 +253,7 @@ SERVERS = (
         java_version,
         _OURS,
         "port, keys",
-        warm_ups=2,
+        is_slow_at_first=True,
     ),
 )
 """All servers."""

@@ -57,8 +57,10 @@ async def _serve(authorized_keys: str, port: str, *host_keys: str) -> None:
         "127.0.0.1",
         int(port),
         server_factory=_Server,
-        server_host_keys=list(host_keys),
-        authorized_client_keys=authorized_keys,
+        server_host_keys=[
+            asyncssh.read_private_key(path) for path in host_keys
+        ],  # of names, each login reads the files
+        authorized_client_keys=asyncssh.read_authorized_keys(authorized_keys),
         process_factory=_run,
         sftp_factory=True,
         allow_scp=True,

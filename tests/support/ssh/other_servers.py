@@ -27,6 +27,7 @@ _AT_HOME = 'mount --bind "$0" /root && exec "$@"'
 
 _PATIENCE_S = 300.0
 _POLL_S = 0.02
+_LISTENING = "0A"  # as in proc_pid_net(5)
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,16 @@ def proftpd(folder: Path, keys: Keys) -> Iterator[OtherServer]:
         yield OtherServer(port, user, _known_hosts(folder, port, keys.host.with_suffix(".pub").read_text()))
 
 
-def proftpd_config(folder: Path, port: int, host_keys: Sequence[Path], modules: Sequence[str] = ()) -> str:
+def proftpd_config(folder: Path, port: int, host_keys: Sequence[Path]) -> str:
     """Return the configuration of a ProFTPD that speaks SFTP only, and takes any number of logins and channels.
 
     Its users are in the file `accounts` of the folder; they have the one key in `user-key`, in the form of RFC 4716.
-    `modules` are to be loaded besides: newer releases have fewer of them compiled in.
     """
     shown = "".join(f"SFTPHostKey {path}\n" for path in host_keys)
-    loaded = "".join(f"LoadModule {module}.c\n" for module in (*modules, "mod_sftp"))
     return f"""
 ModulePath /usr/lib/proftpd
-{loaded}ServerType standalone
+LoadModule mod_sftp.c
+ServerType standalone
 ServerName any
 Port {port}
 DefaultAddress 127.0.0.1
@@ -82,6 +82,7 @@ SocketBindTight on
 UseIPv6 off
 UseReverseDNS off
 RootLogin on
+UseFtpUsers off
 RequireValidShell off
 AllowOverwrite on
 WtmpLog off
@@ -175,9 +176,13 @@ def _listening(command: Sequence[str | Path], port: int, folder: Path) -> Iterat
 
 
 def listens(port: int) -> bool:
-    """Tell by the kernel's list whether the port is listened on: a connection would be one of the server's."""
-    address = f"0100007F:{port:04X} 00000000:0000 0A "
-    return address in Path("/proc/net/tcp").read_text(encoding="ascii")
+    """Tell by the kernel's lists whether the port is listened on: a connection would be one of the server's.
+
+    Java listens on loopback's address as IPv6 has it.
+    """
+    address = f"0100007F:{port:04X} "
+    lists = "".join(Path(f"/proc/net/{name}").read_text(encoding="ascii") for name in ("tcp", "tcp6"))
+    return any(address in line and line.split()[3] == _LISTENING for line in lists.splitlines())
 
 
 def _end(server: "subprocess.Popen[bytes]") -> None:
