@@ -2,6 +2,7 @@ import base64
 import hashlib
 import hmac
 import subprocess
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -115,8 +116,9 @@ def test_comments_and_empty_lines_are_passed_over() -> None:
     assert read_known_hosts(f"# a comment\n\nserver ssh-ed25519 {KEY64}\n", "server", 22).accepts(KEY)
 
 
-def test_a_host_may_have_several_keys() -> None:
-    keys = read_known_hosts(f"server ssh-ed25519 {KEY64}\nserver ssh-rsa {RSA64}\n", "server", 22)
+@pytest.mark.parametrize("lines", [*permutations((f"server ssh-ed25519 {KEY64}", f"server ssh-rsa {RSA64}"))])
+def test_a_host_may_have_several_keys_and_the_order_of_their_lines_does_not_matter(lines: tuple[str, ...]) -> None:
+    keys = read_known_hosts("\n".join(lines), "server", 22)
     assert keys.accepts(KEY)
     assert keys.accepts(RSA)
     assert keys.algorithms == ("ssh-ed25519", "rsa-sha2-512", "rsa-sha2-256", "ssh-rsa")

@@ -25,6 +25,7 @@ _CERTIFIED_TYPES = (
     "rsa-sha2-512",
     "rsa-sha2-256",
 )
+_PREFERRED = (*_CERTIFIED_TYPES, "ssh-rsa")
 _FIELDS = 3
 _ANY_HOST = "*"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -40,7 +41,8 @@ class KnownHostsError(ValueError):
 class HostKeys:
     """The keys that one host may have, in wire form. With `any_key`, every key is accepted.
 
-    `algorithms` are those of the known keys, so that the server is asked for a key that can be checked. `authorities`
+    `algorithms` are those of the known keys, so that the server is asked for a key that can be checked. They have the
+    order in which OpenSSH prefers them: that of the lines is chance, and would decide what a login costs. `authorities`
     are the keys whose certificates for `host` are accepted too. Libraries that can check certificates request one first
     (`algorithms_with_certificates`). Algorithms are empty if all are acceptable.
     """
@@ -127,11 +129,12 @@ def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
     for entry in entries:
         if entry.problem and (entry.marker not in ("", _CERTIFICATE_AUTHORITY) or not (plain or authorities)):
             raise KnownHostsError(entry.problem)
+    known = {name for entry in plain for name in _signatures(entry.key_type)}
     return HostKeys(
         any_key=False,
         accepted=frozenset(entry.blob for entry in plain),
         revoked=frozenset(entry.blob for entry in legible if entry.marker == _REVOKED),
-        algorithms=tuple(dict.fromkeys(name for entry in plain for name in _signatures(entry.key_type))),
+        algorithms=tuple(name for name in _PREFERRED if name in known),
         host=host.lower(),
         authorities=authorities,
     )
