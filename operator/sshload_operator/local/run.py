@@ -36,7 +36,7 @@ from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.local.files import MASTER, OwnFiles, prepare
 from sshload_operator.local.observe import LocalObserver, TargetCpu
 from sshload_operator.local.process_tree import ProcessTree
-from sshload_operator.local.sshd import current_user, linked_fixtures
+from sshload_operator.local.sshd import LocalRunError, current_user, linked_fixtures
 from sshload_operator.local.target import home_in
 from sshload_operator.planning.installation import NOT_INSTALLED, Installation
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan
@@ -264,8 +264,12 @@ def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, 
 
 def _held_against(baseline: Manifest | None, plan: Plan | SpecError) -> Plan | SpecError:
     """Return the plan with the baseline that was given in place of the one that its spec names."""
-    if baseline is None or isinstance(plan, SpecError) or plan.spec.baseline is None:
+    if baseline is None or isinstance(plan, SpecError):
         return plan
+    if plan.spec.baseline is None:
+        raise LocalRunError(
+            "--baseline is given, and the test does not use it: it needs spec.baseline, and thresholds with within"
+        )
     return replace(plan, spec=replace(plan.spec, baseline=Baseline(baseline["metadata"]["name"], None)))
 
 

@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 from baselines import finished, slower
-from sshload_operator.api.load_test_file import read_finished_test
+from sshload_operator.api.kinds import TEST as TEST_KIND
+from sshload_operator.api.load_test_file import Document, read_finished_test
 from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.local.credentials import Credentials
+from sshload_operator.local.files import OwnFiles
+from sshload_operator.local.run import LocalOptions, run_locally
+from sshload_operator.local.sshd import LocalRunError
 
 TEST: dict[str, Any] = {
     "apiVersion": "sshload.dev/v1alpha1",
@@ -37,3 +42,12 @@ def test_what_is_no_finished_test_is_refused_with_the_way_to_get_one(tmp_path: P
         read_finished_test(file)
     assert str(file) in str(raised.value)
     assert "sshload run -o json" in str(raised.value)
+
+
+def test_a_baseline_that_no_threshold_is_within_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    spec = {name: value for name, value in TEST["spec"].items() if name != "baseline"}
+    document = Document(TEST_KIND, "after", "", {**spec, "thresholds": [{"errorRate": {"below": "1%"}}]})
+    own = OwnFiles(test=tmp_path / "test.yaml", target=Credentials(), via={}, files={})
+    options = LocalOptions(own, (), baseline=TEST, logs=None, note=print, progress=lambda *_: None)
+    with pytest.raises(LocalRunError, match="--baseline is given, and the test does not use it"):
+        run_locally(document, options)
