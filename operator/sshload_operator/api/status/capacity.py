@@ -52,8 +52,8 @@ class Limitation:
     short_of: Annotated[
         tuple[ShortageStatus, ...],
         Items(most=7, key=("resource",)),
-        "What the managed target was short of in most of these trials, by its own counts (docs/reference/validity.md"
-        " has the limits).",
+        "What the server was short of in most of these trials: a managed target by its own counts, an external one by"
+        " what it says to those whom it drops (docs/reference/validity.md has the limits).",
     ]
     message: Annotated[
         str | None, Text(1_000), "The finding if the server shows no shortage, or if its counts are not known."
