@@ -212,9 +212,11 @@ def against_baseline(
     The judgement on the run alone has priority, unless it is Inconclusive: a broken threshold, absolute or relative,
     outranks one that cannot be judged.
     """
-    unmeasured = by_itself.verdict not in MEASURED_VERDICTS or by_itself.reason is Reason.SEARCH_UNFINISHED
-    if unmeasured or not plan.spec.relative_thresholds:
+    if not plan.spec.relative_thresholds:
         return by_itself
+    if by_itself.verdict not in MEASURED_VERDICTS or by_itself.reason is Reason.SEARCH_UNFINISHED:
+        has_begun = measured.results is not None and measured.results.iterations > 0
+        return _all_unjudged(plan, by_itself) if has_begun else by_itself
     delay_ms = own_delay_ms(measured)
     if delay_ms is not None and compares_figures(plan.spec):
         return _spoiled(plan, by_itself, delay_ms, stolen=is_stolen(stolen_share(measured)))
@@ -251,9 +253,14 @@ def _hold(threshold: RelativeThreshold, measured: TestStatus, found: Found) -> _
     return f"{name}, the oldest", replace(oldest, result=replace(oldest.result, observed=observed))
 
 
-def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
+def _all_unjudged(plan: Plan, by_itself: Judgement) -> Judgement:
+    """Return the judgement with each threshold within a baseline as one that is not judged."""
     unknown = tuple(map(unjudged, plan.spec.relative_thresholds))
-    judged = replace(by_itself, thresholds=(*by_itself.thresholds, *unknown), baseline=why.ref)
+    return replace(by_itself, thresholds=(*by_itself.thresholds, *unknown))
+
+
+def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
+    judged = replace(_all_unjudged(plan, by_itself), baseline=why.ref)
     if by_itself.verdict is not Verdict.PASSED:
         return judged
     return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=why.reason, message=why.message)
@@ -261,8 +268,7 @@ def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
 
 def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float, *, stolen: bool) -> Judgement:
     """Return the judgement if the generator lagged: without a comparison, because ratios may be wrong either way."""
-    unknown = tuple(map(unjudged, plan.spec.relative_thresholds))
-    judged = replace(by_itself, thresholds=(*by_itself.thresholds, *unknown))
+    judged = _all_unjudged(plan, by_itself)
     if by_itself.verdict is Verdict.FAILED:
         return judged
     message = (

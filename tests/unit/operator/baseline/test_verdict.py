@@ -135,6 +135,11 @@ def test_an_invalid_run_stays_invalid_whatever_its_baseline() -> None:
     assert "baseline" not in against(incomplete, finished(slower(1.0))).status
 
 
+def test_an_invalid_run_names_its_relative_thresholds_as_not_judged() -> None:
+    passes = against(slower(1.0, generator=generator(reports_missing=1)), finished(slower(1.0)))
+    assert passes.status["thresholds"] == [{**TERMS, "message": f"{P90}: not compared with a baseline"}]
+
+
 def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against_a_baseline() -> None:
     passes = against(delayed(slower(1.0), 300_000), finished(slower(1.0)))
     assert passes.said() == ("Invalid", "GeneratorSaturated")
