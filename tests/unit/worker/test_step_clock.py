@@ -207,6 +207,8 @@ def test_one_timer_watches_all_limits_of_a_length_and_looks_seldom(monkeypatch: 
         watch(row, for_s)
 
     monkeypatch.setattr(step_clock._Row, "watch", noting)
+    with TimeLimit(0.123, Timing.EXEC):
+        sleep(0.06)
     with pytest.raises(StepFailure), TimeLimit(0.123, Timing.EXEC), TimeLimit(0.123, Timing.EXEC):
         _turn_for_ever()
     assert watched[0] == 0.123
