@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 # Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.
 GROWTH: Final = 8.0
 STEPS_PER_PRECISION: Final = 2
-FINEST_PRECISION: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,7 @@ class Search:
     The amount is arrivals per second, an amplification, users, connections of a burst or held sessions; all but the
     first two are whole numbers. The search ends when the bounds differ by at most `precision` (0.05: 5 %) and each is
     confirmed by `confirm` further trials. No trial is started that would end later than `budget_s` after the start of
-    the first. Raises ValueError if there is nothing to search, or `precision` is below FINEST_PRECISION.
+    the first.
 
     It answers what a run asks of its load as a fixed load does (`LoadModel`).
     """
@@ -38,15 +37,6 @@ class Search:
     precision: float
     confirm: int
     budget_s: float
-
-    def __post_init__(self) -> None:
-        """Refuse a search that would try nothing, or too much."""
-        if not 0 < self.least.amount <= self.most:
-            raise ValueError(f"no loads from {self.least.amount} to {self.most}")
-        if self.precision < FINEST_PRECISION:
-            raise ValueError(f"a precision of {self.precision} is finer than {FINEST_PRECISION}")
-        if self.confirm < 0:
-            raise ValueError(f"{self.confirm} trials confirm nothing")
 
     @property
     def field(self) -> str:

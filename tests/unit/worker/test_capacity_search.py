@@ -238,7 +238,7 @@ def test_a_goal_that_makes_no_sense_is_refused(
     least: float, most: float, precision: float, confirm: int, *, whole: bool
 ) -> None:
     with pytest.raises(ValueError, match=r"."):
-        search_for(least, most, precision, confirm, whole=whole)
+        next_step(search_for(least, most, precision, confirm, whole=whole), [])
 
 
 @given(goals())

@@ -17,6 +17,7 @@ from sshload_worker.search.belief import believe
 from sshload_worker.search.ladder import Ladder, VotesByRung, ladder
 
 TRIALS_LIMIT = 60
+FINEST_PRECISION = 0.001
 _OVERLOADED_BELOW = 0.95
 _FIRST_STEP_FROM_HINT = 3
 _RUNGS_FAR_APART = 8
@@ -66,7 +67,10 @@ class SearchResult:
 
 
 def next_step(search: Search, seen: Sequence[PastTrial]) -> NextTrial | SearchResult:
-    """Return the load to try next, or the result. It depends only on the trials so far, and there always is one."""
+    """Return the load to try next, or the result. It depends only on the trials so far, and there always is one.
+
+    Raises ValueError if there is nothing to search, or too finely.
+    """
     step = _Evidence(search, seen).next_step()
     if isinstance(step, NextTrial) and len(seen) >= TRIALS_LIMIT:
         return partial_result(search, seen, SearchEnd.TOO_MANY_TRIALS)
@@ -91,6 +95,8 @@ class _Evidence:
     def __init__(self, search: Search, seen: Sequence[PastTrial]) -> None:
         self.search = search
         least = search.least
+        if not 0 < least.amount <= search.most or search.precision < FINEST_PRECISION or search.confirm < 0:
+            raise ValueError(f"{search} has no loads to try, too many, or trials that confirm nothing")
         self.ladder: Ladder = ladder(least.amount, search.most, search.precision, whole=least.is_whole)
         self.ballot = VotesByRung()
         judged = []
