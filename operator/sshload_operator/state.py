@@ -143,21 +143,29 @@ class Resource(StrEnum):
 class Role(StrEnum):
     """What a child pod is, as its `sshload.dev/role` label says. Each program that may be in the path has one.
 
-    `room` is what to do if no node has room for its pod, `words` how it is called where it is lost.
+    `room` is what to do if no node has room for its pod. `lost` tells that it was lost while the load ran.
     """
 
     room: str
-    words: str
+    lost: str
 
-    def __new__(cls, value: str, room: str = "Add a node", words: str = "") -> Self:
+    def __new__(cls, value: str, room: str = "Add a node", lost: str = "") -> Self:
         """Make the role that is written as `value`."""
         role = str.__new__(cls, value)
-        role._value_, role.room, role.words = value, room, words
+        role._value_, role.room, role.lost = value, room, lost
         return role
 
-    TARGET = "target", "Lower spec.target.managed.resources, or add a node", "the target"
-    PROXY = "proxy", "Add a node, or lower the chart's value proxy.resources", "the proxy in the path"
-    GATEWAY = "gateway", "Add a node, or lower the chart's value gateway.runResources", "the gateway"
+    TARGET = "target", "Lower spec.target.managed.resources, or add a node", "the target was lost while the load ran"
+    PROXY = (
+        "proxy",
+        "Add a node, or lower the chart's value proxy.resources",
+        "the proxy in the path was lost while the load ran",
+    )
+    GATEWAY = (
+        "gateway",
+        "Add a node, or lower the chart's value gateway.runResources",
+        "the gateway was lost while the load ran",
+    )
     MASTER = "master"
     WORKER = (
         "worker",

@@ -75,7 +75,7 @@ GATEWAY = Room(
             r"@dataclass\(frozen=True, slots=True\)\nclass GatewayEndpoint:.*?\n\n\n| \| GatewayEndpoint"
         ),
         "workers/sshload_worker/scenario/target_sessions.py": r"\"gateway\": \"[^\"]+\"",
-        f"{OPERATOR}/state.py": r"    GATEWAY = [^\n]+\n",
+        f"{OPERATOR}/state.py": r"    GATEWAY = \(\n.*?\n    \)\n",
         f"{API}/targets/__init__.py": r"from [^\n]+ GatewayTarget\n| \| GatewayTarget",
         f"{API}/targets/managed.py": (
             r"from [^\n]+ ManagedGateway\n|    gateway: ManagedGateway \| None\n"

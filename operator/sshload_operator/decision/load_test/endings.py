@@ -115,7 +115,7 @@ def _target_lost(situation: Situation) -> Judgement | None:
     if not how:
         return None
     how += disruption_of(situation, role)
-    message = f"{role.words} was lost while the load ran: {how}. Give it more memory or a steadier node and run again"
+    message = f"{role.lost}: {how}. Give it more memory or a steadier node and run again"
     return _error(Reason.TARGET_LOST, message, ConditionType.TARGET_READY)
 
 
