@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from sshload_contract.digits import to_digits
 from sshload_contract.vocabulary import InPath
 
 from sshload_operator.api.inert_text import inert_markdown, inert_paragraph, inert_table
@@ -109,7 +110,7 @@ def _range(found: Mapping[str, Any] | None) -> str | None:
     """Return an interval in words, None if it has no bounds."""
     if found is None or found["low"] is None or found["high"] is None:
         return None
-    return f"{found['low']:,.4g} to {found['high']:,.4g}"
+    return f"{_digits(found['low'], 4)} to {_digits(found['high'], 4)}"
 
 
 def _sweep_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -148,7 +149,7 @@ def _stated(row: Mapping[str, Any], names: Iterable[str]) -> Iterator[Any]:
     for name in names:
         found = row[name]
         bounds = _range(found)
-        yield None if found is None else f"{found['value']:,.4g}{f' ({bounds})' if bounds else ''}"
+        yield None if found is None else f"{_digits(found['value'], 4)}{f' ({bounds})' if bounds else ''}"
 
 
 def _capacity(found: CapacityStatus) -> Iterator[str]:
@@ -191,7 +192,12 @@ def _plain(value: Any) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+    return _digits(value, 6) if isinstance(value, float) else str(value)
+
+
+def _digits(figure: float, digits: int) -> str:
+    """Return a figure rounded to so many digits, with its thousands apart: `12,300`, `0.0123`."""
+    return f"{float(to_digits(figure, digits)):,.15g}"
 
 
 _LINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {

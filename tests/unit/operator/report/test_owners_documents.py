@@ -110,6 +110,17 @@ def test_markdown_of_a_comparison_has_a_table_for_each_variant_but_the_first() -
     assert row.split("|")[7].strip() == f"+{found['lowMs']:.1f} to +{found['highMs']:.1f}"
 
 
+def test_markdown_has_large_figures_without_an_exponent() -> None:
+    document = reported.comparison_report()
+    document["figures"][-1]["variants"][1] |= {"value": 45_043_712.5, "low": 12_345.6, "high": 23_456.7}
+    text = markdown_text(document)
+    assert "| 45,043,700 |" in text
+    assert "| 12,350 to 23,460 |" in text
+    swept = reported.sweep_report()
+    swept["points"][0]["p99Ms"] = {"value": 12_345.6, "low": 11_111.1, "high": 23_456.7}
+    assert "| 12,350 (11,110 to 23,460) |" in markdown_text(swept)
+
+
 def test_a_sweep_is_read_back_from_its_file_with_each_value() -> None:
     sweep = reported.a_sweep()
     tests = [
