@@ -160,11 +160,19 @@ def seeds() -> Iterator[bytes]:
         yield _joined(5, [spoken])
 
 
+_SEEDS = tuple(seeds())
+_SHARE_GONE_ON_WITH = 0.5
+_SHARE_OF_OTHER_CLIENTS = 0.1
+
+
 def mutate(data: bytes, seed: int) -> bytes:
-    """Change packets: which there are, and numbers within them."""
+    """Change packets: which there are, and numbers within them.
+
+    What the library does with them shows in no line of Python, so half of the time it begins with a seed again.
+    """
     random = Random(seed)  # noqa: S311 - no secrets
-    does, packets = _split(data)
-    if random.random() < 0.1:
+    does, packets = _split(data if random.random() < _SHARE_GONE_ON_WITH else random.choice(_SEEDS))
+    if random.random() < _SHARE_OF_OTHER_CLIENTS:
         does = random.randrange(2 * _SHARED)
     for _ in range(random.randrange(1, 4)):
         place = random.randrange(len(packets) + 1)
