@@ -9,7 +9,9 @@ from crd_schema import problems, status_schema
 from lagging_generator import delayed
 from passes import Passes
 from plans import quickstart
-from runs import errors, generator, retold, summary
+from runs import errors, generator, load, retold, summary
+from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_contract.wire.report import LoginFailure
 from sshload_contract.wire.run_summary import RunSummary
 
 SCHEMA = status_schema()
@@ -138,6 +140,14 @@ def test_an_invalid_run_stays_invalid_whatever_its_baseline() -> None:
 def test_an_invalid_run_names_its_relative_thresholds_as_not_judged() -> None:
     passes = against(slower(1.0, generator=generator(reports_missing=1)), finished(slower(1.0)))
     assert passes.status["thresholds"] == [{**TERMS, "message": f"{P90}: not compared with a baseline"}]
+
+
+def test_a_run_whose_load_did_not_begin_lists_no_thresholds() -> None:
+    refused = LoginFailure(0, 0, "ssh.example.com", 22, Outcome.AUTH_REJECTED, "permission denied")
+    lost = summary(0, steps=(), load=load(0, duration_s=0.0), end=RunEnd.LOGIN_FAILED, login_failure=refused)
+    passes = against(lost, finished(slower(1.0)))
+    assert passes.said() == ("Error", "CredentialsRejected")
+    assert "thresholds" not in passes.status
 
 
 def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against_a_baseline() -> None:
