@@ -17,12 +17,16 @@ _BYTES_PER_MB = 1_000_000
 
 @dataclass(frozen=True)
 class Value:
-    """A figure: the mean of its rounds, with its 95 % interval; with fewer than three rounds, no interval."""
+    """A figure: the mean of its rounds, with its 95 % interval; with fewer than three rounds, no interval.
+
+    It is the least that a server takes where the load generator was what could do no more.
+    """
 
     mean: float
     rounds: int
     low: float | None = None
     high: float | None = None
+    at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,9 @@ def value_of(results: Results, server: str, measurement: Measurement) -> Value |
     read = [amount for one in records if one.holds and (amount := _amount(results, one, measurement)) is not None]
     if read:
         return _value(read)
+    bounds = [one.capacity for one in records if one.is_lower_bound and one.capacity is not None]
+    if bounds:
+        return Value(max(bounds), len(bounds), at_least=True)
     cannot = [one for one in records if one.cannot]
     return Refusal(cannot[-1].message) if cannot else None
 
@@ -79,4 +86,4 @@ def _login_ms(results: Results, record: Record) -> float | None:
 
 def left_out(results: Results) -> int:
     """Return how many runs are in no figure, because the product does not vouch for them."""
-    return sum(not one.holds and not one.cannot for one in results.records)
+    return sum(not (one.holds or one.cannot or one.is_lower_bound) for one in results.records)

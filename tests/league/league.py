@@ -98,7 +98,7 @@ def _measured(server: Server, place: Place, wanted: list[Measurement], number: i
                 if time.monotonic() > until_s:
                     return
                 record = run_once(started, measurement, server.name, number)
-                if record.verdict != "Invalid":
+                if record.verdict != "Invalid" or record.is_lower_bound:
                     break
             yield record
 

@@ -32,7 +32,8 @@ _HOW = """## What is measured, and how
   file costs is the CPU of a run less that of its logins, divided by how many there were.
 - **Logins per second** are what [a search for the capacity](../how-to/capacity.md) found: the highest rate of
   independent arrivals that was tried at which half of the logins take less than 250 ms and less than 1 % fail. The
-  next higher rate that was tried, at most 10 % higher, broke one of the two.
+  next higher rate that was tried, at most 10 % higher, broke one of the two. "Or more": the load generator could make
+  no more, with the one core that it has.
 - **Memory** is by how much the cgroup grew while 100 sessions were held: with the kernel's part (page tables, stacks,
   sockets), without files. Of a server with a heap of its own (Java, Python, Go) it is the least that a session takes:
   what the heap had free before is not seen.
@@ -166,6 +167,8 @@ def _figures(results: Results, servers: Sequence[Entry], columns: Sequence[Measu
 
 def _shown(value: Value | Refusal | None) -> str:
     match value:
+        case Value(mean, at_least=True):
+            return f"{_rounded(mean)} or more"
         case Value(mean, _, None):
             return _rounded(mean)
         case Value(mean, _, low, high):

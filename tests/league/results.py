@@ -63,6 +63,11 @@ class Record:
         return self.verdict == "Error" or (self.verdict == "Failed" and not self._mostly_succeeds)
 
     @property
+    def is_lower_bound(self) -> bool:
+        """Return whether it is a search that the load generator ended: the server takes what it has found, and more."""
+        return self.capacity is not None and self.verdict == "Invalid" and self.others_percent < _OTHERS_PERCENT
+
+    @property
     def _mostly_succeeds(self) -> bool:
         return self.failed * _SUCCEED_FOR_ONE_THAT_FAILS <= self.done
 
