@@ -382,7 +382,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_WORKER}/coordination/messages.py": ("tests/unit/worker/test_locust_line.py",),
     f"{_WORKER}/coordination/roles.py": ("tests/unit/worker/test_roles.py",),
-    f"{_WORKER}/coordination/processes.py": ("tests/unit/worker/test_process_signals.py",),
+    f"{_WORKER}/coordination/processes.py": ("tests/unit/worker_parent/test_process_signals.py",),
     **{
         f"{_WORKER}/clients/{library}": (  # each is imported by its name
             "tests/unit/worker/test_library_errors.py",

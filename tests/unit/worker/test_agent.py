@@ -21,11 +21,17 @@ from sshload_worker.outcomes import GeneratorFaultError
 
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 NO_KEY = PrivateKey(openssh=b"", public_blob=b"")
-KINDS = [("ed25519",), ("ecdsa", "-b", "256"), ("ecdsa", "-b", "384"), ("ecdsa", "-b", "521"), ("rsa",)]
+KINDS = [
+    ("ed25519",),
+    ("ecdsa", "-b", "256"),
+    ("ecdsa", "-b", "384"),
+    ("ecdsa", "-b", "521"),
+    pytest.param(("rsa",), marks=pytest.mark.slow),
+]
 
 
 def key_of(folder: Path, *kind: str) -> PrivateKey:
-    return read_private_key(write_key(folder / "id", *(kind or KINDS[0])).read_bytes(), "", "a key")
+    return read_private_key(write_key(folder / "id", *(kind or ("ed25519",))).read_bytes(), "", "a key")
 
 
 def keys_in(agent: Agent) -> list[bytes]:

@@ -90,7 +90,7 @@ def test_a_connection_that_cannot_be_begun_counts_no_more_either(tmp_path: Path)
 @pytest.mark.parametrize("named", ["", "named"])
 def test_the_handshake_of_tls_is_a_step_of_its_own_with_its_own_limit(tmp_path: Path, named: str) -> None:
     """The server takes the connection and says nothing."""
-    recorder, context = Recorder("run", 0), ssl.create_default_context()
+    recorder, context = Recorder("run", 0), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         access = access_to(tmp_path, StandIn(silent.getsockname()[1]), kex_s=0.01)
         connector = GatewayConnector(replace(access, tls=context), recorder)

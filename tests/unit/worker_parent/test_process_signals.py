@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -10,18 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gevent.monkey import get_original
 from own_process import in_own_process
 from sshload_worker.coordination import processes
 from sshload_worker.coordination.processes import PortBoard, _Processes, make_board, run_processes
 
 FOR_EVER = "while :; do sleep 0.01; done"
-
-
-@pytest.fixture(autouse=True)
-def _plain_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start processes as the parent does, which gevent has not patched."""
-    monkeypatch.setattr(subprocess, "Popen", get_original("subprocess", "Popen"))
 
 
 @pytest.fixture(name="pod")
