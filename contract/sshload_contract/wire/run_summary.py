@@ -186,8 +186,9 @@ class RunSummary:
     None if none was asked for. `stages` are those of a load with several, as far as they were reached. `in_path` is
     what the programs in the path used, without those that did not report it.
 
-    `better_kex` are the key exchanges that the server lists before any that the client asked for, empty for none, and
-    None if the server was not asked. `omitted` names what was left out because the summary was too large. `run_json` is
+    `better_kex` are key exchanges of the server that the client did not ask for: those that the server lists before any
+    that the client asked for, and those that OpenSSH's own clients prefer. It is empty for none, and None if the server
+    was not asked. `omitted` names what was left out because the summary was too large. `run_json` is
     the RunConfig as the master read it.
     """
 

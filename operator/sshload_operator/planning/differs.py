@@ -53,9 +53,9 @@ def other_login(ours: Results | None, theirs: Results | None) -> str:
     if ours is None or theirs is None:
         return ""
     differing = [
-        f"{what} is {here} here and {there} there"
+        f"{what} is {' or '.join(here)} here and {' or '.join(there)} there"
         for what, read in _AGREED
-        if (here := read(ours)) and (there := read(theirs)) and here != there
+        if (here := read(ours)) and (there := read(theirs)) and here.keys() != there.keys()
     ]
     return f"the login is not the same: {', '.join(differing)}" if differing else ""
 
@@ -75,18 +75,24 @@ def _promises(spec: LoadTestSpec) -> object:
     return tuple(sorted(set(spec.thresholds), key=repr)) if spec.load.is_search else ()
 
 
-def _negotiated(name: str) -> Callable[[Results], str]:
-    """Return what reads the values of a field that occurred, the most frequent first."""
-    return lambda results: " or ".join(dict.fromkeys(getattr(one, name) for one in results.negotiated))
+def _negotiated(name: str) -> Callable[[Results], dict[str, None]]:
+    """Return what reads the values of a field that occurred, the most frequent first: which one is may be chance."""
+    return lambda results: dict.fromkeys(filter(None, (getattr(one, name) for one in results.negotiated)))
 
 
-_AGREED: tuple[tuple[str, Callable[[Results], str]], ...] = (
+def _sshd(results: Results) -> dict[str, None]:
+    """Return the version of the target, where no login told one."""
+    version = None if results.negotiated or results.target is None else results.target.sshd_version
+    return dict.fromkeys(filter(None, (version,)))
+
+
+_AGREED: tuple[tuple[str, Callable[[Results], dict[str, None]]], ...] = (
     ("the key exchange", _negotiated("kex")),
     ("the cipher", _negotiated("cipher")),
     ("the MAC", _negotiated("mac")),
     ("the host key", _negotiated("host_key")),
     ("the server", _negotiated("server_version")),
-    ("sshd", lambda results: "" if results.negotiated or results.target is None else results.target.sshd_version or ""),
+    ("sshd", _sshd),
 )
 
 _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (

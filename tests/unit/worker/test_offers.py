@@ -47,17 +47,19 @@ def test_a_server_that_has_group_exchanges_alone_is_told_with_what_lets_them_be_
     ("offered", "told"),
     [
         (("mlkem768x25519-sha256", "curve25519-sha256"), "mlkem768x25519-sha256"),
-        (("curve25519-sha256", "mlkem768x25519-sha256"), ""),
+        (("curve25519-sha256", "x", "mlkem768x25519-sha256"), "mlkem768x25519-sha256"),
+        (("x", "curve25519-sha256", "sntrup761x25519-sha512@a"), "x, sntrup761x25519-sha512"),
+        (("@a", "curve25519-sha256"), ""),
         (("gss-group14-sha256-x", "mlkem768x25519-sha256", "curve25519-sha256"), "mlkem768x25519-sha256"),
         (("a", "b", "c", "d", "e", "curve25519-sha256"), "a, b, c and 2 more"),
         (("sntrup761x25519-sha512", "sntrup761x25519-sha512@a", "curve25519-sha256@b"), "sntrup761x25519-sha512"),
         (("one\n", "curve25519-sha256"), "one?"),
-        (("sntrup761x25519-sha512",), ""),
-        ((), ""),
+        (("sntrup761x25519-sha512",), None),
+        ((), None),
     ],
 )
-def test_what_a_server_lists_before_all_that_the_client_asks_for_is_what_it_would_rather_do(
-    offered: tuple[str, ...], told: str
+def test_what_a_server_lists_before_all_that_the_client_asks_for_is_told_and_what_openssh_prefers(
+    offered: tuple[str, ...], told: str | None
 ) -> None:
     known = {"kex_algorithms": ("diffie-hellman-group14-sha256", "curve25519-sha256")}
     login: Any = SimpleNamespace(client=SimpleNamespace(library="paramiko", kex_algorithms=()))
@@ -82,3 +84,10 @@ def test_what_the_spec_leaves_out_is_not_asked_for() -> None:
     known = {"kex_algorithms": ("mlkem768x25519-sha256", "curve25519-sha256")}
     login: Any = SimpleNamespace(client=SimpleNamespace(library="ssh2-python", kex_algorithms=("curve25519-sha256",)))
     assert kex_not_offered(login, known, known) == "mlkem768x25519-sha256"
+
+
+def test_what_else_a_server_can_do_is_no_key_exchange() -> None:
+    kex = b"kex-strict-s-v00@openssh.com,kex-strict-s-v01@x,ext-info-in-auth@openssh.com,kexguess2@matt.ucc.asn.au,a"
+    offer = b"\x04\x14" + bytes(16) + b"".join(map(wire_string, [kex, *[b""] * 5]))
+    server: Any = Saying(b"SSH-2.0-x\r\n" + wire_string(offer))
+    assert _read_offer(_Received(server))["kex_algorithms"] == ("a",)

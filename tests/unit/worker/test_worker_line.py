@@ -38,6 +38,7 @@ class Heard:
     totals: Totals = field(default_factory=Totals)
     ends: list[tuple[RunEnd, str]] = field(default_factory=list)
     lasted_s: list[float] = field(default_factory=list)
+    better_kex: list[str] = field(default_factory=list)
 
     def take_report(self, report: Report) -> bool:
         return self.totals.add(report)
@@ -49,6 +50,9 @@ class Heard:
     def note_target_problem(self, problem: str) -> None: ...
 
     def note_change(self) -> None: ...
+
+    def note_better_kex(self, names: str) -> None:
+        self.better_kex.append(names)
 
     def note_login_failure(self, failure: LoginFailure) -> None:
         self.end_early(RunEnd.LOGIN_FAILED, failure.message)
@@ -78,6 +82,12 @@ def test_neither_a_report_nor_an_end_of_one_that_was_replaced_is_counted() -> No
     finished = {"worker": 0, "after_s": 1.5}
     assert hear("_on_finished", finished).lasted_s == [1.5]
     assert hear("_on_finished", finished, worker="another").lasted_s == []
+
+
+def test_what_a_server_would_rather_have_done_is_told_by_a_worker_of_the_run_alone() -> None:
+    logged_in = {"worker": 0, "accepted": True, "better_kex": "mlkem768x25519-sha256"}
+    assert hear("_on_logged_in", logged_in).better_kex == ["mlkem768x25519-sha256"]
+    assert hear("_on_logged_in", logged_in, worker="another").better_kex == []
 
 
 @pytest.mark.parametrize(
@@ -213,8 +223,8 @@ def test_a_worker_is_connected_ready_and_logged_in_as_it_says_and_the_master_hea
     assert not line.registry.all_ready
     line.say(messages.READY, "b", worker=1)
     assert (line.registry.all_ready, line.master.changes) == (True, 4)
-    line.say(messages.LOGGED_IN, "a", worker=0, accepted=True)
-    line.say(messages.LOGGED_IN, "b", worker=1, accepted=False)
+    line.say(messages.LOGGED_IN, "a", worker=0, accepted=True, better_kex=None)
+    line.say(messages.LOGGED_IN, "b", worker=1, accepted=False, better_kex=None)
     assert (line.registry.all_logged_in, line.registry.accepted, line.master.changes) == (True, 1, 6)
     line.say(messages.LEAVE, "b", worker=1, message="told to terminate")
     assert (line.registry.absent, line.master.changes) == ((1,), 7)

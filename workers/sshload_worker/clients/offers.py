@@ -28,8 +28,9 @@ _WORDS: Final = {
     "ciphers": "cipher",
     "macs": "MAC",
 }
-_NO_ALGORITHMS = frozenset({"ext-info-s", "kex-strict-s-v00@openssh.com"})
+_NO_KEX = ("ext-info-", "kex-strict-", "kexguess2@")  # the beginnings of names that tell what else a server can do
 _WITH_KERBEROS = "gss-"  # of no use to whoever has no ticket
+_OF_OPENSSH = ("mlkem768", "sntrup761")  # what its own clients ask for first, wherever a server lists it
 _WITH_OWN_MAC = ("gcm", "poly1305")
 _NAME_CHARACTERS = 64
 _MOST_NAMES = 10
@@ -77,20 +78,23 @@ def nothing_in_common(login: Login, known: Offer, offered: Offer) -> str:
     return ""
 
 
-def kex_not_offered(login: Login, known: Offer, offered: Offer) -> str:
-    """Return the key exchanges that the server lists before the first that a login's client asks for; "" if none.
+def kex_not_offered(login: Login, known: Offer, offered: Offer) -> str | None:
+    """Return what RunSummary.better_kex is, None if there is no key exchange in common with this offer.
 
     `known` are all algorithms of the client's library. Some have two names, an early one with a domain.
     """
     asked = frozenset(_without_domain(_asked(login, "kex_algorithms", known)[0]))
     listed_by_server = tuple(_without_domain(offered["kex_algorithms"]))
-    first_common = next((number for number, name in enumerate(listed_by_server) if name in asked), 0)
-    better = [name for name in listed_by_server[:first_common] if not name.startswith(_WITH_KERBEROS)]
-    return listed(better, _MOST_KEX, _NAME_CHARACTERS)
+    first_common = next((number for number, name in enumerate(listed_by_server) if name in asked), None)
+    if first_common is None:
+        return None
+    first = [name for name in listed_by_server[:first_common] if not name.startswith(_WITH_KERBEROS)]
+    later = (name for name in listed_by_server[first_common:] if name.startswith(_OF_OPENSSH) and name not in asked)
+    return listed([*first, *later], _MOST_KEX, _NAME_CHARACTERS)
 
 
 def _without_domain(names: Iterable[str]) -> Iterable[str]:
-    return dict.fromkeys(name.partition("@")[0] for name in names)
+    return filter(None, dict.fromkeys(name.partition("@")[0] for name in names))
 
 
 def _asked(login: Login, setting: str, known: Offer) -> tuple[tuple[str, ...], str]:
@@ -147,7 +151,7 @@ def _read_offer(received: _Received) -> Offer:
     kex, host_keys, *both_ways = (_names(packet.string()) for _ in range(6))
     ciphers, to_client, macs, macs_to_client = both_ways
     return {
-        "kex_algorithms": tuple(name for name in kex if name not in _NO_ALGORITHMS),
+        "kex_algorithms": tuple(name for name in kex if not name.startswith(_NO_KEX)),
         "host_key_algorithms": host_keys,
         "ciphers": _both_ways(ciphers, to_client),
         "macs": _both_ways(macs, macs_to_client),

@@ -259,7 +259,7 @@ class WorkerLine:
         said = self._read(messages.LoggedIn, msg.data)
         if said is not None:
             self._worker_registry.note_login(said.worker, msg.node_id, accepted=said.accepted)
-            if said.better_kex is not None:
+            if said.better_kex is not None and self._worker_registry.has(said.worker, msg.node_id):
                 self._handler.note_better_kex(said.better_kex)
             self._handler.note_change()
 

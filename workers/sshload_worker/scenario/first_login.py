@@ -161,10 +161,7 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
 
 
 def better_kex(login: Login, addresses: tuple[Address, ...]) -> str | None:
-    """Return the key exchanges that the server would rather have done than any that the client asks for; "" for none.
-
-    None if it is not known: behind a jump host the server is not asked.
-    """
+    """Return what RunSummary.better_kex is. Behind a jump host the server is not asked."""
     if login.via or not addresses:
         return None
     try:

@@ -93,7 +93,10 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict, other_logi
 def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]:
     if not summary.trial.load.started:
         return ()
-    sentences = scope(plan, next((negotiated for negotiated, _ in _agreed(summary)), None), summary.better_kex)
+    agreed = [negotiated for negotiated, _ in _agreed(summary)]
+    # Only one server was asked: where logins met several, it may be another one than that of most of them.
+    is_one_server = len({(one.kex, one.server_version) for one in agreed}) == 1
+    sentences = scope(plan, next(iter(agreed), None), summary.better_kex if is_one_server else None)
     return tuple(filter(None, (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), *sentences)))
 
 

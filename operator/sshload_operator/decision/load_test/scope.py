@@ -27,8 +27,8 @@ _BANNER: Final = (
 def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> Iterator[str]:
     """Yield what to know before the figures are compared with those of another server or client, a sentence each.
 
-    `negotiated` is what most handshakes of the run agreed on, and `better_kex` what the server would rather have done;
-    None if it is not known.
+    `negotiated` is what most handshakes of the run agreed on, and `better_kex` that of the RunSummary; None if it is
+    not known of the server of these handshakes.
     """
     if plan.spec.managed is not None:
         yield f"{_MANAGED}. {_OWN_LIST if plan.spec.managed.sshd.kex_algorithms else _DEFAULT_LIST}"
@@ -46,8 +46,8 @@ def _key_exchange(agreed: str, better: str | None, library: Library) -> Iterator
         return
     if better:
         yield shortened(
-            f"The key exchange was {agreed}. The server lists others before it, which {library} did not ask for:"
-            f" {better}",
+            f"The key exchange was {agreed}. The server has others that it or OpenSSH's own clients prefer, and that"
+            f" {library} did not ask for: {better}",
             SCOPE_CHARACTERS,
         )
     elif better is None:

@@ -82,6 +82,11 @@ def test_logins_of_two_kinds_are_other_logins_than_those_of_one() -> None:
     ]
 
 
+def test_logins_of_the_same_two_kinds_are_the_same_whichever_were_more() -> None:
+    other = replace(AS_TODAY, kex="curve25519-sha256")
+    assert scope(logins(AS_TODAY, other), finished(logins(other, AS_TODAY))) == []
+
+
 def test_the_oldest_baseline_of_a_schedule_is_told_too() -> None:
     of_schedule = asked(baseline=LAST_PASSED)
     first = finished(logins(replace(AS_TODAY, kex="curve25519-sha256")), name="first")

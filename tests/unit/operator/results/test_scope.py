@@ -81,8 +81,8 @@ def test_a_managed_target_with_key_exchanges_of_the_spec_is_told_as_such() -> No
 def test_what_the_server_would_rather_have_done_is_told_in_place_of_what_openssh_asks_for() -> None:
     assert scope(OWN, better_kex="mlkem768x25519-sha256, sntrup761x25519-sha512") == [
         (
-            "The key exchange was curve25519-sha256. The server lists others before it, which ssh2-python did not ask"
-            " for: mlkem768x25519-sha256, sntrup761x25519-sha512"
+            "The key exchange was curve25519-sha256. The server has others that it or OpenSSH's own clients prefer, and"
+            " that ssh2-python did not ask for: mlkem768x25519-sha256, sntrup761x25519-sha512"
         )
     ]
     assert scope(OWN, better_kex="") == []  # this server has nothing that another client would have done
@@ -128,3 +128,11 @@ def test_a_run_without_a_load_has_nothing_to_compare() -> None:
 def test_a_long_name_from_a_server_fits() -> None:
     assert all(len(one) <= 300 for one in scope(MANAGED, kex="x" * 5_000))
     assert all(len(one) <= 300 for one in scope(MANAGED, kex="x" * 5_000, better_kex="y" * 5_000))
+
+
+@pytest.mark.parametrize("other", [{"kex": "ecdh-sha2-nistp256"}, {"server_version": "SSH-2.0-other"}])
+def test_what_one_of_several_servers_would_rather_have_done_is_not_told_of_the_other(other: dict[str, str]) -> None:
+    most = Negotiated(kex="curve25519-sha256", cipher="c", mac="m", host_key="ssh-ed25519", server_version="SSH-2.0-x")
+    counted = (NegotiatedCount(most, 590), NegotiatedCount(replace(most, **other), 10))
+    found = replace(retold(summary(600), negotiated=counted), better_kex="mlkem768x25519-sha256")
+    assert list(results_status(plan(OWN), found, Verdict.PASSED).scope) == [KEX]
