@@ -241,4 +241,4 @@ def test_a_library_that_a_later_test_lacks_is_told_before_the_first(
 ) -> None:
     code, out, err = ask(*words, by_two_libraries)
     assert (code, out) == (ExitCode.ERROR, "")
-    assert "ssh2-python 1.2.0.post1 is the package index's" in err
+    assert "ssh2-python is 1.2.0.post1 and has to be" in err
