@@ -66,12 +66,12 @@ def _amount(results: Results, record: Record, measurement: Measurement) -> float
         case Figure.HELD_BYTES:
             return None if record.held_bytes is None else record.held_bytes / HELD_SESSIONS / _BYTES_PER_MB
     login_ms = _login_ms(results, record)
-    if login_ms is None:
+    of_steps_s = 0.0 if login_ms is None else record.cpu_s - record.logins * login_ms / _MS
+    if of_steps_s <= 0 or not record.done:  # then it is lost in what the logins took
         return None
-    of_steps_s = record.cpu_s - record.logins * login_ms / _MS
-    if measurement.figure is Figure.STEP_CPU:
-        return _MS * of_steps_s / record.done
-    return FILE_MB * record.done / of_steps_s
+    return (
+        _MS * of_steps_s / record.done if measurement.figure is Figure.STEP_CPU else FILE_MB * record.done / of_steps_s
+    )
 
 
 def _login_ms(results: Results, record: Record) -> float | None:

@@ -68,9 +68,7 @@ def _measure(results: Results, servers: list[Server], wanted: list[Measurement],
     results.machine |= _machine()
     with _places() as place:
         for server in servers:
-            results.servers[server.name] = Entry(
-                server.name, server.version(), server.build(), server.program, server.changed
-            )
+            results.enter(Entry(server.name, server.version(), server.build(), server.program, server.changed))
         while servers and time.monotonic() < until_s:
             number = min(results.rounds_of(one.name, what.name) for one in servers for what in wanted) + 1
             turn = number % len(servers)
@@ -98,9 +96,9 @@ def _measured(server: Server, place: Place, wanted: list[Measurement], number: i
                 if time.monotonic() > until_s:
                     return
                 record = run_once(started, measurement, server.name, number)
+                yield record
                 if record.verdict != "Invalid" or record.is_lower_bound:
                     break
-            yield record
 
 
 @contextmanager

@@ -29,19 +29,22 @@ _HOW = """## What is measured, and how
   over loopback.
 - **CPU** is that of the server's cgroup, from rest before the run to rest after it: processes that have ended count.
   What a login costs is the CPU of a run of nothing but logins, divided by them. What a command, a list, a clone or a
-  file costs is the CPU of a run less that of its logins, divided by how many there were.
+  file costs is the CPU of a run less that of its logins, divided by how many there were. Before its load a run makes
+  two connections: a login, which counts as one, and one that asks for the algorithms, whose CPU is in the figures.
 - **Logins per second** are what [a search for the capacity](../how-to/capacity.md) found: the highest rate of
   independent arrivals that was tried at which half of the logins take less than 250 ms and less than 1 % fail. The
   next higher rate that was tried, at most 10 % higher, broke one of the two. "Or more": the load generator could make
-  no more, with the one core that it has.
-- **Memory** is by how much the cgroup grew while 100 sessions were held: with the kernel's part (page tables, stacks,
-  sockets), without files. Of a server with a heap of its own (Java, Python, Go) it is the least that a session takes:
-  what the heap had free before is not seen.
+  no more, with the one core that it has, or the test asks for no more.
+- **Memory** is by how much the cgroup grew at most while 100 sessions logged in and were held, by 100: with the
+  kernel's part (page tables, stacks, sockets), without files. Of a server with a heap of its own (Java, Python, Go) it
+  is no more than a hint: what the heap had free before is not seen, and what logins leave in it counts until it is
+  collected.
 - **Algorithms** are the same at each server, except where a table says so: curve25519-sha256, a host key of Ed25519,
   and ChaCha20-Poly1305 (AES-256-GCM at ProFTPD, which lacks it). What each server prefers stands below.
 - **In turn.** A round has each server once, and the next one begins with another server. Figures are means of rounds,
   in parentheses their 95 % interval (Student's t) where there are at least three. A run that sshload calls Invalid is
-  in no figure, nor is a search during which others used 5 % of the server's core.
+  in no figure, but for what a search found ("or more"); nor is a search during which others used 5 % of the server's
+  core.
 - **All else is the server's own default**, except for what the table of servers names: keys and port, and limits on how
   many may log in at a time, which would have been measured in place of the CPU.
 

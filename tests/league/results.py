@@ -64,8 +64,9 @@ class Record:
 
     @property
     def is_lower_bound(self) -> bool:
-        """Return whether it is a search that the load generator ended: the server takes what it has found, and more."""
-        return self.capacity is not None and self.verdict == "Invalid" and self.others_percent < _OTHERS_PERCENT
+        """Return whether it is a search that found no rate too high, for the load generator or the test had no more."""
+        is_search = self.capacity is not None and self.capacity_failed_at is None
+        return is_search and self.verdict in {"Invalid", "Passed"} and self.others_percent < _OTHERS_PERCENT
 
     @property
     def _mostly_succeeds(self) -> bool:
@@ -79,7 +80,7 @@ class Record:
         """
         if self.verdict not in {"Passed", "Failed"} or not self._mostly_succeeds:
             return False
-        return self.capacity is None or self.others_percent < _OTHERS_PERCENT
+        return self.capacity is None or (self.capacity_failed_at is not None and self.others_percent < _OTHERS_PERCENT)
 
 
 @dataclass
@@ -93,6 +94,12 @@ class Results:
     def rounds_of(self, server: str, measurement: str) -> int:
         """Return how many rounds of a measurement are done."""
         return len({one.round for one in self.records if (one.server, one.measurement) == (server, measurement)})
+
+    def enter(self, server: Entry) -> None:
+        """Name a server as it is from now on. What it did as another version, build or configuration is forgotten."""
+        if self.servers.get(server.name, server) != server:
+            self.records = [one for one in self.records if one.server != server.name]
+        self.servers[server.name] = server
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -1,6 +1,7 @@
 """What one would not expect, as sentences: each is made of figures, and none stands where they are missing."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import measurements as what
 from figures import Value, value_of
@@ -16,11 +17,22 @@ def surprises(results: Results) -> Sequence[str]:
     return [sentence for told in (_logins, _versions, _exchanges, _keys, _memory, _sftp) for sentence in told(results)]
 
 
-def _means(results: Results, measurement: Measurement) -> dict[str, float]:
-    """Return the means by server, the least first."""
+def _values(results: Results, measurement: Measurement) -> dict[str, Value]:
+    """Return the figures by server, the least first."""
     values = {name: value_of(results, name, measurement) for name in results.servers}
-    means = {name: value.mean for name, value in values.items() if isinstance(value, Value)}
-    return dict(sorted(means.items(), key=lambda one: one[1]))
+    found = {name: value for name, value in values.items() if isinstance(value, Value)}
+    return dict(sorted(found.items(), key=lambda one: one[1].mean))
+
+
+def _means(results: Results, measurement: Measurement) -> dict[str, float]:
+    return {name: value.mean for name, value in _values(results, measurement).items()}
+
+
+def _are_apart(one: Value, other: Value) -> bool:
+    """Return whether the intervals of two figures do not meet. Else a difference may be chance."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.high < other.low or other.high < one.low
 
 
 def _logins(results: Results) -> Iterator[str]:
@@ -34,10 +46,10 @@ def _logins(results: Results) -> Iterator[str]:
 
 
 def _versions(results: Results) -> Iterator[str]:
-    means = {name: mean for name, mean in _means(results, what.LOGIN_EQUAL).items() if name.startswith(_OPENSSH)}
-    names = [name for name in results.servers if name in means]
-    if len(names) >= _FEWEST:
-        told = ", ".join(f"{_ms(means[name])} at {name.removeprefix(_OPENSSH).strip()}" for name in names)
+    values = _values(results, what.LOGIN_EQUAL)
+    names = [name for name in results.servers if name in values and name.startswith(_OPENSSH)]
+    if any(_are_apart(values[one], values[other]) for one, other in combinations(names, 2)):
+        told = ", ".join(f"{_ms(values[name].mean)} at {name.removeprefix(_OPENSSH).strip()}" for name in names)
         yield f"**A login's price changes with OpenSSH's version**: {told}."
 
 
@@ -90,8 +102,10 @@ def _sftp(results: Results) -> Iterator[str]:
 
 
 def _differences(results: Results, one: Measurement, other: Measurement) -> dict[str, float]:
-    ones, others = _means(results, one), _means(results, other)
-    added = {name: ones[name] - others[name] for name in ones if name in others}
+    """Return by how much a figure is more than the other at each server where the two can be told apart."""
+    ones, others = _values(results, one), _values(results, other)
+    both = {name: (ones[name], others[name]) for name in ones if name in others}
+    added = {name: here.mean - there.mean for name, (here, there) in both.items() if _are_apart(here, there)}
     return dict(sorted(added.items(), key=lambda pair: pair[1]))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from page import PAGE, page
-from results import RESULTS, Results
+from results import RESULTS, Entry, Results
 
 HERE = Path(__file__).parent
 
@@ -25,3 +25,13 @@ def test_results_are_kept_as_they_were_read(tmp_path: Path) -> None:
     Results.read(HERE / "results.json").write(kept)
     assert kept.read_text(encoding="utf-8") == (HERE / "results.json").read_text(encoding="utf-8")
     assert Results.read(kept) == Results.read(HERE / "results.json")
+
+
+def test_a_server_that_is_another_one_than_before_begins_anew() -> None:
+    results = Results.read(HERE / "results.json")
+    slow, quick = results.servers["Slow"], len([one for one in results.records if one.server == "Quick"])
+    results.enter(slow)
+    assert results.rounds_of("Slow", "login-equal") == 4
+    results.enter(Entry("Slow", "2.0", slow.build, slow.program, slow.changed))
+    assert (results.servers["Slow"].version, results.rounds_of("Slow", "login-equal")) == ("2.0", 0)
+    assert len([one for one in results.records if one.server == "Quick"]) == quick
