@@ -33,8 +33,9 @@ def _pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
         def play() -> int:
             if then:
-                ready = f"until [ $(cat {tmp_path}/[0-9]* | grep -c ready) = {count} ]; do sleep 0.01; done"
-                waiting = ["sh", "-c", f"exec 2> /dev/null; {ready}; kill -{then} {os.getpid()}"]
+                ready = f"[ $(cat {tmp_path}/[0-9]* | grep -c ready) = {count} ]"
+                until = f"while kill -0 {os.getpid()} && ! {ready}; do sleep 0.01; done"
+                waiting = ["sh", "-c", f"exec 2> /dev/null; {until}; kill -{then} {os.getpid()}"]
                 os.posix_spawnp("sh", waiting, os.environ)
             return run_processes(count, list(arguments))
 
