@@ -536,6 +536,18 @@ def test_of_few_held_sessions_the_counts_are_those_beside_no_probe(
     assert (kept.processes, kept.sessions) == (20, 10)
 
 
+def test_held_sessions_that_have_ended_leave_the_counts_of_before(play: Play) -> None:
+    held, ended = {"processes": 10, "sessions": 5}, {"processes": 2, "sessions": 1}
+    over = play(
+        replace(MANAGED, load=HOLD),
+        stats=lambda world: target_stats(1, **(held if world.at_s < 11.5 else ended)) if world.at_s > 2.5 else None,
+        load_s=HOLD.lasts_s,
+    )
+    kept = over.summary.trial.target_held
+    assert kept is not None
+    assert (kept.processes, kept.sessions) == (10, 5)
+
+
 def test_many_held_sessions_are_counted_once(play: Play) -> None:
     over = play(
         replace(MANAGED, load=HOLD),

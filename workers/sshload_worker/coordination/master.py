@@ -14,6 +14,7 @@ from sshload_contract.wire.master_log import RunState, Snapshot, Stage, snapshot
 from sshload_contract.wire.report import LoginFailure, Report
 from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
@@ -260,8 +261,13 @@ class Master:
         """Fetch the target's counts shortly before held sessions end. Later counts say nothing about them.
 
         A probe that logs in meanwhile, or has just ended, may count as a process and not as a session, or the other way
-        round, which matters where few sessions are held. So of several counts the least are kept: those of no probe.
+        round, which matters where few sessions are held. So of several counts the least are kept: those of no probe,
+        unless sessions that should be held have ended by then.
         """
+
+        def rank(counts: TargetStats) -> tuple[int, int]:
+            return max(load.held_sessions - counts.sessions, 0), counts.processes + counts.sessions
+
         load = trial.config.trial_load
         if not load.held_sessions:
             return
@@ -270,7 +276,7 @@ class Master:
         gevent.sleep(max(end_s - min(_HELD_STATS_LEAD_S, held_s / 2) - monotonic(), 0))
         while (stats := self._target.stats()) is not None and monotonic() < end_s:
             least = trial.target_held or stats
-            trial.target_held = min(least, stats, key=lambda one: one.processes + one.sessions)
+            trial.target_held = min(least, stats, key=rank)
             if stats.sessions > _FEW_SESSIONS:
                 return
             gevent.sleep(_HELD_STATS_AGAIN_S)
