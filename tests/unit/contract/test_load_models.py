@@ -215,6 +215,7 @@ def test_a_load_answers_for_its_users_its_logins_and_its_time_as_far_as_it_has_a
     random = Random(1)  # noqa: S311 - no secret
     assert (ARRIVALS.pause_s(random), list(BURST.logins(5.0))) == (0.0, [])
     assert list(ARRIVALS.replayed(None, 2.0)) == list(ARRIVALS.due(2.0))
+    assert (list(USERS.due(2.0)), list(ARRIVALS.changes(2.0)), list(BURST.keep_alives(2.0))) == ([], [], [])
     assert ARRIVALS.running_words(5.0) == "the load runs for 15 s"
     assert ARRIVALS.longest_s(5.0, 600.0) == 15
 

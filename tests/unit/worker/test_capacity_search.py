@@ -8,6 +8,7 @@ from run_configs import search_for
 from sshload_contract.load import Search
 from sshload_contract.vocabulary import SearchEnd
 from sshload_worker.search.capacity_search import (
+    FINEST_PRECISION,
     TRIALS_LIMIT,
     NextTrial,
     PastTrial,
@@ -239,6 +240,10 @@ def test_a_goal_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=r"."):
         next_step(search_for(least, most, precision, confirm, whole=whole), [])
+
+
+def test_the_finest_precision_is_searched() -> None:
+    assert next_step(search_for(1, 10, FINEST_PRECISION, 0, whole=False), []) == NextTrial(1)
 
 
 @given(goals())

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 from baselines import LAST_PASSED, asked, finished, run_to_end, seen, slower
+from crd_schema import problems, status_schema
+from runs import retold, target_stats
+from sshload_contract.steal import MachineCpu
 from sshload_contract.wire.report import Negotiated, NegotiatedCount
 from sshload_contract.wire.run_summary import RunSummary
 
@@ -98,6 +101,44 @@ def test_the_oldest_baseline_of_a_schedule_is_told_too() -> None:
             " curve25519-sha256 there"
         )
     ]
+
+
+def test_of_two_baselines_whose_logins_were_others_the_last_one_is_told() -> None:
+    first = finished(logins(replace(AS_TODAY, kex="curve25519-sha256")), name="first")
+    last = finished(logins(replace(AS_TODAY, cipher="aes128-ctr")), name="last")
+    last["status"]["completionTime"] = "2026-11-21T11:30:00Z"
+    assert scope(logins(AS_TODAY), first, last, spec=asked(baseline=LAST_PASSED)) == [
+        (
+            "Beside the baseline last, the login is not the same: the cipher is aes256-gcm@openssh.com here and"
+            " aes128-ctr there"
+        )
+    ]
+
+
+def test_the_sshd_that_runs_is_told_only_where_no_login_tells_the_server() -> None:
+    ours, before = (
+        (target_stats(0, sshd_version=version), target_stats(700, sshd_version=version))
+        for version in ("OpenSSH_10.0", "OpenSSH_9.2")
+    )
+    found = retold(logins(AS_TODAY), target_before=ours[0], target_after=ours[1])
+    earlier = retold(logins(AS_TODAY), target_before=before[0], target_after=before[1])
+    assert scope(found, finished(earlier)) == []
+    assert scope(retold(found, negotiated=()), finished(retold(earlier, negotiated=()))) == [
+        f"{IN_THE_BASELINE}sshd is OpenSSH_10.0 here and OpenSSH_9.2 there"
+    ]
+
+
+def test_all_that_a_scope_can_say_fits_in_a_status_the_baseline_first() -> None:
+    idle, busy = MachineCpu(1_000.0, 0.0, 400.0, 2), MachineCpu(1_200.0, 0.0, 410.0, 2)
+    found = retold(
+        logins(replace(AS_TODAY, kex="curve25519-sha256", server_version="SSH-2.0-OpenSSH_10.3")),
+        target_before=target_stats(0, machine_cpu=idle),
+        target_after=target_stats(700, machine_cpu=busy),
+    )
+    passes = run_to_end(asked(), found, seen(finished(logins(AS_TODAY))))
+    told = passes.status["results"]["scope"]
+    assert [one.split()[0] for one in told] == ["Beside", "Others", "The", "The", "From"]
+    assert list(problems(passes.status, status_schema())) == []
 
 
 def test_names_of_any_length_leave_a_sentence_that_the_crd_takes() -> None:

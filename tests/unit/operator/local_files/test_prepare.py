@@ -1,4 +1,5 @@
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -267,3 +268,23 @@ def test_a_pod_is_one_process_here_too_which_starts_the_others(tmp_path: Path) -
         "worker-1",
     ]
     assert (told(tmp_path).workers, told(tmp_path).processes_per_pod) == (6, 3)
+
+
+def test_through_a_proxy_the_gateway_is_reached_which_alone_logs_in(tmp_path: Path) -> None:
+    both = {"proxy": {"kind": "nginx"}, "gateway": {"policy": "pool"}}
+    local = asyncio.run(prepare(plan(target={"managed": both}), NOTHING, tmp_path))
+    assert [process.name for process in local.processes][:3] == ["target", "proxy", "gateway"]
+    proxy, gateway = (from_json(ProgramConfig, (tmp_path / f"{name}.json").read_text()) for name in InPath)
+    sshd = from_json(TargetConfig, (tmp_path / "target.json").read_text()).sshd_port
+    assert told(tmp_path).target.port == proxy.port
+    assert f"@SERVER@:{gateway.port}" in proxy.config
+    credential = json.loads((tmp_path / "keys/gateway_credential.json").read_text())
+    assert credential["port"] == sshd
+    assert (tmp_path / "keys/known_hosts").read_text().startswith(f"[127.0.0.1]:{sshd} ")
+
+
+def test_the_key_that_seals_is_in_a_folder_of_its_own_for_its_owner_only(tmp_path: Path) -> None:
+    asyncio.run(prepare(plan(target={"managed": {"gateway": {"policy": "pool"}}}), NOTHING, tmp_path))
+    sealing = tmp_path / "keys/sealing"
+    assert [path.name for path in sealing.iterdir()] == ["gateway_sealing_key"]
+    assert sealing.stat().st_mode & 0o777 == 0o700

@@ -393,6 +393,13 @@ def test_all_connections_through_a_proxy_share_the_ports_of_its_address() -> Non
     assert preflight(planned(changed(rate(500, "60s"), "target.managed.proxy", {"kind": "haproxy"}))) is not None
 
 
+def test_a_proxy_before_a_gateway_keeps_its_connections_and_takes_no_ports_from_the_workers() -> None:
+    spec = {**rate(500, "60s"), "workers": {"replicas": 4}, "scenario": {"steps": [{"exec": {"command": "true"}}]}}
+    in_path = {"proxy": {"kind": "nginx"}, "gateway": {"policy": "pool"}}
+    found = preflight(planned(changed(spec, "target.managed", in_path)))
+    assert found is None or "source ports" not in found[1]
+
+
 def test_the_workers_of_one_machine_share_the_ports_of_its_address() -> None:
     spec = changed(rate(5000, "60s"), "workers.replicas", 11)
     assert preflight(planned(spec)) is None

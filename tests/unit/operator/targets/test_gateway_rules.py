@@ -90,8 +90,9 @@ def test_a_step_that_needs_a_session_is_named_and_no_steps_are_told_otherwise(sp
 
 
 def test_only_a_gateways_own_timings_have_thresholds() -> None:
-    named = {**EXISTING, "scenario": {"steps": [{"exec": {"name": "up", "command": "uptime"}}]}}
-    taken = list(timings(parse(named)))
-    assert taken[:3] == ["total", "connect", "tls"]
-    assert taken[3:] != []
-    assert all(timing.startswith("up.") for timing in taken[3:])
+    steps = [{"exec": {"name": "up", "command": "uptime"}}, {"sleep": "1s"}, {"sftpList": {"name": "ls", "path": "."}}]
+    assert list(timings(parse({**EXISTING, "scenario": {"steps": steps}}))) == [
+        *("total", "connect", "tls"),
+        *("up.gatewayWait", "up.gatewayLogin", "up.gatewayCommand", "up.command"),
+        "ls.sftpList",
+    ]

@@ -263,6 +263,9 @@ def test_a_test_of_nobody_of_an_unknown_owner_of_one_not_read_yet_or_of_a_former
             nobodys = owned("nobodys", 14)
             nobodys["metadata"]["ownerReferences"] = []
             owners.test_changed("ADDED", nobodys)
+            labelled_otherwise = owned("labelled-otherwise", 15)
+            labelled_otherwise["metadata"]["labels"] = {"sshload.dev/schedule": "another"}
+            owners.test_changed("ADDED", labelled_otherwise)
             owners.wake(("other", "nightly"))
             owners.test_changed("ADDED", elsewhere)
             assert owners.find(("ns", "nightly")) is None

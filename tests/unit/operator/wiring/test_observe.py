@@ -457,6 +457,16 @@ def test_a_job_that_could_make_no_pod_says_why_once_it_has_been_waited_for(elaps
     assert observed.rejected_message == (SAID if is_told else "")
 
 
+def test_a_role_is_asked_after_by_what_makes_its_pods_alone() -> None:
+    asked = plan(quickstart())
+    refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": SAID}
+    workers_missing, _ = seen(asked, of_watch(asked, "Running"), elapsed_s=60.0, log="", deployed=[refused])
+    assert workers_missing.rejected_message == ""
+    of_target = ((child_name(asked, Role.TARGET), SAID),)
+    all_missing, _ = seen(asked, Observations(), [], [], elapsed_s=60.0, log="", events=of_target)
+    assert all_missing.rejected_message == ""
+
+
 def test_a_master_that_ended_while_it_is_deleted_is_still_read() -> None:
     asked = plan(quickstart())
     observations, ended = of_watch(asked, "Running"), pod(asked, Role.MASTER, "Succeeded", 9)
