@@ -387,6 +387,11 @@ def test_what_the_server_would_rather_have_done_is_told(play: Play) -> None:
     assert play(ONE_LOAD).summary.better_kex is None
 
 
+def test_key_exchanges_of_any_length_leave_a_summary(play: Play) -> None:
+    over = play(ONE_LOAD, (1.5, lambda world: world.master.note_better_kex("".join(map(str, range(3_000_000))))))
+    assert len(over.summary.better_kex or "") == 500
+
+
 def test_workers_that_do_not_obey_a_stop_are_waited_for_5_s_and_the_cause_stays(play: Play) -> None:
     over = play(ONE_LOAD, (7.0, lambda world: world.master.stop("told to")), finishes=False)
     assert over.took_s == 7.0 + STOPPING_S

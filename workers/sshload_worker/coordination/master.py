@@ -38,6 +38,8 @@ _PROBLEM_LASTS_S = 10.0
 _HELD_STATS_LEAD_S = 2.0
 _HELD_STATS_AGAIN_S = 0.2
 _FEW_SESSIONS = 100
+_BETTER_KEX_CHARACTERS = 500
+"""What a worker says has room in the summary, which else would be too large to print."""
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +139,7 @@ class Master:
 
     def note_better_kex(self, names: str) -> None:
         """Remember which key exchanges the server would rather have done."""
-        self._better_kex = names
+        self._better_kex = names[:_BETTER_KEX_CHARACTERS]
 
     def _settle_and_log_in(self) -> str | None:
         """Settle before the first trial, and have each worker log in once before it, if the run is configured so."""
