@@ -510,17 +510,18 @@ def test_a_pod_that_no_node_takes_is_shown_and_waited_for_until_the_start_timeou
 
 
 @pytest.mark.parametrize(
-    ("role", "field"),
+    ("role", "advice"),
     [
-        pytest.param(Role.WORKER, "spec.workers.resources", id="worker"),
-        pytest.param(Role.TARGET, "spec.target.managed.resources", id="target"),
+        pytest.param(Role.WORKER, "Lower spec.workers.resources", id="worker"),
+        pytest.param(Role.TARGET, "Lower spec.target.managed.resources", id="target"),
+        pytest.param(Role.MASTER, "Add a node", id="master"),
     ],
 )
-def test_a_pod_that_asks_for_too_much_is_shown_with_what_to_lower(started: Passes, role: Role, field: str) -> None:
+def test_a_pod_that_asks_for_too_much_is_shown_with_what_to_do(started: Passes, role: Role, advice: str) -> None:
     unplaced = pod(role, phase="Pending", ready=False, blocked_message="0/1 nodes are available: 1 Insufficient cpu.")
     started.run(*(found for found in ALL if found.role is not role), unplaced, after_s=2)
     assert started.status["reason"] == "Unschedulable"
-    assert f"1 Insufficient cpu. Lower {field}" in started.status["message"]
+    assert f"1 Insufficient cpu. {advice}" in started.status["message"]
 
 
 def test_workers_that_do_not_connect_are_missing_at_the_start_timeout(started: Passes) -> None:

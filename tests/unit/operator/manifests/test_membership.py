@@ -77,6 +77,11 @@ def labelled(of: Role, /, **labels: str) -> dict[str, Any]:
             Role.TARGET, {"ownerReferences": made_by("ReplicaSet", "mine-5d4f")}, id="a ReplicaSet of one's own"
         ),
         pytest.param(
+            Role.TARGET,
+            {"ownerReferences": made_by("ReplicaSet", f"{run_child_name(TEST, PLAN.run_id, Role.TARGET)}s-5d4f")},
+            id="a ReplicaSet of a Deployment whose name begins alike",
+        ),
+        pytest.param(
             Role.TARGET, {"ownerReferences": made_by("StatefulSet", MAKERS[Role.TARGET][1])}, id="no ReplicaSet"
         ),
         pytest.param(Role.MASTER, labelled(Role.MASTER, run_id="0123456789"), id="the id of another run"),
