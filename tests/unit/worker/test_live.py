@@ -6,7 +6,14 @@ from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.load import Search
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_contract.wire.master_log import SNAPSHOT_LINE_LIMIT_BYTES, RunState, SearchProgress, Stage, snapshot_line
+from sshload_contract.wire.master_log import (
+    PROBLEM_LIMIT_CHARACTERS,
+    SNAPSHOT_LINE_LIMIT_BYTES,
+    RunState,
+    SearchProgress,
+    Stage,
+    snapshot_line,
+)
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -131,3 +138,8 @@ def test_failures_are_told_by_kind_the_most_frequent_three_first() -> None:
         (Outcome.EXIT_CODE, 9),
         (Outcome.KEX_FAILED, 2),
     ]
+
+
+def test_a_long_problem_is_cut_to_what_a_snapshot_has_room_for() -> None:
+    at = replace(standing(Stage.WAITING_FOR_WORKERS), problem="x" * 500)
+    assert len(snapshot("run", at, NOTHING_YET, NOTHING_YET).problem) == PROBLEM_LIMIT_CHARACTERS
