@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from go_programs import ROOT
 
+_SEARCHED = frozenset({"Invalid", "Passed", "Inconclusive"})  # the last where every rate of the test held
 _SUCCEED_FOR_ONE_THAT_FAILS = 20
 _OTHERS_PERCENT = 5.0
 
@@ -66,7 +67,7 @@ class Record:
     def is_lower_bound(self) -> bool:
         """Return whether it is a search that found no rate too high, for the load generator or the test had no more."""
         is_search = self.capacity is not None and self.capacity_failed_at is None
-        return is_search and self.verdict in {"Invalid", "Passed"} and self.others_percent < _OTHERS_PERCENT
+        return is_search and self.verdict in _SEARCHED and self.others_percent < _OTHERS_PERCENT
 
     @property
     def _mostly_succeeds(self) -> bool:
