@@ -60,8 +60,8 @@ _LIMITS = """## What it does not say
   server that does it all in one process is cheaper, and an error in it has all of its rights.
 - **One core, one machine, loopback**: ratios carry over to other machines better than figures do.
 - **A run lasts a second.** Java compiles while it runs: Apache MINA SSHD is measured after 15 seconds of
-  [load](league/warm-up.yaml), and is faster after many more. A search lasts a minute: Apache MINA SSHD and asyncssh make
-  more logins in it than the CPU of a login in a short run says."""
+  [load](league/warm-up.yaml), and is faster after many more. A search lasts a minute: Apache MINA SSHD and asyncssh
+  make more logins in it than the CPU of a login in a short run says."""
 
 _REDO = """## Do it again
 
