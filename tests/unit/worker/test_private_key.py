@@ -11,7 +11,7 @@ from time import thread_time
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, x25519
 from ssh_server import write_key
 from sshload_worker.login import private_key
 from sshload_worker.login.private_key import PrivateKey, read_private_key
@@ -225,6 +225,14 @@ def test_a_key_of_a_type_that_ssh_does_not_know_is_told(
     assert "type" in refusal(pem)
 
 
+@pytest.mark.filterwarnings("ignore:SSH DSA key support is deprecated")
+def test_a_dsa_key_in_pkcs8_is_told_as_one_that_cannot_be_used() -> None:
+    pem = dsa.generate_private_key(1_024).private_bytes(  # noqa: S505 - nobody uses it
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    assert "is of the type 'ssh-dss', which cannot be used" in refusal(pem)
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -270,20 +278,80 @@ def test_a_key_whose_decryption_would_take_long_is_refused_at_once(tmp_path: Pat
     assert thread_time() - begin_s < MOST_CPU_S
 
 
+def openssh(packed: bytes) -> bytes:
+    """Return the text of a key in OpenSSH's format that has this data."""
+    return b"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----\n" % b64encode(packed)
+
+
+def packed_of(text: bytes) -> bytes:
+    return b64decode(b"".join(text.split(b"\n")[1:-2]))
+
+
+def test_as_many_rounds_of_bcrypt_are_done_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, _ = made_key(("ed25519",), "RFC4716", PASSPHRASE)
+    packed = packed_of(text)
+    at = packed.index(b"bcrypt") + len(b"bcrypt") + 4 + 4 + 16  # the options: a salt of 16 bytes, and the rounds
+    rounds = int.from_bytes(packed[at : at + 4], "big")
+    monkeypatch.setattr(private_key, "_MOST_ROUNDS", rounds)
+    read_private_key(text, PASSPHRASE, ROLE)
+    monkeypatch.setattr(private_key, "_MOST_ROUNDS", rounds - 1)
+    assert f"takes {rounds} rounds of bcrypt to decrypt, and at most {rounds - 1} are done" in refusal(text, PASSPHRASE)
+
+
+def test_rounds_of_what_is_not_bcrypt_are_not_told() -> None:
+    text, _ = made_key(("ed25519",), "RFC4716", PASSPHRASE)
+    packed = packed_of(text).replace(b"bcrypt", b"zcrypt")
+    at = packed.index(b"zcrypt") + len(b"zcrypt") + 4 + 4 + 16
+    changed = packed[:at] + (2**32 - 1).to_bytes(4, "big") + packed[at + 4 :]
+    assert "is of a type, or encrypted in a way, that cannot be used" in refusal(openssh(changed), PASSPHRASE)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        pytest.param(lambda packed: packed.rindex(b"ssh-ed25519") - 5, id="its two numbers differ"),
+        pytest.param(lambda packed: packed.rindex(b"ssh-ed25519"), id="it is of another type"),
+    ],
+)
+def test_a_private_part_that_does_not_match_its_public_part_is_damaged(at: Callable[[bytes], int]) -> None:
+    text, _ = made_key(("ed25519",), "RFC4716", "")
+    packed = bytearray(packed_of(text))
+    packed[at(packed)] ^= 1
+    assert "is damaged: its private part does not match its public part" in refusal(openssh(bytes(packed)))
+
+
+def test_data_that_is_not_of_openssh_is_incomplete() -> None:
+    text, _ = made_key(("ed25519",), "RFC4716", "")
+    packed = packed_of(text)
+    for changed in (packed[1:], b"openssh-key-v2" + packed[14:]):
+        assert "is damaged: it is incomplete" in refusal(openssh(changed))
+
+
+def test_a_header_is_no_part_of_openssh_s_format() -> None:
+    text, _ = made_key(("ed25519",), "RFC4716", "")
+    headed = text.replace(b"KEY-----\n", b"KEY-----\nComment: x\n\n", 1)
+    message = refusal(headed)
+    assert "is damaged: " in message
+    assert "incomplete" not in message
+
+
 def der(tag: int, *content: bytes) -> bytes:
     """Return a value in DER (X.690), of less than 64 kB."""
     body = b"".join(content)
     return bytes([tag, 0x82]) + len(body).to_bytes(2, "big") + body
 
 
-def encrypted_text(algorithm: str, *numbers: int) -> bytes:
+def encrypted_text(algorithm: str, *numbers: int, salt: bytes = bytes(16)) -> bytes:
     """Return a key in PKCS #8 that is encrypted by PBES2 (RFC 8018) with these parameters after the salt."""
     values = [der(2, number.to_bytes(5, "big")) for number in numbers]
-    derivation = der(0x30, der(6, bytes.fromhex(algorithm)), der(0x30, der(4, bytes(16)), *values))
+    derivation = der(0x30, der(6, bytes.fromhex(algorithm)), der(0x30, der(4, salt), *values))
     cipher = der(0x30, der(6, bytes.fromhex("60864801650304012a")), der(4, bytes(16)))
     scheme = der(0x30, der(6, bytes.fromhex("2a864886f70d01050d")), der(0x30, derivation, cipher))
-    body = b64encode(der(0x30, scheme, der(4, bytes(48))))
-    return b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n%s\n-----END ENCRYPTED PRIVATE KEY-----\n" % body
+    return pkcs8(der(0x30, scheme, der(4, bytes(48))))
+
+
+def pkcs8(body: bytes) -> bytes:
+    return b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n%s\n-----END ENCRYPTED PRIVATE KEY-----\n" % b64encode(body)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +371,58 @@ def test_a_key_in_pkcs8_that_takes_too_much_work_is_refused_at_once(text: bytes,
     with pytest.raises(GeneratorFaultError, match=told):
         read_private_key(text, PASSPHRASE, ROLE)
     assert thread_time() - begin_s < MOST_CPU_S
+
+
+NO_ALGORITHM = "2a0304"  # whose numbers are checked, and which nobody then computes
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        pytest.param((10_000_000,), "cannot be decrypted", id="as many iterations as may be"),
+        pytest.param((10_000_001,), "takes too much work", id="one iteration more"),
+        pytest.param((8, 10_000_001), "takes too much work", id="too many, though another number is small"),
+        pytest.param((2**13, 2**14), "cannot be decrypted", id="as much work as may be"),
+        pytest.param((2**13, 2**14 + 1), "takes too much work", id="more work in two numbers, of which each may be"),
+        pytest.param((1, 2**13, 2**14), "cannot be decrypted", id="one is no work"),
+        pytest.param((0, 2**13, 2**14 + 1), "takes too much work", id="zero takes nothing away from the others"),
+        pytest.param((), "cannot be decrypted", id="no number"),
+    ],
+)
+def test_the_work_to_decrypt_a_key_in_pkcs8_has_a_limit_for_each_number_and_for_their_product(
+    numbers: tuple[int, ...], told: str
+) -> None:
+    assert told in refusal(encrypted_text(NO_ALGORITHM, *numbers), PASSPHRASE)
+
+
+def test_a_salt_that_looks_like_a_number_is_no_work() -> None:
+    salt = bytes.fromhex("0204 7fffffff") * 2
+    assert "cannot be decrypted" in refusal(encrypted_text(NO_ALGORITHM, 2_000, salt=salt), PASSPHRASE)
+
+
+@pytest.mark.parametrize("size", [3, 4], ids=["of an odd length", "of an even length"])
+def test_numbers_with_a_length_of_one_byte_are_work_too(size: int) -> None:
+    number = b"\2" + bytes([size]) + (10_000_001).to_bytes(size, "big")
+    salted = b"\x30\x02\4\0"  # a number follows it, however it is read
+    assert "takes too much work" in refusal(
+        pkcs8(b"\x30" + bytes([len(salted + number)]) + salted + number), PASSPHRASE
+    )
+
+
+@pytest.mark.parametrize("header", [b"Comment: x", b"Comment: -----ENDx"], ids=bytes.decode)
+def test_headers_before_a_key_do_not_hide_how_much_work_it_takes(header: bytes) -> None:
+    text = encrypted_text(NO_ALGORITHM, 10_000_001).replace(b"KEY-----\n", b"KEY-----\n" + header + b"\n\n", 1)
+    assert "takes too much work" in refusal(text, PASSPHRASE)
+
+
+def test_an_encrypted_key_that_ends_within_a_number_is_damaged() -> None:
+    assert "the passphrase is wrong, or the file is damaged" in refusal(pkcs8(b"\x30"), PASSPHRASE)
+
+
+def test_a_key_that_says_that_it_is_encrypted_and_is_not_cannot_be_decrypted() -> None:
+    text, _ = made_key(("ecdsa",), "PKCS8", "")
+    said = text.replace(b"KEY-----\n", b"KEY-----\nComment: ENCRYPTED\n\n", 1)
+    assert "cannot be decrypted" in refusal(said, PASSPHRASE)
 
 
 @pytest.mark.parametrize(

@@ -150,10 +150,10 @@ def _check_rounds(derivation: str, options: bytes, role: str) -> None:
 
 def _check_iterations(text: bytes, role: str) -> None:
     """Check how much work it is to decrypt a key in PKCS #8 (RFC 8018, RFC 7914)."""
-    body = b"".join(text.partition(b"-----\n")[2].partition(b"-----END")[0].split())
+    content = text.partition(b"-----\n")[2].rpartition(b"-----END ")[0]
     try:
-        numbers = _numbers(b64decode(body))
-    except (binascii.Error, IndexError):
+        numbers = _numbers(b64decode(content.rpartition(b"\n\n")[2]))  # after headers (RFC 1421), if there are any
+    except IndexError:
         return  # whoever reads it will say so
     work = prod(max(number, 1) for number in numbers)
     if work > _MOST_WORK or max(numbers, default=0) > _MOST_ITERATIONS:
