@@ -1,11 +1,14 @@
 """The worker's own ssh-agent: it has one key, in a place of its own, and nothing of it stays."""
 
+import gc
 import os
 import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
+import weakref
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,10 +84,62 @@ def test_nothing_of_an_agent_stays_when_it_has_ended(tmp_path: Path, folder: Pat
     assert is_running(pid)
     agent.end()
     assert agent.pid == 0
+    assert agent._companion is None
     wait_until(lambda: not is_running(pid))
     assert not Path(f"/proc/{companion}").exists()
     assert list(folder.iterdir()) == []
     agent.end()
+
+
+def test_an_agent_is_ended_itself_and_not_only_its_companion(tmp_path: Path) -> None:
+    """Without its companion it would end too, but as much as ten seconds later."""
+    agent = start_agent(key_of(tmp_path))
+    pid, companion = agent.pid, agent._companion
+    assert companion is not None
+    agent._companion = None
+    try:
+        agent.end()
+        assert is_running(companion.pid)
+        wait_until(lambda: not is_running(pid))
+    finally:
+        companion.communicate()
+
+
+def test_the_companion_ends_when_its_input_is_closed(tmp_path: Path) -> None:
+    """The kernel closes it if the worker is killed."""
+    agent = start_agent(key_of(tmp_path))
+    companion = agent._companion
+    assert companion is not None
+    assert companion.stdin is not None
+    try:
+        assert is_running(companion.pid)
+        companion.stdin.close()
+        wait_until(lambda: not is_running(companion.pid))
+    finally:
+        companion.stdin = None  # it cannot be closed twice
+        agent.end()
+
+
+def test_an_agent_that_has_ended_is_no_longer_remembered(tmp_path: Path) -> None:
+    agent = start_agent(key_of(tmp_path))
+    agent.end()
+    remembered = weakref.ref(agent)
+    del agent
+    gc.collect()
+    assert remembered() is None
+
+
+def test_an_agent_ends_with_its_process(tmp_path: Path, folder: Path) -> None:
+    key = write_key(tmp_path / "id")
+    script = (
+        "import sys; from pathlib import Path; from sshload_worker.login.private_key import *;"
+        "print(start_agent(read_private_key(Path(sys.argv[1]).read_bytes(), '', 'a key')).pid)"
+    )
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    command = [sys.executable, "-c", script, key]
+    pid = int(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
+    wait_until(lambda: not is_running(pid))
+    assert list(folder.iterdir()) == []
 
 
 def test_an_agent_that_has_ended_by_itself_is_cleared_away_all_the_same(tmp_path: Path, folder: Path) -> None:
@@ -127,8 +182,12 @@ def test_a_missing_agent_is_told(tmp_path: Path, folder: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize(
     ("script", "said"),
-    [("echo out of order; exit 1", "out of order"), ("exit 1", "it printed nothing")],
-    ids=["with words", "without a word"],
+    [
+        ("echo out of order; exit 1", "out of order"),
+        ("echo out of order >&2; exit 1", "out of order"),
+        ("exit 1", "it printed nothing"),
+    ],
+    ids=["with words", "with words of an error", "without a word"],
 )
 def test_an_agent_that_does_not_start_is_told_in_its_own_words(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
@@ -204,8 +263,16 @@ def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path, monkeypatch:
     assert refusal() == "no ssh-agent: $TMPDIR cannot be written to (No such file or directory)"
 
 
-def test_a_key_is_added_without_its_comment(tmp_path: Path) -> None:
-    identity = WireReader(agent_identity(key_of(tmp_path)))
-    assert identity.text() == "ssh-ed25519"
-    assert [len(identity.string()) for _ in range(3)] == [32, 64, 0]
-    assert identity.rest == b""
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        pytest.param(("ed25519",), 2, id="ed25519"),
+        pytest.param(("ecdsa",), 3, id="ecdsa"),
+        pytest.param(("rsa",), 6, id="rsa", marks=pytest.mark.slow),
+    ],
+)
+def test_a_key_is_added_without_its_comment(tmp_path: Path, kind: tuple[str, ...], fields: int) -> None:
+    identity = WireReader(agent_identity(key_of(tmp_path, *kind, "-C", "its comment")))
+    assert identity.text().startswith((kind[0], f"ssh-{kind[0]}"))
+    assert all(len(identity.string()) > 0 for _ in range(fields))
+    assert identity.rest == bytes(4)
