@@ -136,7 +136,7 @@ def test_an_agent_ends_with_its_process(tmp_path: Path, folder: Path) -> None:
         "print(start_agent(read_private_key(Path(sys.argv[1]).read_bytes(), '', 'a key')).pid)"
     )
     environment = {**os.environ, "TMPDIR": str(folder)}
-    command = [sys.executable, "-c", script, key]
+    command = [sys.executable, "-c", script, str(key)]
     pid = int(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
     wait_until(lambda: not is_running(pid))
     assert list(folder.iterdir()) == []

@@ -313,7 +313,7 @@ def test_rounds_of_what_is_not_bcrypt_are_not_told() -> None:
         pytest.param(lambda packed: packed.rindex(b"ssh-ed25519"), id="it is of another type"),
     ],
 )
-def test_a_private_part_that_does_not_match_its_public_part_is_damaged(at: Callable[[bytes], int]) -> None:
+def test_a_private_part_that_does_not_match_its_public_part_is_damaged(at: Callable[[bytearray], int]) -> None:
     text, _ = made_key(("ed25519",), "RFC4716", "")
     packed = bytearray(packed_of(text))
     packed[at(packed)] ^= 1
