@@ -107,9 +107,9 @@ def _private_fields(private: WireReader, name: str) -> bytes:
 
 def _container(text: bytes) -> bytes:
     """Return the data after the magic word of OpenSSH's format; raises WireError or binascii.Error."""
-    body, end, _ = text.removeprefix(_OPENSSH_BEGIN).partition(_OPENSSH_END)
+    body = text.removeprefix(_OPENSSH_BEGIN).partition(_OPENSSH_END)[0]
     packed = b64decode(b"".join(body.split()), validate=True)
-    if not end or not packed.startswith(_OPENSSH_MAGIC):
+    if not packed.startswith(_OPENSSH_MAGIC):
         raise WireError("it is incomplete")
     return packed.removeprefix(_OPENSSH_MAGIC)
 
@@ -216,7 +216,7 @@ def _decrypted(text: bytes, passphrase: str, role: str) -> PrivateKey:
         raise GeneratorFaultError(
             f"{role} is of a type that SSH does not support: use one of {', '.join(_KNOWN_TYPES)}"
         ) from None
-    name, blob = public.split()[:2]
+    name, blob = public.split()
     _check_type(name.decode(), role)
     _check_size(b64decode(blob), role)
     return PrivateKey(openssh=openssh, public_blob=b64decode(blob))
@@ -231,7 +231,7 @@ def _load(text: bytes, passphrase: str, role: str) -> Any:
     encrypted = openssh or b"ENCRYPTED" in text
     if encrypted and not passphrase:
         raise GeneratorFaultError(f"{role} is encrypted: its passphrase is needed, or the key without encryption")
-    if not openssh and b"ENCRYPTED PRIVATE KEY" in text:
+    if b"ENCRYPTED PRIVATE KEY" in text:
         _check_iterations(text, role)
     try:
         return load(text, passphrase.encode() if encrypted else None)
