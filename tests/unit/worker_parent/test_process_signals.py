@@ -62,7 +62,7 @@ def test_the_board_is_the_same_memory_for_all(pod: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "code"), [("exit 3", 3), ("kill -KILL $$", 137), ("kill -HUP $$", 129)], ids=["code", "KILL", "HUP"]
+    ("script", "code"), [("exit 3", 3), ("kill -KILL $$", 137), ("kill -USR1 $$", 138)], ids=["code", "KILL", "USR1"]
 )
 def test_the_end_of_the_first_that_fails_is_the_pods_and_the_others_are_terminated(
     pod: Callable[..., Any], script: str, code: int
