@@ -98,6 +98,7 @@ def worked_on() -> set[str]:
     return {name for task in asyncio.all_tasks() if (name := task.get_name()).startswith("ns/")}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.word)
 def test_work_on_an_object_ends_where_a_list_of_its_kind_lacks_it_and_with_everything(kind: Kind) -> None:
     async def play() -> None:
