@@ -26,7 +26,7 @@ from sshload_operator.local.process import (
 from sshload_operator.local.proxy import local_proxy
 from sshload_operator.local.sshd import SSHD_PATH, current_user, installed_sshd, without_unknown_directives
 from sshload_operator.manifests import target_config
-from sshload_operator.manifests.mounts import managed_endpoint
+from sshload_operator.manifests.mounts import KEYS_FOLDER, managed_endpoint
 from sshload_operator.manifests.run_config import used_by
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
@@ -63,7 +63,7 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
     places = TargetPlaces(
         user=current_user().pw_name,
         home=str(home_in(folder)),
-        keys_dir=str(folder / "keys"),
+        keys_dir=str(folder / KEYS_FOLDER),
         sshd_port=sshd_port,
         stats_port=stats_port,
     )
