@@ -520,6 +520,18 @@ def test_the_targets_counts_are_taken_2_s_before_held_sessions_end_or_at_half_of
     assert held.accepted == round(10 * (2.0 + LEAD_S + length_s - before_end_s))
 
 
+def counts_of_held(play: Play, first: dict[str, int], then: dict[str, int]) -> tuple[int, int]:
+    """Return the processes and sessions that are kept of a target whose counts change shortly before the end."""
+    over = play(
+        replace(MANAGED, load=HOLD),
+        stats=lambda world: target_stats(1, **(first if world.at_s < 11.5 else then)) if world.at_s > 2.5 else None,
+        load_s=HOLD.lasts_s,
+    )
+    kept = over.summary.trial.target_held
+    assert kept is not None
+    return kept.processes, kept.sessions
+
+
 @pytest.mark.parametrize(
     ("probe", "sessions"),
     [
@@ -530,27 +542,11 @@ def test_the_targets_counts_are_taken_2_s_before_held_sessions_end_or_at_half_of
 def test_of_few_held_sessions_the_counts_are_those_beside_no_probe(
     play: Play, probe: dict[str, int], sessions: int
 ) -> None:
-    held = {"processes": 20, "sessions": sessions}
-    over = play(
-        replace(MANAGED, load=HOLD),
-        stats=lambda world: target_stats(1, **(probe if world.at_s < 11.5 else held)) if world.at_s > 2.5 else None,
-        load_s=HOLD.lasts_s,
-    )
-    kept = over.summary.trial.target_held
-    assert kept is not None
-    assert (kept.processes, kept.sessions) == (20, 10)
+    assert counts_of_held(play, probe, {"processes": 20, "sessions": sessions}) == (20, 10)
 
 
 def test_held_sessions_that_have_ended_leave_the_counts_of_before(play: Play) -> None:
-    held, ended = {"processes": 10, "sessions": 5}, {"processes": 2, "sessions": 1}
-    over = play(
-        replace(MANAGED, load=HOLD),
-        stats=lambda world: target_stats(1, **(held if world.at_s < 11.5 else ended)) if world.at_s > 2.5 else None,
-        load_s=HOLD.lasts_s,
-    )
-    kept = over.summary.trial.target_held
-    assert kept is not None
-    assert (kept.processes, kept.sessions) == (10, 5)
+    assert counts_of_held(play, {"processes": 10, "sessions": 5}, {"processes": 2, "sessions": 1}) == (10, 5)
 
 
 def test_many_held_sessions_are_counted_once(play: Play) -> None:
