@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, x25519
 from ssh_server import write_key
 from sshload_worker.login import private_key
 from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.login.wire import WireReader
 from sshload_worker.outcomes import GeneratorFaultError
 
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
@@ -318,6 +319,49 @@ def test_a_private_part_that_does_not_match_its_public_part_is_damaged(at: Calla
     packed = bytearray(packed_of(text))
     packed[at(packed)] ^= 1
     assert "is damaged: its private part does not match its public part" in refusal(openssh(bytes(packed)))
+
+
+def fields_of_public_part(packed: bytes) -> list[range]:
+    """Return where each field of a key's public part is in its data, the name of its type first."""
+    reader = WireReader(packed)
+    reader.fixed(len(b"openssh-key-v1\0"))
+    for read in (reader.string, reader.string, reader.string, reader.uint32):
+        read()
+    blob = reader.string()
+    at = len(packed) - len(reader.rest) - len(blob)
+    fields, inner = [], WireReader(blob)
+    while inner.rest:
+        length = len(inner.string())
+        end = at + len(blob) - len(inner.rest)
+        fields.append(range(end - length, end))
+    return fields
+
+
+@pytest.mark.parametrize(("kind", "form"), KINDS[:5])
+def test_a_public_part_with_one_changed_bit_in_any_field_is_not_that_of_the_private_part(
+    kind: Sequence[str], form: str
+) -> None:
+    """A server would be told of a key that nobody has, and would refuse it as one that may not log in."""
+    text, _ = made_key(kind, form, "")
+    packed = packed_of(text)
+    assert read_private_key(openssh(packed), "", ROLE).openssh
+    _, *fields = fields_of_public_part(packed)
+    assert fields
+    for field in fields:
+        for at in (field[0], field[-1]):
+            changed = bytearray(packed)
+            changed[at] ^= 1
+            assert "is damaged: its private part does not match its public part" in refusal(openssh(bytes(changed)))
+
+
+def test_an_ed25519_secret_that_ends_with_another_public_key_is_damaged() -> None:
+    """OpenSSH's signatures would be of that other key, and wrong."""
+    text, _ = made_key(("ed25519",), "RFC4716", "")
+    packed = packed_of(text)
+    changed = bytearray(packed)
+    public = packed[slice(fields_of_public_part(packed)[1].start, fields_of_public_part(packed)[1].stop)]
+    changed[packed.rindex(public)] ^= 1
+    assert "is damaged: its private part does not match its public part" in refusal(openssh(bytes(changed)))
 
 
 def test_data_that_is_not_of_openssh_is_incomplete() -> None:

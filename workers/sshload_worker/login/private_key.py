@@ -33,6 +33,9 @@ _PUTTY_BEGIN = b"PuTTY-User-Key-File"
 _NOT_ENCRYPTED = "none"
 _CHECK_BYTES = 8
 _PRIVATE_STRINGS = {"ssh-ed25519": 2, "ecdsa": 3, "ssh-rsa": 6}
+_PUBLIC_STRINGS = {"ssh-ed25519": (0,), "ecdsa": (0, 1), "ssh-rsa": (1, 0)}
+"""Which strings of a private key are its public half, in that one's order: RSA's modulus and exponent change places."""
+
 _KNOWN_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
 _SECURITY_KEY = "sk-"
 _PUBLIC_BEGINS = tuple(name.encode() for name in (*_KNOWN_TYPES, "ssh-dss", _SECURITY_KEY))
@@ -96,13 +99,29 @@ def agent_identity(key: PrivateKey) -> bytes:
     private = WireReader(reader.string())
     private.fixed(_CHECK_BYTES)
     name = private.text()
-    return wire_string(name.encode()) + _private_fields(private, name) + wire_string(b"")
+    return wire_string(name.encode()) + b"".join(map(wire_string, _private_fields(private, name))) + wire_string(b"")
 
 
-def _private_fields(private: WireReader, name: str) -> bytes:
+def _private_fields(private: WireReader, name: str) -> list[bytes]:
     """Return the fields of a private key of this type; raises WireError if there are fewer."""
-    strings = _PRIVATE_STRINGS[name.partition("-sha2-")[0]]
-    return b"".join(wire_string(private.string()) for _ in range(strings))
+    return [private.string() for _ in range(_PRIVATE_STRINGS[name.partition("-sha2-")[0]])]
+
+
+def _is_half_of(public_blob: bytes, private: WireReader) -> bool:
+    """Return whether a private part, from its check numbers on, has this public half; raises WireError."""
+    public = WireReader(public_blob)
+    name = public.text()
+    is_decrypted = private.uint32() == private.uint32()
+    if not is_decrypted or private.text() != name:
+        return False
+    fields = _private_fields(private, name)
+    half = [fields[at] for at in _PUBLIC_STRINGS[name.partition("-sha2-")[0]]]
+    return b"".join(map(wire_string, half)) == public.rest and _ends_alike(name, fields)
+
+
+def _ends_alike(name: str, fields: list[bytes]) -> bool:
+    """Return whether the secret of Ed25519 ends with its public key, as OpenSSH has it; true of other types."""
+    return name != "ssh-ed25519" or fields[1][len(fields[0]) :] == fields[0]
 
 
 def _container(text: bytes) -> bytes:
@@ -125,9 +144,7 @@ def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
         if cipher != _NOT_ENCRYPTED:
             _check_rounds(derivation, options, role)
             return None
-        private = WireReader(reader.string())
-        is_whole = private.uint32() == private.uint32() and private.string() == WireReader(public_blob).string()
-        _private_fields(private, WireReader(public_blob).text())
+        is_whole = _is_half_of(public_blob, WireReader(reader.string()))
     except (WireError, binascii.Error) as error:
         raise GeneratorFaultError(f"{role} is damaged: {error}") from None
     if not is_whole:
