@@ -10,6 +10,12 @@ from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ENDED = ("", "Z")  # as in proc_pid_stat(5)
+_STILL = ("T", "D", *_ENDED)
+"""What a process is that was sent SIGSTOP and starts no other one before SIGCONT.
+
+One that waits without heeding signals ("D") begins no other any more: fork(2) fails where a signal is pending. In
+vfork(2) it waits for a child, which was stopped before its execve(2), so that it never gets to "T" itself.
+"""
 _ENDS_WITHIN_S = 60.0
 _POLL_S = 0.02
 _STAT_BYTES = 4_096
@@ -49,7 +55,7 @@ def end_with_all_below(pid: int) -> None:
     while more := {pid, *descendants(pid)} - seen:
         for one in more:
             _signal(one, signal.SIGSTOP)
-        while any(state(one) not in {"T", *_ENDED} for one in more):
+        while any(state(one) not in _STILL for one in more):
             time.sleep(_POLL_S)
         seen |= more
     for one in seen - {pid}:

@@ -1,10 +1,12 @@
 """What tests have started: it is ended with all below it, and what is left behind fails them."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from below import descendants, end_with_all_below, state
@@ -51,6 +53,24 @@ def test_a_process_is_ended_with_all_below_it(*, is_stopped: bool) -> None:
             assert process.poll() is None
         if is_stopped:
             process.send_signal(signal.SIGSTOP)
+        end_with_all_below(process.pid)
+        assert process.wait() == -signal.SIGTERM
+    await_end(below)
+
+
+SPAWNING = """
+import os, sys
+os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)])
+"""
+"""What a process in vfork(2) is whose child has not begun its program: the child waits for who writes into a pipe."""
+
+
+def test_a_process_whose_child_was_stopped_before_its_program_is_ended_with_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([sys.executable, "-c", SPAWNING, pipe]) as process:
+        while not (below := descendants(process.pid)) or state(process.pid) != "D":
+            assert process.poll() is None
         end_with_all_below(process.pid)
         assert process.wait() == -signal.SIGTERM
     await_end(below)
