@@ -20,22 +20,6 @@ TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER)
 ALL = (TARGET, MASTER, WORKER)
 SPEC = quickstart(workers={"replicas": 1}, deadline="10m")
 FASTER = {"arrivals": {"stages": [{"rate": 30, "duration": "30s"}]}}
-KEPT = {"ttlAfterFinished": {"passed": "1h", "failed": "24h"}}
-
-
-@pytest.fixture
-def running() -> Passes:
-    passes = Passes({**SPEC, **KEPT})
-    passes.run()
-    passes.run(*ALL, after_s=3, snapshot=snapshot(workers_connected=1))
-    return passes
-
-
-@pytest.fixture
-def finished(running: Passes) -> Passes:
-    running.run(*ALL, after_s=35, summary=summary())
-    assert running.said() == ("Passed", "NoThresholds")
-    return running
 
 
 def test_the_first_pass_starts_the_run_and_says_so() -> None:
@@ -142,7 +126,7 @@ def test_the_test_goes_when_its_verdicts_time_to_live_is_over(running: Passes, *
 
 
 def test_a_test_without_any_time_to_live_goes_at_once(running: Passes) -> None:
-    running.edit(**{**KEPT, "ttlAfterFinished": {"passed": "0s"}})
+    running.edit(ttlAfterFinished={"passed": "0s"})
     assert running.run(*ALL, after_s=1, summary=summary()).requeue_after_s == 0
     assert running.run(after_s=0).delete_self
 
@@ -171,7 +155,7 @@ def test_a_test_that_is_born_aborted_never_starts() -> None:
 def test_an_aborted_test_stays_so_while_abort_is_set(running: Passes) -> None:
     running.edit(abort=True)
     running.run(*ALL, after_s=1)
-    running.edit(**{**KEPT, "ttlAfterFinished": {"failed": "1h"}})
+    running.edit(ttlAfterFinished={"failed": "1h"})
     decision = running.run(after_s=1)
     assert not decision.start
     assert (running.said(), running.status["run"]) == (("Aborted", "AbortRequested"), 1)

@@ -15,21 +15,6 @@ FASTER = {"arrivals": {"stages": [{"rate": 30, "duration": "30s"}]}}
 FIRST = run_id(UID, 1)
 
 
-@pytest.fixture
-def running() -> Passes:
-    passes = Passes(SPEC)
-    passes.run()
-    passes.run(*ALL, after_s=3, snapshot=snapshot(workers_connected=1))
-    return passes
-
-
-@pytest.fixture
-def finished(running: Passes) -> Passes:
-    running.run(*ALL, after_s=35, summary=summary())
-    assert running.said() == ("Passed", "NoThresholds")
-    return running
-
-
 def told(decision: Any) -> list[tuple[str, bool]]:
     return [(str(one.reason), one.warning) for one in decision.announcements]
 
