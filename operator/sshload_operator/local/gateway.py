@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.local.process import LOOPBACK, Here, LocalProgram, require_libraries, write_secret
 from sshload_operator.local.sshd import current_user
 from sshload_operator.manifests.gateway import GATEWAY_SEALING_KEY_FILE, SEALING_FOLDER, GatewayPlaces, gateway_program
@@ -14,12 +14,11 @@ _LIBRARIES = ("aiosqlite", "alembic", "asyncssh", "fastapi", "jwt", "pydantic", 
 _PRIVATE_MODE: Final = 0o700
 
 
-async def local_gateway(target: ManagedTarget, here: Here) -> LocalProgram:
+async def local_gateway(gateway: ManagedGateway, here: Here) -> LocalProgram:
     """Write the secrets of a gateway into the run's folder, and return how this Python runs it.
 
     The database is beside the keys. Raises LocalRunError, KeysError, OSError.
     """
-    assert target.gateway is not None  # noqa: S101 - it is in the path
     require_libraries("spec.target.managed.gateway: the gateway needs", _LIBRARIES, "extras local and gateway")
     files = await make_gateway_secrets(here.keys, LOOPBACK, here.behind, current_user().pw_name, here.valid_s)
     (here.folder / SEALING_FOLDER).mkdir(mode=_PRIVATE_MODE)
@@ -36,6 +35,6 @@ async def local_gateway(target: ManagedTarget, here: Here) -> LocalProgram:
         database=str(here.folder / "gateway.db"),
         config_dir=str(here.folder),
     )
-    config = gateway_program(target.gateway, places, (sys.executable, "-P"))
+    config = gateway_program(gateway, places, (sys.executable, "-P"))
     note = "the gateway is a process of this machine, which shares its CPUs with the rest"
     return LocalProgram(config, places.health_port, (note,))

@@ -31,7 +31,7 @@ class LocalProcess:
 class Here:
     """What a program in the path is given: its port, that of what is behind it, free ones, and the run's folder.
 
-    `keys` are those of the target, and valid for `valid_s`.
+    `keys` are those of the target, and valid for `valid_s`. `speaks_http` says what the workers send to it.
     """
 
     port: int
@@ -40,6 +40,7 @@ class Here:
     folder: Path
     keys: Keys
     valid_s: float
+    speaks_http: bool
 
 
 @dataclass(frozen=True, slots=True)

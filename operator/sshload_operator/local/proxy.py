@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.local.process import LOOPBACK, Here, LocalProgram
 from sshload_operator.local.sshd import LocalRunError
@@ -54,13 +53,11 @@ def installed_proxy(proxy: Proxy) -> LocalProxy:
     return LocalProxy(path, " ".join(said[0].split()[:_NAME_WORDS])[:_MOST_NAME])
 
 
-async def local_proxy(target: ManagedTarget, here: Here) -> LocalProgram:
+async def local_proxy(proxy: Proxy, here: Here) -> LocalProgram:
     """Return how this machine runs its own proxy; raises LocalRunError."""
-    assert target.proxy is not None  # noqa: S101 - it is in the path
-    installed = installed_proxy(target.proxy)
-    fitted, notes = fitting(target.proxy)
-    speaks_http = not target.access.speaks_ssh
-    places = ProxyPlaces(here.port, next(here.free), LOOPBACK, here.behind, installed.path, speaks_http)
+    installed = installed_proxy(proxy)
+    fitted, notes = fitting(proxy)
+    places = ProxyPlaces(here.port, next(here.free), LOOPBACK, here.behind, installed.path, here.speaks_http)
     note = f"the proxy is this machine's {installed.name}, which shares its CPUs with the rest"
     return LocalProgram(program_config(fitted, places), places.stats_port, (note, *notes))
 

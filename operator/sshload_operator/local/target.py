@@ -1,10 +1,10 @@
 """The target of a local run: a managed one is this machine's sshd, with the programs in the path to it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
@@ -50,7 +50,10 @@ def home_in(folder: Path) -> Path:
     return folder / "home"
 
 
-_PROGRAMS: Final = {InPath.PROXY: local_proxy, InPath.GATEWAY: local_gateway}
+_PROGRAMS: Final[Mapping[InPath, Callable[[Any, Here], Awaitable[LocalProgram]]]] = {
+    InPath.PROXY: local_proxy,
+    InPath.GATEWAY: local_gateway,
+}
 
 
 async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int], folder: Path) -> LocalTarget:
@@ -71,9 +74,10 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
     keys = await make_keys(KeysAsked(LOOPBACK, login_port, places.user, valid_s))
     notes, process = _sshd(plan, target, places, keys, folder)
     login = managed_endpoint(LOOPBACK, login_port, places.user, plan.spec.auth, places.keys_dir)
+    speaks_http = not target.access.speaks_ssh
     in_path = {
-        part: await _PROGRAMS[part](target, Here(port, behind, free, folder, keys, valid_s))
-        for part, (port, behind) in zip(target.in_path, pairwise(path), strict=True)
+        part: await _PROGRAMS[part](program, Here(port, behind, free, folder, keys, valid_s, speaks_http))
+        for (part, program), (port, behind) in zip(target.in_path.items(), pairwise(path), strict=True)
     }
     return LocalTarget(
         used_by(target, LOOPBACK, path[0], places.keys_dir, login),

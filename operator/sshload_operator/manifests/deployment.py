@@ -28,13 +28,14 @@ class Hop(NamedTuple):
 class InCluster:
     """How a cluster runs a program in the path.
 
-    `config` is told the hop behind the program. It listens at a port of its own, `listens` by name, or at the same port
-    as what is behind it; `ports` are its others, and its counts are at `stats_port`. The run's Secret has `key_files`
-    for it: `keys` are mounted in its pod, by their folder, and `caller_files` in the workers'. They use the target by
-    the `endpoint` at a host and port, with files in a folder; None: they log in to it through the program.
+    `config` is told the program as its spec has it, and the hop behind it. It listens at a port of its own, `listens`
+    by name, or at the same port as what is behind it; `ports` are its others, and its counts are at `stats_port`. The
+    run's Secret has `key_files` for it: `keys` are mounted in its pod, by their folder, and `caller_files` in the
+    workers'. They use the target by the `endpoint` at a host and port, with files in a folder; None: they log in to it
+    through the program.
     """
 
-    config: Callable[[Plan, ManagedTarget, Hop], ProgramConfig]
+    config: Callable[[Plan, Any, Hop], ProgramConfig]
     stats_port: int
     ports: Mapping[str, int]
     listens: tuple[str, int] | None = None

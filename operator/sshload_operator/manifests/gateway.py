@@ -8,7 +8,6 @@ from typing import Final
 from sshload_contract.wire.program import ProgramConfig
 from sshload_contract.wire.run_config import GatewayEndpoint
 
-from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.manifests.deployment import Hop, InCluster
 from sshload_operator.manifests.labels import HEALTH_PORT_NAME, STATS_PORT_NAME, child_name
@@ -115,8 +114,7 @@ def gateway_program(gateway: ManagedGateway, places: GatewayPlaces, python: Sequ
     )
 
 
-def _config(plan: Plan, target: ManagedTarget, behind: Hop) -> ProgramConfig:
-    assert target.gateway is not None  # noqa: S101 - it is in the path
+def _config(plan: Plan, gateway: ManagedGateway, behind: Hop) -> ProgramConfig:
     places = GatewayPlaces(
         address="",
         port=_PORT,
@@ -128,7 +126,7 @@ def _config(plan: Plan, target: ManagedTarget, behind: Hop) -> ProgramConfig:
         database=f"{_DATA_DIR}/gateway.db",
         config_dir=CONFIG_DIR,
     )
-    return gateway_program(target.gateway, places, ("python",))
+    return gateway_program(gateway, places, ("python",))
 
 
 def _endpoint(host: str, port: int, folder: str) -> GatewayEndpoint:

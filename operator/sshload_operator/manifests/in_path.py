@@ -38,8 +38,8 @@ def hops(target: ManagedTarget) -> tuple[Hop, ...]:
 
 def in_path_configs(plan: Plan, target: ManagedTarget) -> Iterator[tuple[str, str]]:
     """Yield the file that configures each program in the path, and its text."""
-    for program, (hop, behind) in zip(in_path(target), pairwise(hops(target)), strict=True):
-        yield _file(hop.role), to_json(program.config(plan, target, behind))
+    for (part, program), (hop, behind) in zip(target.in_path.items(), pairwise(hops(target)), strict=True):
+        yield _file(hop.role), to_json(IN_PATH[part].config(plan, program, behind))
 
 
 def in_path_objects(plan: Plan, target: ManagedTarget) -> Iterator[Manifest]:
