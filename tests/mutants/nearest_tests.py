@@ -91,7 +91,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_DECISION}/capacity": ("tests/unit/operator/capacity", "tests/unit/operator/verdict"),
     f"{_DECISION}/comparison": tuple(
         f"tests/unit/operator/comparison/test_{name}.py"
-        for name in ("compare", "decide_comparison", "figures", "identity_and_causes", "milliseconds")
+        for name in ("compare", "decide_comparison", "figures", "identity_and_causes", "milliseconds", "other_logins")
     ),
     f"{_DECISION}/comparison/plan.py": tuple(
         f"tests/unit/operator/comparison/test_{name}.py" for name in ("comparison_hash", "decide_comparison")
@@ -187,6 +187,11 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_OPERATOR}/planning/one_form.py": ("tests/unit/operator/plan",),
     f"{_OPERATOR}/planning/plan.py": ("tests/unit/operator/plan", "tests/unit/operator/manifests/test_pods.py"),
+    f"{_OPERATOR}/planning/proxy_programs.py": (
+        "tests/golden/manifests",
+        "tests/unit/operator/local_files/test_prepare.py",
+        "tests/unit/operator/cautions/test_cautions.py",
+    ),
     f"{_OPERATOR}/planning/preflight.py": ("tests/unit/operator/preflight",),
     f"{_CONTROL}/api_server/announcement.py": (f"{_WIRING}/test_announcement.py",),
     f"{_CONTROL}/api_server/client.py": (f"{_WIRING}/test_api_client.py",),
@@ -229,6 +234,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     f"{_CONTROL}/metrics/certificate_end.py": (f"{_WIRING}/test_serving_certificate.py",),
     f"{_CONTROL}/metrics/self_signed.py": (f"{_WIRING}/test_serving_certificate.py",),
     f"{_CONTROL}/metrics/serving_certificate.py": (f"{_WIRING}/test_serving_certificate.py",),
+    f"{_CONTROL}/run/caller_token.py": (f"{_WIRING}/test_caller_token.py",),
     f"{_CONTROL}/run/baseline.py": (f"{_WIRING}/test_baseline_look.py",),
     f"{_OPERATOR}/world/execute.py": (f"{_WIRING}/test_execute.py",),
     f"{_CONTROL}/run/judging.py": (f"{_WIRING}/test_judging.py",),
