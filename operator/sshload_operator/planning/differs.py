@@ -6,14 +6,14 @@ the installation gave the pods must be the same: they were not changed for their
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 
 from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.installed import InstalledResources, PodResources
-from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.results import Agreement, Results
 
 
 def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
@@ -52,12 +52,23 @@ def other_login(ours: Results | None, theirs: Results | None) -> str:
     """
     if ours is None or theirs is None:
         return ""
-    differing = [
-        f"{what} is {' or '.join(here)} here and {' or '.join(there)} there"
-        for what, read in _AGREED
-        if (here := read(ours)) and (there := read(theirs)) and here.keys() != there.keys()
-    ]
-    return f"the login is not the same: {', '.join(differing)}" if differing else ""
+    agreed = other_agreement(ours.negotiated, theirs.negotiated, "here", "there").values()
+    differing = ", ".join((*agreed, *_other_sshd(ours, theirs)))
+    return f"the login is not the same: {differing}" if differing else ""
+
+
+def other_agreement(ours: Iterable[Agreement], theirs: Iterable[Agreement], here: str, there: str) -> Mapping[str, str]:
+    """Return in words, by the field of an Agreement, what some logins (`here`) and others (`there`) agreed on.
+
+    Without what is the same, or known of one of the two only. Of several values none counts more: it may be chance.
+    """
+    mine, others = tuple(ours), tuple(theirs)
+    found = ((field, what, _values(mine, field), _values(others, field)) for field, what in _AGREED.items())
+    return {
+        field: f"{what} is {' or '.join(one)} {here} and {' or '.join(other)} {there}"
+        for field, what, one, other in found
+        if one and other and one.keys() != other.keys()
+    }
 
 
 def comparable_hash(spec: LoadTestSpec) -> str:
@@ -75,25 +86,24 @@ def _promises(spec: LoadTestSpec) -> object:
     return tuple(sorted(set(spec.thresholds), key=repr)) if spec.load.is_search else ()
 
 
-def _negotiated(name: str) -> Callable[[Results], dict[str, None]]:
-    """Return what reads the values of a field that occurred, the most frequent first: which one is may be chance."""
-    return lambda results: dict.fromkeys(filter(None, (getattr(one, name) for one in results.negotiated)))
+def _values(agreed: Iterable[Agreement], field: str) -> dict[str, None]:
+    return dict.fromkeys(filter(None, (getattr(one, field) for one in agreed)))
 
 
-def _sshd(results: Results) -> dict[str, None]:
-    """Return the version of the target, where no login told one."""
-    version = None if results.negotiated or results.target is None else results.target.sshd_version
-    return dict.fromkeys(filter(None, (version,)))
+def _other_sshd(ours: Results, theirs: Results) -> Iterator[str]:
+    """Yield how the sshd of the targets differ in words, where no login told their servers."""
+    here, there = (None if one.negotiated or one.target is None else one.target.sshd_version for one in (ours, theirs))
+    if here and there and here != there:
+        yield f"sshd is {here} here and {there} there"
 
 
-_AGREED: tuple[tuple[str, Callable[[Results], dict[str, None]]], ...] = (
-    ("the key exchange", _negotiated("kex")),
-    ("the cipher", _negotiated("cipher")),
-    ("the MAC", _negotiated("mac")),
-    ("the host key", _negotiated("host_key")),
-    ("the server", _negotiated("server_version")),
-    ("sshd", _sshd),
-)
+_AGREED: Mapping[str, str] = {
+    "kex": "the key exchange",
+    "cipher": "the cipher",
+    "mac": "the MAC",
+    "host_key": "the host key",
+    "server_version": "the server",
+}
 
 _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
     ("spec.target", lambda spec: spec.target.identity),

@@ -16,7 +16,9 @@ from sshload_operator.api.status.comparison import (
     Difference,
     TestRun,
     VariantResult,
+    negotiated_in,
 )
+from sshload_operator.api.status.head import written
 from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE
 from sshload_operator.report.document import spec_text, verdict_of, within_limit
 from sshload_operator.report.saved_run import KeptObject
@@ -65,6 +67,7 @@ def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
                 "tests": one.tests,
                 "measured": one.measured,
                 "verdicts": dict(one.verdicts),
+                "negotiated": [written(agreed) for agreed in negotiated_in(status.tests, one.name)],
             }
             for number, one in enumerate(variants)
         ],

@@ -25,6 +25,8 @@ _STATED: Final = ("completedRate", "p50Ms", "p99Ms")
 _STATED_HEAD: Final = ("completed/s", "p50 ms", "p99 ms")
 _SIGNS: Final = {True: "met", False: "broken", None: "cannot be said"}
 _STEP_HEAD: Final = ("step", "count", "failures", "p50 ms", "p90 ms", "p99 ms", "max ms")
+_AGREED: Final = ("kex", "cipher", "mac", "hostKey", "serverVersion", "count")
+_AGREED_HEAD: Final = ("variant", "key exchange", "cipher", "MAC", "host key", "server", "logins")
 _TRIAL_HEAD: Final = ("trial", "load", "state", "completed/s", "p99 ms", "why")
 
 
@@ -84,6 +86,8 @@ def _comparison_lines(document: Mapping[str, Any]) -> Iterator[str]:
         for one in document["tests"] or ()
     )
     yield from _table("Rounds", ("round", "variant", "test", "verdict", "why"), tests)
+    agreed = ((one["name"], *_values(found, _AGREED)) for one in document["variants"] for found in one["negotiated"])
+    yield from _table("Negotiated algorithms", _AGREED_HEAD, agreed)
     yield from _lacks(document)
 
 

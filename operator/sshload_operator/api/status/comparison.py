@@ -1,7 +1,8 @@
 """The status of an SSHLoadTestComparison, and its words: phases, verdicts, conditions and reasons."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final
 
@@ -21,11 +22,14 @@ from sshload_operator.api.status.figures import (
     Uid,
 )
 from sshload_operator.api.status.head import Column, Condition, RunStatus
+from sshload_operator.api.status.results import Agreement
 from sshload_operator.state import Reason
 
 MOST_FIGURES: Final = 200
 MOST_REPEATS: Final = 2
 """How often a test whose generator lagged is made again."""
+MOST_AGREED: Final = 3
+"""How many combinations of algorithms are kept of a test: there may be 200 tests."""
 _VariantName = Annotated[str, Text(20)]
 
 
@@ -199,6 +203,12 @@ class TestRun:
         "Its figures. Figures of a step have its name as a prefix, such as login.p50Ms. If there are too many, parts"
         " of steps are left out.",
     ] = field(default_factory=dict)
+    negotiated: Annotated[
+        tuple[Agreement, ...],
+        Items(most=MOST_AGREED),
+        Absent(()),
+        "What its logins agreed on, the most frequent combinations first. Absent if it gave no figures.",
+    ] = ()
 
     @property
     def lagged(self) -> bool:
@@ -209,6 +219,15 @@ class TestRun:
     def is_repeated(self) -> bool:
         """Whether another test takes its place."""
         return self.lagged and self.repeats < MOST_REPEATS
+
+
+def negotiated_in(tests: Iterable[TestRun], variant: str) -> tuple[Agreement, ...]:
+    """Return what the logins of a variant's tests agreed on, counted over all of them, the most frequent first."""
+    counts: Counter[Agreement] = Counter()
+    for test in tests:
+        for one in test.negotiated if test.variant == variant else ():
+            counts[replace(one, count=1)] += one.count
+    return tuple(replace(one, count=count) for one, count in counts.most_common())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The result of a comparison as a page, from its status alone: a table for each variant but the first, or a curve."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from sshload_contract.vocabulary import Timing
@@ -15,8 +16,10 @@ from sshload_operator.api.status.comparison import (
     ComparisonVerdict,
     Difference,
     VariantResult,
+    negotiated_in,
 )
 from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE, ERROR_PERCENT
+from sshload_operator.cli.view.measured import agreement_text
 from sshload_operator.cli.view.page import Facts, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, size_text
 from sshload_operator.report.comparison import values_of
@@ -43,7 +46,7 @@ def comparison_page(name: str, status: ComparisonStatus, *, verbose: bool = Fals
         verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
         sentence=status.message,
         passed=True if status.verdict is ComparisonVerdict.CONCLUSIVE else None,
-        parts=(*_parts(status, verbose=verbose), *_unmeasured(status)),
+        parts=(*_parts(status, verbose=verbose), *_logins(status, verbose=verbose), *_unmeasured(status)),
     )
 
 
@@ -175,6 +178,15 @@ def _bounds(low: float | None, high: float | None, said: Callable[[float], str])
 
 def _difference(one: ComparedFigure) -> str:
     return _WORDS.get(one.difference, str(one.difference))
+
+
+def _logins(status: ComparisonStatus, *, verbose: bool) -> Iterator[Facts]:
+    """Yield what the logins of each variant agreed on; without `verbose`, only where that was not the same in all."""
+    variants = () if status.results is None else status.results.variants
+    of_each = [(one.value or one.name, negotiated_in(status.tests, one.name)) for one in variants]
+    different = {replace(one, count=1) for _, agreed in of_each for one in agreed}
+    if different and (verbose or len(different) > 1):
+        yield Facts(tuple((name, agreement_text(one)) for name, agreed in of_each for one in agreed))
 
 
 def _unmeasured(status: ComparisonStatus) -> Iterator[Facts]:

@@ -170,7 +170,7 @@ def _server(results: Results, *, verbose: bool) -> Iterator[tuple[str, str]]:
     """Yield which server answered, with which algorithms; what it counted itself; and what it was short of."""
     shown = results.negotiated if verbose else results.negotiated[:1]
     for one in shown:
-        yield "server", _agreement(one)
+        yield "server", agreement_text(one)
     if len(shown) < len(results.negotiated):
         yield "", f"handshakes differed: -v shows all {len(results.negotiated)} combinations"
     words = [] if results.target is None else list(_target(results.target))
@@ -178,7 +178,8 @@ def _server(results: Results, *, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "" if shown else "server", ", ".join(words)
 
 
-def _agreement(one: Agreement) -> str:
+def agreement_text(one: Agreement) -> str:
+    """Return in words which server answered, what was agreed with it, and how often."""
     mac = "" if one.mac == IMPLICIT_MAC else one.mac
     words = (one.server_version, one.kex, one.host_key, one.cipher, mac)
     return f"{', '.join(word for word in words if word)}: {one.count:,} logins"

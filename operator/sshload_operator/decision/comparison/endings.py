@@ -16,6 +16,7 @@ from sshload_operator.api.status.comparison import (
 from sshload_operator.api.status.measured import CAPACITY, COMPLETED_RATE, ERROR_PERCENT
 from sshload_operator.decision.comparison.compare import Compared
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
+from sshload_operator.decision.comparison.logins import other_logins
 from sshload_operator.decision.comparison.plan import ComparisonPlan
 
 # If tests end in Error from the start, more tests will not help.
@@ -67,7 +68,7 @@ def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str,
         sentence(said[variant.name], said[spec.reference_of(variant)], results[variant.name])
         for variant in spec.variants[1:]
     )
-    found = f"over {repeats} rounds, {'. '.join(sentences)}"
+    found = f"over {repeats} rounds, {'. '.join(sentences)}{other_logins(spec, ended)}"
     lost = [run for run in ended if run.problem]
     if lost:
         text = f"{len(lost)} of {len(ended)} tests gave no figures ({lost[0].test}: {lost[0].problem}); {found}"

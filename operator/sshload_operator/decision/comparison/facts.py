@@ -11,8 +11,9 @@ from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.compared import Figures, compared_figures, most_telling
-from sshload_operator.api.status.comparison import MOST_REPEATS, TestRun
+from sshload_operator.api.status.comparison import MOST_AGREED, MOST_REPEATS, TestRun
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.results import Agreement
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.planning.plan import spec_hash as hash_of_spec
@@ -41,6 +42,7 @@ class ObservedTest:
     message: str
     spec_hash: str
     figures: Figures
+    negotiated: tuple[Agreement, ...]
     own_delay_ms: float | None
     spec: Mapping[str, Any]
 
@@ -70,6 +72,7 @@ def observed_test(test: Mapping[str, Any]) -> ObservedTest:
         message=shortened(status.message, _MESSAGE_LIMIT_CHARACTERS) if verdict else "",
         spec_hash=status.spec_hash if verdict else "",
         figures=compared_figures(status) if verdict in MEASURED_VERDICTS else {},
+        negotiated=() if status.results is None else status.results.negotiated[:MOST_AGREED],
         own_delay_ms=None if status.capacity is not None else own_delay_ms(status),
         spec=test["spec"],
     )
@@ -99,6 +102,7 @@ def test_run(place: Place, test: ObservedTest, verdict: Verdict, most_figures: i
         reason=test.reason,
         problem=problem,
         figures={} if problem else {key: value for key, value in test.figures.items() if key in kept},
+        negotiated=() if problem else test.negotiated,
         uid=test.uid if lagged else "",
         repeats=repeats,
     )

@@ -124,5 +124,6 @@
   curve();
   others.forEach(variantSection);
   rounds();
+  draw.negotiated([["variant", (one) => one.variant]], report.variants.flatMap((one) => one.negotiated.map((agreed) => ({ variant: one.name, ...agreed }))));
   draw.finish(report);
 })();

@@ -83,6 +83,11 @@ const draw = (() => {
       element("p", { class: "quiet" }, [namespace && `namespace ${namespace}`, reason, startTime && `${startTime} to ${completionTime ?? "?"}`, ...facts].filter(Boolean).join(" · ")));
   }
 
+  // What logins agreed on; `first` are columns before the others.
+  function negotiated(first, rows) {
+    if (rows.length) section("algorithms", "Negotiated algorithms", table("Negotiated algorithms", [...first, ["key exchange", (one) => one.kex], ["cipher", (one) => one.cipher], ["MAC", (one) => one.mac], ["host key", (one) => one.hostKey], ["server", (one) => one.serverVersion], ["logins", (one) => one.count, true]], rows));
+  }
+
   // What every report ends with: the spec, what is lacking, the contents, and which release made it.
   function finish({ spec, lacks, version, release }) {
     if (spec) section("spec", "The spec", element("pre", { tabindex: "0", role: "group", "aria-label": "The text of the spec" }, spec));
@@ -92,5 +97,5 @@ const draw = (() => {
     document.documentElement.dataset.rendered = "yes";
   }
 
-  return { report: JSON.parse(document.getElementById("document").textContent), head, colours, dashes, absent, figure, exact, bytes, words, element, table, section, chart, figures, mark, bounds, test, verdict, finish };
+  return { report: JSON.parse(document.getElementById("document").textContent), head, colours, dashes, absent, figure, exact, bytes, words, element, table, section, chart, figures, mark, bounds, test, verdict, negotiated, finish };
 })();

@@ -210,8 +210,7 @@
   function rest() {
     const scope = report.results?.scope ?? [];
     if (scope.length) section("scope", "What was measured", ...scope.map((one) => element("p", {}, one)));
-    const agreed = report.results?.negotiated ?? [];
-    if (agreed.length) section("algorithms", "Negotiated algorithms", table("Negotiated algorithms", [["key exchange", (one) => one.kex], ["cipher", (one) => one.cipher], ["MAC", (one) => one.mac], ["host key", (one) => one.hostKey], ["server", (one) => one.serverVersion], ["logins", (one) => one.count, true]], agreed));
+    draw.negotiated([], report.results?.negotiated ?? []);
     draw.finish(report);
   }
 
