@@ -19,6 +19,10 @@ class SshdEndedError(TargetError):
     """The sshd under us has ended unasked."""
 
 
+class DaemonEndedError(TargetError):
+    """A daemon beside sshd has ended unasked."""
+
+
 class ProgramEndedError(TargetError):
     """The program in the path under us has ended unasked."""
 

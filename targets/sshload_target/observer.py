@@ -7,6 +7,7 @@ from pathlib import Path
 from sshload_contract.steal import machine_cpu
 from sshload_contract.wire.target import TargetStats
 
+from sshload_target.facts import ServerFacts
 from sshload_target.sshd.listen_queue import ListenQueue
 from sshload_target.sshd.log import SshdLog
 from sshload_target.sshd.network import read_proc_file
@@ -16,9 +17,10 @@ _STAT = Path("/proc/stat")
 
 
 class Observer:
-    """One target's counts, from any thread."""
+    """One target's counts, from any thread. `facts` are set before sshd starts."""
 
     def __init__(self, sshd_version: str, log: SshdLog, queue: ListenQueue, resources: Resources) -> None:
+        self.facts = ServerFacts()
         self._sshd_version = sshd_version
         self._log = log
         self._resources = resources
@@ -52,4 +54,5 @@ class Observer:
             processes_limit=limits.processes,
             listen_overflows=self._queue.overflows(),
             own_cpu_s=own_cpu_s,
+            **asdict(self.facts),
         )

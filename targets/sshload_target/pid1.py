@@ -4,8 +4,9 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import NamedTuple
 
 from sshload_target.usage.process_tree import descendants
 
@@ -41,11 +42,18 @@ def exit_in_words(exit_code: int) -> str:
     return f"exit code {exit_code}" if exit_code >= 0 else f"by {signal.Signals(-exit_code).name}"
 
 
-def wait_for_end(server_pid: int, tick: Callable[[], object]) -> int | None:
-    """Wait, reaping whatever ends under us, until the server has ended or a stop signal has come.
+class Ended(NamedTuple):
+    """A process that ended by itself, with its exit code (negative: the signal that ended it)."""
 
-    Return its exit code (negative: the signal that ended it); None after a stop signal, when it has been sent SIGTERM.
-    `tick` is called now and then while nothing happens. AWAITED_SIGNALS have to be blocked in every thread.
+    pid: int
+    exit_code: int
+
+
+def wait_for_end(server_pid: int, tick: Callable[[], object], others: Collection[int] = ()) -> Ended | None:
+    """Wait, reaping whatever ends under us, until the server or one of `others` has ended, or a stop signal has come.
+
+    Return which it was; None after a stop signal, when the server has been sent SIGTERM. `tick` is called now and then
+    while nothing happens. AWAITED_SIGNALS have to be blocked in every thread.
     """
     while True:
         received = signal.sigtimedwait(AWAITED_SIGNALS, _TICK_S)
@@ -53,8 +61,9 @@ def wait_for_end(server_pid: int, tick: Callable[[], object]) -> int | None:
             os.kill(server_pid, signal.SIGTERM)
             return None
         ended = _reap()
-        if server_pid in ended:
-            return ended[server_pid]
+        for pid in (server_pid, *others):
+            if pid in ended:
+                return Ended(pid, ended[pid])
         if received is None:
             tick()
 

@@ -3,6 +3,7 @@
 import os
 import pwd
 from pathlib import Path
+from typing import NamedTuple
 
 from sshload_contract.wire.target import (
     DirectoryFixture,
@@ -31,18 +32,29 @@ def read_config(file: Path) -> TargetConfig:
     return config
 
 
-def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address: str) -> Path:
-    """Make all that sshd needs and return the path of its configuration file.
+class Prepared(NamedTuple):
+    """What sshd is started with: the path of its configuration file, and what it makes of that (`sshd -T`)."""
+
+    sshd_config: Path
+    effective: str
+
+
+def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address: str) -> Prepared:
+    """Make all that sshd needs, and return what it is started with.
 
     Host keys and configuration go to `private_dir`, the rest to the user's home. The configuration is checked before
     the fixtures are made. Raises ConfigRefusedError, and InterruptedTargetError where a stop signal is pending.
     """
+    if config.system is not None:
+        from sshload_target.system.make import make_system  # noqa: PLC0415 - other targets need no cryptography
+
+        make_system(config.system, Path(config.keys_dir))
     user = _find_user(config.user)
     owner = _owner_of_files(user)
     home, keys_dir = Path(config.home), Path(config.keys_dir)
     try:
         host_keys = _copy_host_keys(keys_dir, private_dir)
-        authorized_keys = _make_home(home, keys_dir / "id_ed25519.pub", owner)
+        authorized_keys = None if config.system else _make_home(home, keys_dir / "id_ed25519.pub", owner)
     except OSError as error:
         raise ConfigRefusedError(f"keys and home cannot be made ready: {error}") from error
     own = OwnSettings(
@@ -54,7 +66,8 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         check_modes=_is_home_of(user, home),
     )
     sshd_config = _write_sshd_config(config.sshd_config, own, private_dir)
-    refusal = check_measurable(read_effective_config(sshd, sshd_config), config.sshd_port)
+    effective = read_effective_config(sshd, sshd_config)
+    refusal = check_measurable(effective, config.sshd_port)
     if refusal:
         raise ConfigRefusedError(refusal)
     for file in config.files:
@@ -63,7 +76,7 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         make_directory(home, directory, owner)
     for repository in config.repositories:
         make_repository(home, repository, owner, stop_is_pending)
-    return sshd_config
+    return Prepared(sshd_config, effective)
 
 
 def _user_ca(keys_dir: Path) -> Path | None:

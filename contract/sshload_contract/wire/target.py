@@ -60,6 +60,40 @@ class RepositoryFixture:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class PamSwitches:
+    """Parts of the PAM stack of sshd: each as the distribution has it, unless it is switched on or off here.
+
+    The first word of a description is the module, as its man page is named.
+    """
+
+    motd: Annotated[
+        bool | None, "pam_motd(8): the message of the day, whose parts are programs that run at each login."
+    ]
+    lastlog: Annotated[bool | None, "pam_lastlog(8), or pam_lastlog2(8), and sshd's own record of the last login."]
+    limits: Annotated[bool | None, "pam_limits(8): the limits of /etc/security/limits.conf."]
+    env: Annotated[bool | None, "pam_env(8): the variables of /etc/environment and of the locale."]
+    mail: Annotated[bool | None, "pam_mail(8): whether there is new mail."]
+    nologin: Annotated[bool | None, "pam_nologin(8): whether /etc/nologin keeps users out."]
+    loginuid: Annotated[bool | None, "pam_loginuid(8): the user id that the kernel's audit knows."]
+    keyinit: Annotated[bool | None, "pam_keyinit(8): a keyring of the kernel for each session."]
+    systemd: Annotated[bool | None, "pam_systemd(8): a session of systemd-logind, which does not run here."]
+    selinux: Annotated[bool | None, "pam_selinux(8): the context of SELinux."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSystem:
+    """A target whose sshd runs as root, with PAM and the accounts of a population.
+
+    `keys_dir` of its TargetConfig contains the secret of the population too. `user` and `home` are those of its first
+    user, whom the key `id_ed25519.pub` lets in too. `max_logins` is maxlogins of limits.conf(5) for each user.
+    """
+
+    users: int
+    pam: PamSwitches
+    max_logins: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPlaces:
     """Where a managed target runs: the user who may log in and their home, the keys' folder, and the two ports."""
@@ -78,7 +112,8 @@ class TargetConfig(TargetPlaces):
     `keys_dir` contains `ssh_host_ed25519_key`, `ssh_host_ecdsa_key`, `id_ed25519.pub` (the key that may log in) and
     `user_ca.pub` (the authority whose certificates may log in). `home` is the user's home, which is created if it does
     not exist. `sshd_config` is the text of the rendered file without the lines HostKey, AuthorizedKeysFile,
-    TrustedUserCAKeys, Port and PidFile. The target adds these, because only it knows their values.
+    TrustedUserCAKeys, Port and PidFile. The target adds these, because only it knows their values. Without `system`,
+    sshd logs in only the user whose uid it has.
     """
 
     version: int = WIRE_VERSION
@@ -86,6 +121,7 @@ class TargetConfig(TargetPlaces):
     files: tuple[FileFixture, ...]
     directories: tuple[DirectoryFixture, ...]
     repositories: tuple[RepositoryFixture, ...]
+    system: TargetSystem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +161,10 @@ class TargetStats(Usage):
 
     The limits are those of the container, None if it has none or the kernel does not report it. The limit of processes
     counts their threads too.
+
+    `as_root` and `pam` say whether sshd runs as root, and uses PAM, None before it is started. `accounts` is the
+    service of nsswitch.conf(5) that answers for the user who logs in (`files`, `sss`), `distribution` the name in
+    os-release(5); each is empty if it is not known.
     """
 
     version: int = WIRE_VERSION
@@ -142,6 +182,10 @@ class TargetStats(Usage):
     processes_limit: Count | None
     listen_overflows: Count | None
     own_cpu_s: Amount = 0.0
+    as_root: bool | None = None
+    pam: bool | None = None
+    accounts: str = ""
+    distribution: str = ""
 
     @property
     def sshd_cpu_s(self) -> float:

@@ -46,10 +46,7 @@ _SETTLED_DIRECTIVES: Final = TARGETS_DIRECTIVES | {
 
 
 _PAM: Final = "usepam"
-_NO_PAM: Final = (
-    "the sshd of a managed target runs without root, and so without PAM. Compare PAM on servers of your own"
-    " (target.external)"
-)
+_NO_PAM: Final = "sshd runs as root and with PAM where target.managed.system is set, and without both otherwise"
 _NOT_FREE: Final = "use its own field, or leave it to sshload"
 
 

@@ -5,7 +5,6 @@ from typing import Final
 
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.local.process import LOOPBACK, Here, LocalProgram, require_libraries, write_secret
-from sshload_operator.local.sshd import current_user
 from sshload_operator.manifests.gateway import GATEWAY_SEALING_KEY_FILE, SEALING_FOLDER, GatewayPlaces, gateway_program
 from sshload_operator.manifests.mounts import KEYS_FOLDER
 from sshload_operator.world.gateway_secrets import make_gateway_secrets
@@ -20,7 +19,7 @@ async def local_gateway(gateway: ManagedGateway, here: Here) -> LocalProgram:
     The database is beside the keys. Raises LocalRunError, KeysError, OSError.
     """
     require_libraries("spec.target.managed.gateway: the gateway needs", _LIBRARIES, "extras local and gateway")
-    files = await make_gateway_secrets(here.keys, LOOPBACK, here.behind, current_user().pw_name, here.valid_s)
+    files = await make_gateway_secrets(here.keys, LOOPBACK, here.behind, here.user, here.valid_s)
     (here.folder / SEALING_FOLDER).mkdir(mode=_PRIVATE_MODE)
     for name, text in files.items():
         write_secret(here.folder / (SEALING_FOLDER if name == GATEWAY_SEALING_KEY_FILE else KEYS_FOLDER) / name, text)

@@ -31,13 +31,15 @@ class LocalProcess:
 class Here:
     """What a program in the path is given: its port, that of what is behind it, free ones, and the run's folder.
 
-    `keys` are those of the target, and valid for `valid_s`. `speaks_http` says what the workers send to it.
+    `keys` are those of the target, on which they let `user` in, and valid for `valid_s`. `speaks_http` says what the
+    workers send to it.
     """
 
     port: int
     behind: int
     free: Iterator[int]
     folder: Path
+    user: str
     keys: Keys
     valid_s: float
     speaks_http: bool

@@ -185,7 +185,7 @@ class _LocalRun:
         local = await prepare(plan, self._options.own, self._folder)
         for note in local.notes:
             self._options.note(note)
-        if plan.spec.managed is not None:
+        if plan.spec.managed is not None and plan.spec.managed.system is None:
             home, fixtures = Path(current_user().pw_dir), plan.spec.managed.fixtures
             self._links.enter_context(linked_fixtures(fixtures.paths, home_in(self._folder), home))
         for process in local.processes:

@@ -57,10 +57,16 @@ def without_unknown_directives(config: str, version: tuple[int, int]) -> tuple[s
 
 
 def current_user() -> pwd.struct_passwd:
-    """Return the user that sshd is to log in; raises LocalRunError if sshd would refuse that user."""
+    """Return the user of this process; raises LocalRunError if they have no home."""
     user = pwd.getpwuid(os.geteuid())
     if not Path(user.pw_dir).is_dir():
         raise LocalRunError(f"the home of {user.pw_name}, {user.pw_dir}, does not exist: run as a user who has one")
+    return user
+
+
+def user_who_logs_in() -> pwd.struct_passwd:
+    """Return the current user, whom sshd is to log in; raises LocalRunError if sshd would refuse them."""
+    user = current_user()
     if os.geteuid() == 0 and _is_locked(user.pw_name):
         raise LocalRunError("root's account is locked, so that sshd refuses it: run as an ordinary user, without sudo")
     return user

@@ -24,7 +24,14 @@ from sshload_operator.local.process import (
     write_secret,
 )
 from sshload_operator.local.proxy import local_proxy
-from sshload_operator.local.sshd import SSHD_PATH, current_user, installed_sshd, without_unknown_directives
+from sshload_operator.local.sshd import (
+    SSHD_PATH,
+    current_user,
+    installed_sshd,
+    user_who_logs_in,
+    without_unknown_directives,
+)
+from sshload_operator.local.system import check_system
 from sshload_operator.manifests import target_config
 from sshload_operator.manifests.mounts import KEYS_FOLDER, managed_endpoint
 from sshload_operator.manifests.run_config import used_by
@@ -50,6 +57,13 @@ def home_in(folder: Path) -> Path:
     return folder / "home"
 
 
+_NOTES_ON_HOME: Final = ("its sessions have a HOME of their own, so that your shell's start-up files are not measured",)
+_NOTES_ON_SYSTEM: Final = (
+    (
+        "it runs as root with this machine's PAM, in namespaces of its own: its accounts, logs and homes are in memory,"
+        " and it can change nothing of this machine"
+    ),
+)
 _PROGRAMS: Final[Mapping[InPath, Callable[[Any, Here], Awaitable[LocalProgram]]]] = {
     InPath.PROXY: local_proxy,
     InPath.GATEWAY: local_gateway,
@@ -63,20 +77,21 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
     """
     sshd_port, stats_port = next(free), next(free)
     path = [*(next(free) for _ in target.in_path), sshd_port]
+    user, home = _login_user(target, folder)
     places = TargetPlaces(
-        user=current_user().pw_name,
-        home=str(home_in(folder)),
+        user=user,
+        home=home,
         keys_dir=str(folder / KEYS_FOLDER),
         sshd_port=sshd_port,
         stats_port=stats_port,
     )
     login_port, valid_s = path[0] if target.access.speaks_ssh else sshd_port, plan.spec.deadline_s
-    keys = await make_keys(KeysAsked(LOOPBACK, login_port, places.user, valid_s))
+    keys = await make_keys(KeysAsked(LOOPBACK, login_port, user, valid_s, target.system is not None))
     notes, process = _sshd(plan, target, places, keys, folder)
-    login = managed_endpoint(LOOPBACK, login_port, places.user, plan.spec.auth, places.keys_dir)
+    login = managed_endpoint(LOOPBACK, login_port, user, plan.spec.auth, places.keys_dir)
     speaks_http = not target.access.speaks_ssh
     in_path = {
-        part: await _PROGRAMS[part](program, Here(port, behind, free, folder, keys, valid_s, speaks_http))
+        part: await _PROGRAMS[part](program, Here(port, behind, free, folder, user, keys, valid_s, speaks_http))
         for (part, program), (port, behind) in zip(target.in_path.items(), pairwise(path), strict=True)
     }
     return LocalTarget(
@@ -86,6 +101,14 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
         processes=(process, *(_process(part, program, folder) for part, program in in_path.items())),
         notes=(*notes, *(note for program in in_path.values() for note in program.notes)),
     )
+
+
+def _login_user(target: ManagedTarget, folder: Path) -> tuple[str, str]:
+    """Return who logs in, and the home with the fixtures; raises LocalRunError if this machine cannot have that."""
+    if target.system is None:
+        return user_who_logs_in().pw_name, str(home_in(folder))
+    check_system()
+    return target.system.first_user
 
 
 def _process(part: InPath, program: LocalProgram, folder: Path) -> LocalProcess:
@@ -103,21 +126,22 @@ def _sshd(
     config = target_config(target, places)
     text, left_out = without_unknown_directives(config.sshd_config, sshd.version)
     _write_keys(keys.files(), Path(places.keys_dir))
-    (folder / "target.json").write_text(
-        to_json(replace(config, sshd_config=text + _environment(places.home))), encoding="utf-8"
-    )
+    own_start_files = _environment(places.home) if target.system is None else ""
+    config = replace(config, sshd_config=text + own_start_files)
+    (folder / "target.json").write_text(to_json(config), encoding="utf-8")
     notes = [
         f"the target is this machine's {sshd.name}, which shares its CPUs with the workers",
-        "its sessions have a HOME of their own, so that your shell's start-up files are not measured",
+        *(_NOTES_ON_HOME if target.system is None else _NOTES_ON_SYSTEM),
     ]
     if plan.spec.via:
         notes.append(f"the last jump host connects to {LOOPBACK} itself: it must run on this machine")
-    if any(map(leaves_files, plan.spec.scenario.mixes)):
+    if target.system is None and any(map(leaves_files, plan.spec.scenario.mixes)):
         notes.append(f"what the scenario writes and does not remove stays in {current_user().pw_dir}")
     notes += [f"left out of sshd_config, because {sshd.name} does not know it: {line}" for line in left_out]
     command = python(
         *("sshload_target", "--config", "target.json", "--termination-log", last_words_path(folder, "target").name),
         *("--sshd", str(SSHD_PATH), "--listen-address", LOOPBACK, "--stats-host", LOOPBACK),
+        *(() if target.system is None else ("--own-namespaces",)),
     )
     process = LocalProcess(name="target", role=Role.TARGET, command=command, ready_port=places.stats_port)
     return notes, process

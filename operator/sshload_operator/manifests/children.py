@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sshload_contract.population import POPULATION_FILE, POPULATION_PASSWORD_FILE
 from sshload_contract.vocabulary import InPath
 
 from sshload_operator.manifests.in_path import in_path, in_path_objects
@@ -53,7 +54,10 @@ _SWEPT: tuple[tuple[str, Role | Part], ...] = (
 def key_files(plan: Plan) -> tuple[str, ...]:
     """Return which keys the run's Secret holds besides the token: none if the target is not managed."""
     target = plan.spec.managed
-    return () if target is None else (*KEY_FILES, *(file for one in in_path(target) for file in one.key_files))
+    if target is None:
+        return ()
+    of_population = () if target.system is None else (POPULATION_FILE, POPULATION_PASSWORD_FILE)
+    return (*KEY_FILES, *of_population, *(file for one in in_path(target) for file in one.key_files))
 
 
 def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:

@@ -6,8 +6,9 @@ Which files a login needs follows from its authentication method, in a cluster a
 from collections.abc import Iterable
 from typing import Any
 
-from sshload_contract.client import Auth
+from sshload_contract.client import BY_KEY, Auth
 from sshload_contract.names import ConfigMapFile
+from sshload_contract.population import POPULATION_PASSWORD_FILE
 from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.targets import Server
@@ -38,12 +39,20 @@ def managed_endpoint(host: str, port: int, user: str, auth: Auth, keys_dir: str)
         port=port,
         user=user,
         auth=auth,
-        private_key_path=f"{keys_dir}/{PRIVATE_KEY_FILE}",
+        private_key_path=f"{keys_dir}/{PRIVATE_KEY_FILE}" if auth in BY_KEY else "",
         certificate_path=f"{keys_dir}/{CERTIFICATE_FILE}" if auth is Auth.CERTIFICATE else "",
         passphrase_path="",
-        password_path="",
+        password_path="" if auth in BY_KEY else f"{keys_dir}/{POPULATION_PASSWORD_FILE}",
         known_hosts_path=f"{keys_dir}/{KNOWN_HOSTS_FILE}",
     )
+
+
+def login_files(auth: Auth) -> tuple[str, ...]:
+    """Return the files of a run's keys that a login to its managed target needs."""
+    if auth not in BY_KEY:
+        return (POPULATION_PASSWORD_FILE, KNOWN_HOSTS_FILE)
+    certificate = (CERTIFICATE_FILE,) if auth is Auth.CERTIFICATE else ()
+    return (PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE)
 
 
 def config_mount() -> dict[str, Any]:

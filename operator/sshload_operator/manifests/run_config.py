@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sshload_contract.allow_list import AllowList
-from sshload_contract.names import IMAGE_USER
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, RunConfig, TargetEndpoint
@@ -28,7 +27,7 @@ from sshload_operator.manifests.mounts import (
     hop_folder,
     managed_endpoint,
 )
-from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
+from sshload_operator.manifests.target import cluster_target_places, target_config
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.preflight import allow_list_of_run
 from sshload_operator.state import Manifest, Role
@@ -87,7 +86,7 @@ def login_to_managed(plan: Plan, target: ManagedTarget) -> Endpoint:
     """Return how the workers, or a program in the path for them, log in to the managed target of a run in a cluster."""
     role = hops(target)[0].role if target.access.speaks_ssh else Role.TARGET
     host = _name_for_all_hops(plan, child_name(plan, role))
-    return managed_endpoint(host, SSH_PORT, IMAGE_USER, plan.spec.auth, KEYS_DIR)
+    return managed_endpoint(host, SSH_PORT, cluster_target_places(target).user, plan.spec.auth, KEYS_DIR)
 
 
 def used_by(target: ManagedTarget, host: str, port: int, folder: str, login: Endpoint) -> TargetEndpoint:
@@ -158,7 +157,7 @@ def config_map(plan: Plan) -> Manifest:
     data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
     managed = plan.spec.managed
     if managed is not None:
-        data[TARGET_FILE] = to_json(target_config(managed, CLUSTER_TARGET_PLACES))
+        data[TARGET_FILE] = to_json(target_config(managed, cluster_target_places(managed)))
         data |= in_path_configs(plan, managed)
     return {
         "apiVersion": "v1",

@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from sshload_contract.names import IMAGE_USER, IMAGE_USER_HOME
+from sshload_contract.population import POPULATION_FILE, POPULATION_PATTERN
 from sshload_contract.wire.target import (
     RepositoryFixture,
     TargetConfig,
     TargetPlaces,
 )
 
-from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd, settings
+from sshload_operator.api.sshd import TARGETS_DIRECTIVES, settings
 from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.api.targets.system import System
 from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
     METRICS_PORT_NAME,
@@ -44,30 +46,29 @@ _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-CLUSTER_TARGET_PLACES = TargetPlaces(
-    user=IMAGE_USER,
-    home=IMAGE_USER_HOME,
-    keys_dir=KEYS_DIR,
-    sshd_port=SSH_PORT,
-    stats_port=TARGET_HTTP_PORT,
-)
+def cluster_target_places(target: ManagedTarget) -> TargetPlaces:
+    """Return the places of a target in a cluster, where the image has a user for one without accounts of its own."""
+    user, home = (IMAGE_USER, IMAGE_USER_HOME) if target.system is None else target.system.first_user
+    return TargetPlaces(user=user, home=home, keys_dir=KEYS_DIR, sshd_port=SSH_PORT, stats_port=TARGET_HTTP_PORT)
 
 
 def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
     """Return the configuration of the target's PID 1."""
     return TargetConfig(
         **asdict(places),
-        sshd_config=sshd_config(target.sshd, places.user),
+        sshd_config=sshd_config(target, places.user),
         files=target.fixtures.files,
         directories=target.fixtures.directories,
         repositories=target.fixtures.repositories,
+        system=None if target.system is None else target.system.wire,
     )
 
 
 def target_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifest]:
     """Return the Service through which workers reach sshd, and the master the target's counts, and the Deployment."""
     ports = {SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT}
-    keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES))
+    of_population = () if target.system is None else (POPULATION_FILE,)
+    keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES, *of_population))
     container = Container(
         role=Role.TARGET,
         command=("python", "-m", "sshload_target", "--config", f"{CONFIG_DIR}/{TARGET_FILE}"),
@@ -95,27 +96,43 @@ def _history_bytes(repository: RepositoryFixture) -> int:
     return repository.size_bytes + _REPOSITORY_OVERHEAD_BYTES + 3 * repository.commits * _FILE_OVERHEAD_BYTES
 
 
-def sshd_config(sshd: Sshd, user: str = "load") -> str:
+def sshd_config(target: ManagedTarget, user: str = IMAGE_USER) -> str:
     """Return the text of sshd_config, without Port, PidFile and the paths of keys, which the target adds.
 
     An extra directive replaces ours of the same name; it also comes first, because sshd uses the first value that it
     reads: so it also wins where a directive has two names. Raises ValueError for a directive that is reserved, or that
     would not stay in its line.
     """
-    extra = {keyword.lower() for keyword in sshd.extra_config}
-    lines = [_extra_line(keyword, value) for keyword, value in sorted(sshd.extra_config.items())]
-    lines += [_line(keyword, value) for keyword, value in _directives(sshd, user) if keyword.lower() not in extra]
+    extra = {keyword.lower() for keyword in target.sshd.extra_config}
+    lines = [_extra_line(keyword, value) for keyword, value in sorted(target.sshd.extra_config.items())]
+    lines += [_line(keyword, value) for keyword, value in _directives(target, user) if keyword.lower() not in extra]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _directives(sshd: Sshd, user: str) -> Iterator[tuple[str, str]]:
+def _directives(target: ManagedTarget, user: str) -> Iterator[tuple[str, str]]:
+    yield from _of_one_user(user) if target.system is None else _of_system(target.system)
+    yield "StrictModes", "yes"
+    yield from settings(target.sshd)
+
+
+def _of_one_user(user: str) -> Iterator[tuple[str, str]]:
     yield "AllowUsers", user
     yield "PubkeyAuthentication", "yes"
     yield "PasswordAuthentication", "no"
     yield "KbdInteractiveAuthentication", "no"
     yield "UsePAM", "no"
-    yield "StrictModes", "yes"
-    yield from settings(sshd)
+
+
+def _of_system(system: System) -> Iterator[tuple[str, str]]:
+    """Yield what distributions have, and that nobody but the accounts of the run logs in."""
+    yield "AllowUsers", POPULATION_PATTERN
+    yield "PubkeyAuthentication", "yes"
+    yield "PasswordAuthentication", "yes"
+    yield "KbdInteractiveAuthentication", "yes"
+    yield "UsePAM", "yes"
+    yield "PrintMotd", "no"  # PAM prints it
+    if system.pam.lastlog is False:
+        yield "PrintLastLog", "no"
 
 
 def _extra_line(keyword: str, value: str) -> str:

@@ -3,22 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sshload_contract.client import Auth
-
 from sshload_operator.manifests.in_path import in_path
 from sshload_operator.manifests.labels import LOCUST_PORT, child_name, metadata
 from sshload_operator.manifests.mounts import (
-    CERTIFICATE_FILE,
     CONFIG_DIR,
     KEYS_FOLDER,
-    KNOWN_HOSTS_FILE,
-    PRIVATE_KEY_FILE,
     RUN_FILE,
     TOKEN_FILE,
     config_source,
     config_volume,
     file_source,
     hop_folder,
+    login_files,
     run_keys_source,
     secret_sources,
 )
@@ -72,8 +68,7 @@ def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
         yield run_keys_source(plan, (TOKEN_FILE,))
         yield from secret_sources(spec.target, KEYS_FOLDER)
     elif spec.target.access.speaks_ssh:
-        certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
-        yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
+        yield run_keys_source(plan, (TOKEN_FILE, *login_files(spec.auth)))
     else:
         callers = (file for program in in_path(spec.target) for file in program.caller_files)
         yield run_keys_source(plan, (TOKEN_FILE, *callers))

@@ -11,6 +11,14 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
+from sshload_contract.population import (
+    MOST_USERS,
+    POPULATION_FILE,
+    POPULATION_PASSWORD_FILE,
+    new_population_secret,
+    read_population,
+)
+
 from sshload_operator.world.program import program
 
 _LOGIN_KEY: Final = "id_ed25519"
@@ -34,13 +42,15 @@ class KeysError(Exception):
 class KeysAsked:
     """For whom keys are made: the target's host and port, the user who logs in, and for how long, in seconds.
 
-    The user's certificate is valid that long, with a margin on both sides because nodes' clocks differ.
+    The user's certificate is valid that long, with a margin on both sides because nodes' clocks differ. With
+    `population`, the target has the accounts of one.
     """
 
     host: str
     port: int
     user: str
     valid_s: float
+    population: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,8 @@ class Keys:
 
     `login_private` and `login_public` are the key pair that logs in (id_ed25519), `certificate` is its certificate, by
     the authority whose public key is `user_ca_public`; the authority's private key is not kept. `host_private` are the
-    target's host keys by file name, `known_hosts` one known_hosts(5) line for each of them.
+    target's host keys by file name, `known_hosts` one known_hosts(5) line for each of them. `population` is the secret
+    from which the credentials of a population follow, empty if there is none.
     """
 
     login_private: str = field(repr=False)
@@ -58,9 +69,13 @@ class Keys:
     user_ca_public: str = field(repr=False)
     host_private: Mapping[str, str] = field(repr=False)
     known_hosts: str = field(repr=False)
+    population: str = field(default="", repr=False)
 
     def files(self) -> Mapping[str, str]:
-        """Return all of it by file name: id_ed25519, .pub and -cert.pub, user_ca.pub, ssh_host_*_key, known_hosts."""
+        """Return all of it by file name: id_ed25519, .pub and -cert.pub, user_ca.pub, ssh_host_*_key, known_hosts.
+
+        With a population, its secret and its password.
+        """
         return {
             _LOGIN_KEY: self.login_private,
             f"{_LOGIN_KEY}.pub": self.login_public,
@@ -68,7 +83,14 @@ class Keys:
             f"{_USER_CA}.pub": self.user_ca_public,
             **self.host_private,
             "known_hosts": self.known_hosts,
+            **self._population_files(),
         }
+
+    def _population_files(self) -> Mapping[str, str]:
+        if not self.population:
+            return {}
+        password = read_population(self.population, MOST_USERS).password
+        return {POPULATION_FILE: self.population, POPULATION_PASSWORD_FILE: password}
 
 
 async def make_keys(asked: KeysAsked) -> Keys:
@@ -90,6 +112,7 @@ async def make_keys(asked: KeysAsked) -> Keys:
         user_ca_public=public[_USER_CA] + "\n",
         host_private={name: private[name] for name in _HOST_KEYS},
         known_hosts="".join(known_hosts_line(asked.host, asked.port, public[name]) for name in _HOST_KEYS),
+        population=new_population_secret() if asked.population else "",
     )
 
 

@@ -30,12 +30,12 @@ def run(config_file: Path, host: str) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="sshload-program-") as folder:
             pid = start(make_ready(config, host, Path(folder)))
-            exit_code = wait_for_end(pid, observer.stats)
+            ended = wait_for_end(pid, observer.stats)
             end_descendants(_END_GRACE_S)
     finally:
         server.close()
-    if exit_code is not None:
-        raise ProgramEndedError(f"{config.command[0]} ended by itself, {exit_in_words(exit_code)}")
+    if ended is not None:
+        raise ProgramEndedError(f"{config.command[0]} ended by itself, {exit_in_words(ended.exit_code)}")
 
 
 def main() -> int:

@@ -76,6 +76,7 @@ class OwnSettings:
     """The settings that only the target knows. An empty `listen_address` means every address.
 
     `user_ca` is the public key that signs the certificates which may log in, None if there is none.
+    `authorized_keys` is None where each user has those of their own home, which is sshd's default.
     `check_modes` is StrictModes: with it sshd refuses keys below a folder that others may write to, up to the user's
     home in the user database.
     """
@@ -83,7 +84,7 @@ class OwnSettings:
     port: int
     listen_address: str
     host_keys: tuple[Path, ...]
-    authorized_keys: Path
+    authorized_keys: Path | None
     user_ca: Path | None
     check_modes: bool
 
@@ -97,7 +98,9 @@ def render_sshd_config(own: OwnSettings, given: Path) -> str:
     if own.listen_address:
         lines.append(f"ListenAddress {own.listen_address}")
     lines += [f"HostKey {_quoted(path)}" for path in own.host_keys]
-    lines += ["PidFile none", f"AuthorizedKeysFile {_quoted(own.authorized_keys).replace('%', '%%')}"]
+    lines.append("PidFile none")
+    if own.authorized_keys is not None:
+        lines.append(f"AuthorizedKeysFile {_quoted(own.authorized_keys).replace('%', '%%')}")
     if own.user_ca is not None:
         lines.append(f"TrustedUserCAKeys {_quoted(own.user_ca)}")
     if not own.check_modes:

@@ -17,4 +17,4 @@ def test_the_knobs_become_this_sshd_config(case: Path, golden: Callable[[Path, s
     sshd = yaml.safe_load((case / "spec.yaml").read_text())
     target = plans.plan(plans.quickstart(target={"managed": {"sshd": sshd}})).spec.target
     assert isinstance(target, ManagedTarget)
-    golden(case / "expected.conf", sshd_config(target.sshd))
+    golden(case / "expected.conf", sshd_config(target))

@@ -19,7 +19,7 @@ PENALTIES_SINCE = (9, 8)
 def config_of(sshd: object) -> str:
     target = plans.plan(plans.quickstart(target={"managed": {"sshd": sshd}})).spec.target
     assert isinstance(target, ManagedTarget)
-    return sshd_config(target.sshd)
+    return sshd_config(target)
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ TARGET: dict[str, Any] = {
     "files": [{"path": "a", "size_bytes": 1}, {"path": "b", "size_bytes": 2}],
     "directories": [],
     "repositories": [],
+    "system": None,
 }
 
 

@@ -17,6 +17,7 @@ from sshload_contract import declared
 from sshload_contract.bounds import ContractError
 from sshload_contract.load import UserChange
 from sshload_contract.load.replay import Trace
+from sshload_contract.population import Population
 from sshload_contract.wire.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.wire.master_log import MasterLog
 
@@ -32,8 +33,8 @@ def _contract_types() -> list[type]:
             for value in vars(module).values()
             if isinstance(value, type) and is_dataclass(value) and value.__module__ == module.__name__
         }
-    # Declarations, how a spec is written, what was read, and what a load model yields have no wire form.
-    other = {MasterLog, Trace, UserChange} | {
+    # Declarations, how a spec is written, what was read, what a load model yields, and secrets have no wire form.
+    other = {MasterLog, Population, Trace, UserChange} | {
         kind for kind in found if kind.__module__ == declared.__name__ or kind.__name__[0] == "_"
     }
     return sorted(found - other, key=lambda kind: kind.__name__)

@@ -14,6 +14,7 @@ from own_process import in_own_process
 from sshload_target import pid1
 from sshload_target.pid1 import (
     AWAITED_SIGNALS,
+    Ended,
     adopt_orphans,
     end_descendants,
     exit_in_words,
@@ -94,7 +95,21 @@ def test_a_kernel_that_lets_nobody_adopt_is_told(monkeypatch: pytest.MonkeyPatch
     ("script", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -KILL $$", -signal.SIGKILL), ("kill -INT $$", -2)]
 )
 def test_a_server_that_ends_by_itself_is_told_by_its_exit_code_or_signal(script: str, code: int) -> None:
-    assert alone(lambda: wait_for_end(started(f"echo ready; {script}"), lambda: None)) == code
+    assert alone(lambda: _code(wait_for_end(started(f"echo ready; {script}"), lambda: None))) == code
+
+
+def _code(ended: Ended | None) -> int:
+    assert ended is not None
+    return ended.exit_code
+
+
+def test_it_is_told_which_of_several_servers_has_ended() -> None:
+    def play() -> Any:
+        server, other = asleep(), started("echo ready; exit 7")
+        ended = wait_for_end(server, lambda: None, [other])
+        return [ended == Ended(other, 7), Path(f"/proc/{server}").exists()]
+
+    assert alone(play) == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +123,7 @@ def test_another_process_that_ends_is_reaped_and_ends_nothing() -> None:
     def play() -> Any:
         other, server = started("echo ready"), started("echo ready; sleep 0.1; exit 7")
         ticks: list[None] = []
-        return [wait_for_end(server, lambda: ticks.append(None)), len(ticks), Path(f"/proc/{other}").exists()]
+        return [_code(wait_for_end(server, lambda: ticks.append(None))), len(ticks), Path(f"/proc/{other}").exists()]
 
     assert alone(play) == [7, 0, False]
 
@@ -125,7 +140,7 @@ def test_while_nothing_happens_somebody_may_look_now_and_then(monkeypatch: pytes
             if len(ticks) == 3:
                 os.kill(server, signal.SIGKILL)
 
-        return [wait_for_end(server, tick), len(ticks) >= 3]
+        return [_code(wait_for_end(server, tick)), len(ticks) >= 3]
 
     assert alone(play) == [-signal.SIGKILL, True]
 

@@ -18,6 +18,8 @@ THRESHOLD_CHARACTERS: Final = 200
 STEP_CHARACTERS: Final = 64
 ALGORITHM_CHARACTERS: Final = 128
 VERSION_CHARACTERS: Final = 255
+DISTRIBUTION_CHARACTERS: Final = 128
+ACCOUNTS_CHARACTERS: Final = 32
 FIRST_MESSAGE_CHARACTERS: Final = 200
 SCOPE_CHARACTERS: Final = 300
 MOST_SCOPE: Final = 5
@@ -188,6 +190,16 @@ class TargetResult:
         bool | None, "True if the target restarted during the load, so that its counts start from zero."
     ] = None
     sshd_version: Annotated[str | None, _Version, "The version of its sshd."] = None
+    distribution: Annotated[
+        str | None, Text(DISTRIBUTION_CHARACTERS), "The distribution of which it is, as os-release(5) names it."
+    ] = None
+    as_root: Annotated[bool | None, "Whether sshd runs as root, as the sshd of a distribution does."] = None
+    pam: Annotated[bool | None, "Whether sshd uses PAM (UsePAM). A login with PAM costs more."] = None
+    accounts: Annotated[
+        str | None,
+        Text(ACCOUNTS_CHARACTERS),
+        "Who answers for the account that logs in: a service of nsswitch.conf(5), such as files or sss.",
+    ] = None
     accepted: Annotated[Count | None, "Logins accepted."] = None
     client_logins: Annotated[Count | None, "Logins that the workers count over the same time, warm-up included."] = None
     login_difference: Annotated[Difference | None, "accepted minus clientLogins. Absent if they are the same."] = None

@@ -14,6 +14,7 @@ from sshload_operator.api.targets.fixtures import Fixtures
 from sshload_operator.api.targets.kind import ProgramInPath, TargetKind
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.api.targets.proxy import Proxy
+from sshload_operator.api.targets.system import System
 from sshload_operator.state import Role
 
 
@@ -31,8 +32,8 @@ class ManagedTarget(Pods, TargetKind):
     )
     spec_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            f"!has(self.target.managed) || self.client.auth in {BY_KEY_IN_CEL}",
-            "a managed target accepts publickey, certificate and agent only",
+            f"!has(self.target.managed) || has(self.target.managed.system) || self.client.auth in {BY_KEY_IN_CEL}",
+            "a managed target accepts publickey, certificate and agent only, unless it has target.managed.system",
             at=".client.auth",
         ),
     )
@@ -40,6 +41,7 @@ class ManagedTarget(Pods, TargetKind):
     fixtures: Annotated[Fixtures, Default({})]
     proxy: Proxy | None
     gateway: ManagedGateway | None
+    system: System | None
 
     @property
     def managed(self) -> "ManagedTarget":

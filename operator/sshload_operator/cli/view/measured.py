@@ -47,6 +47,7 @@ def measured_parts(
         yield _figures_of_run(figures)
     facts = (
         *_server(results, verbose=verbose),
+        *_made_of(results.target),
         *(fact for part, used in results.in_path.items() for fact in _in_path(part, used)),
         *_generator(results.generator),
         *_max_startups(results),
@@ -176,6 +177,19 @@ def _server(results: Results, *, verbose: bool) -> Iterator[tuple[str, str]]:
     words = [] if results.target is None else list(_target(results.target))
     if words:
         yield "" if shown else "server", ", ".join(words)
+
+
+def _made_of(target: TargetResult | None) -> Iterator[tuple[str, str]]:
+    """Yield what kind of server a managed target is, as far as it says so."""
+    if target is None or target.as_root is None:
+        return
+    words = [
+        "sshd as root" if target.as_root else "sshd without root",
+        "with PAM" if target.pam else "without PAM",
+        *([f"accounts from {target.accounts}"] if target.accounts else []),
+        *([target.distribution] if target.distribution else []),
+    ]
+    yield "target", ", ".join(words)
 
 
 def agreement_text(one: Agreement) -> str:

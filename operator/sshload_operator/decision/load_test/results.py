@@ -23,7 +23,9 @@ from sshload_contract.wire.target import COUNTERS, TargetStats
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.api.status.load_test import FailuresSoFar, Progress
 from sshload_operator.api.status.results import (
+    ACCOUNTS_CHARACTERS,
     ALGORITHM_CHARACTERS,
+    DISTRIBUTION_CHARACTERS,
     FIRST_MESSAGE_CHARACTERS,
     IN_PATH,
     MOST_ERRORS,
@@ -256,6 +258,10 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
     return TargetResult(
         restarted=True if restarted else None,
         sshd_version=after.sshd_version[:VERSION_CHARACTERS] or None,
+        distribution=after.distribution[:DISTRIBUTION_CHARACTERS] or None,
+        as_root=after.as_root,
+        pam=after.pam,
+        accounts=after.accounts[:ACCOUNTS_CHARACTERS] or None,
         accepted=accepted,
         client_logins=logins if is_counted else None,
         login_difference=((after.accepted - before.accepted - logins) or None) if is_counted else None,

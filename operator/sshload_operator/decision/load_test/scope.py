@@ -17,6 +17,10 @@ _MANAGED: Final = (
     "The target is an sshd without PAM (UsePAM no), for one user with one key: a login of your distribution with PAM"
     " costs more"
 )
+_SYSTEM: Final = (
+    "The target is an sshd as root with PAM (UsePAM yes) and accounts made for the run. No systemd-logind, journal or"
+    " name cache takes part in a login"
+)
 _DEFAULT_LIST: Final = "It offers the key exchanges of its version's default list"
 _OWN_LIST: Final = "It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms"
 _BANNER: Final = (
@@ -31,7 +35,8 @@ def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> 
     not known of the server of these handshakes.
     """
     if plan.spec.managed is not None:
-        yield f"{_MANAGED}. {_OWN_LIST if plan.spec.managed.sshd.kex_algorithms else _DEFAULT_LIST}"
+        target = _MANAGED if plan.spec.managed.system is None else _SYSTEM
+        yield f"{target}. {_OWN_LIST if plan.spec.managed.sshd.kex_algorithms else _DEFAULT_LIST}"
     if negotiated is None:
         return
     yield from _key_exchange(negotiated.kex[:ALGORITHM_CHARACTERS], better_kex, plan.spec.client.library)

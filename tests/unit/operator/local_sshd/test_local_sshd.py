@@ -9,6 +9,7 @@ from sshload_operator.local.sshd import (
     LocalSshd,
     current_user,
     installed_sshd,
+    user_who_logs_in,
     without_unknown_directives,
 )
 
@@ -73,7 +74,7 @@ def be_root(password: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_root_is_refused_where_its_account_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     be_root("!", tmp_path, monkeypatch)
     with pytest.raises(LocalRunError, match="without sudo"):
-        current_user()
+        user_who_logs_in()
 
 
 @pytest.mark.parametrize("password", [pytest.param("*", id="no password"), pytest.param("$y$j9T$", id="a password")])
@@ -81,7 +82,7 @@ def test_root_is_taken_where_its_account_is_open(
     password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_root(password, tmp_path, monkeypatch)
-    assert current_user().pw_uid == 0
+    assert user_who_logs_in().pw_uid == 0
 
 
 def test_a_user_without_a_home_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

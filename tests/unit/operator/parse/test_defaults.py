@@ -79,6 +79,7 @@ def test_a_small_spec_has_the_defaults() -> None:
             fixtures=Fixtures((), (), (), spare_bytes=256 * 1024**2),
             proxy=None,
             gateway=None,
+            system=None,
         ),
         via=(),
         auth=Auth.PUBLICKEY,

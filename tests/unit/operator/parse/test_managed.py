@@ -62,6 +62,7 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
         ),
         proxy=Proxy(ProxyKind.HAPROXY, max_connections=100),
         gateway=None,
+        system=None,
         sshd=Sshd(
             max_startups="10:30:100",
             max_sessions=10,

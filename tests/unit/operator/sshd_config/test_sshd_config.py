@@ -6,15 +6,16 @@ import plans
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd
+from sshload_operator.api.sshd import TARGETS_DIRECTIVES
 from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.target import sshd_config
 
 
-def knobs(**changes: object) -> Sshd:
+def knobs(**changes: object) -> ManagedTarget:
     target = plans.plan().spec.target
     assert isinstance(target, ManagedTarget)
-    return replace(target.sshd, **changes)  # type: ignore[arg-type]  # the tests name fields of Sshd
+    sshd = replace(target.sshd, **changes)  # type: ignore[arg-type]  # the tests name fields of Sshd
+    return replace(target, sshd=sshd)
 
 
 def lines_of(text: str) -> list[tuple[str, str]]:

@@ -164,7 +164,10 @@ def test_a_managed_target_takes_no_password() -> None:
     with pytest.raises(SpecError) as caught:
         parse(quickstart(client={"auth": "password"}))
     assert [(one.path, one.text) for one in caught.value.problems] == [
-        ("spec.client.auth", "a managed target accepts publickey, certificate and agent only")
+        (
+            "spec.client.auth",
+            "a managed target accepts publickey, certificate and agent only, unless it has target.managed.system",
+        )
     ]
 
 

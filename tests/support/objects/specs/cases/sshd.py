@@ -37,7 +37,7 @@ BAD: dict[str, Bad] = {
     "extra-directive-that-asks-pam": _sshd(
         "extraConfig",
         {"UsePAM": "yes"},
-        "UsePAM is not for extraConfig: the sshd of a managed target runs without root, and so without PAM",
+        "UsePAM is not for extraConfig: sshd runs as root and with PAM where target.managed.system is set",
     ),
     "extra-directive-that-moves-the-port": _sshd("extraConfig", {"pOrT": "22"}, "pOrT is not for extraConfig"),
     "extra-directive-that-trusts-another-authority": _sshd(

@@ -1,0 +1,42 @@
+"""`target.managed.system`: the server of a distribution, with root, PAM and real accounts, made for the run."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from sshload_contract.declared import Default, Whole
+from sshload_contract.population import MOST_USERS, user_home, user_name
+from sshload_contract.wire.target import PamSwitches, TargetSystem
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The server as a distribution has it. sshd runs as root, with PAM, and logs in real accounts.
+
+    The accounts are made for the run: user00001 and so on, each with a home and a key of its own, and all with one
+    password.
+    """
+
+    users: Annotated[int, Whole(1, MOST_USERS), Default(1), "How many accounts there are."]
+    pam: Annotated[PamSwitches, Default({})]
+    max_logins: Annotated[
+        int | None,
+        Whole(1, 100_000),
+        "How many logins of one user pam_limits allows at once (maxlogins of limits.conf). It counts sessions with a"
+        " terminal. Without it, as the distribution has it.",
+    ]
+    user_namespace: Annotated[
+        bool,
+        Default(True),
+        "In a cluster, run the pod in a user namespace (hostUsers: false), so that its root is none of the node.",
+    ]
+
+    @property
+    def first_user(self) -> tuple[str, str]:
+        """The name and the home of the first user, who logs in where no others are asked for."""
+        name = user_name(1)
+        return name, user_home(name)
+
+    @property
+    def wire(self) -> TargetSystem:
+        """What the target itself is told."""
+        return TargetSystem(users=self.users, pam=self.pam, max_logins=self.max_logins)

@@ -1,0 +1,1 @@
+"""A server as its distribution has it: sshd as root, with PAM and the accounts of a population, in a private /etc."""
