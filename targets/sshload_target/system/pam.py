@@ -69,7 +69,7 @@ def _files() -> Iterator[Path]:
 
 def _of(part: str) -> re.Pattern[str]:
     """Return what finds a part in a line that is no comment; lastlog has a second release."""
-    return re.compile(rf"^[^#]*\bpam_{part}2?\.so\b", re.MULTILINE)
+    return re.compile(rf"^[^#\n]*\bpam_{part}2?\.so\b", re.MULTILINE)
 
 
 def _has(part: str) -> bool:
