@@ -145,13 +145,28 @@ class ErrorCount:
 
 
 @dataclass(frozen=True, slots=True)
+class UserCounts:
+    """What happened to users of a population in a window. The n-th of each of these belong together.
+
+    `places` are those in the population, from 0. `slowest_us` is the longest login that succeeded, 0 if none did.
+    """
+
+    window: Window
+    places: tuple[Count, ...]
+    logins: tuple[Count, ...]
+    failures: tuple[Count, ...]
+    slowest_us: tuple[Count, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The changes at one worker since its last report; `in_flight`, `users`, `held` and `health` are current values.
 
     `worker` is the completion index of its pod. `trial` counts from 1 in a search for the capacity, and is 0 in any
     other run. `sequence` increases by one with each report of a worker in a trial, so that a lost or repeated report is
     noticed. `final` marks the last one of the trial. `until_s` is how long after the start of the load it was made, 0
-    before that.
+    before that. `population` is how many users may log in, 0 for one alone; the counts of each of them are all since
+    the start, and only in the last report.
     """
 
     version: int = field(default=WIRE_VERSION, kw_only=True)
@@ -172,6 +187,8 @@ class Report:
     errors: tuple[ErrorCount, ...]
     negotiated: tuple[NegotiatedCount, ...]
     health: Health
+    population: Count = 0
+    users_of_population: tuple[UserCounts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

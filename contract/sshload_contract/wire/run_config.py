@@ -13,6 +13,7 @@ from sshload_contract.client import Auth, Client
 from sshload_contract.load import Load, Search
 from sshload_contract.steps import Alternative, ScenarioStep
 from sshload_contract.thresholds import Threshold
+from sshload_contract.users import USER_MARK, Pick, Population
 from sshload_contract.vocabulary import InPath, measured_step
 
 
@@ -21,7 +22,8 @@ class Endpoint:
     """An SSH server, the user who logs in, and the files for that. Paths that `auth` does not use are empty.
 
     An empty `passphrase_path` means that the private key is not encrypted, an empty `known_hosts_path` that any host
-    key is accepted.
+    key is accepted. If there are `users`, they log in, and the files are for those without credentials of their own:
+    such paths may be empty too.
     """
 
     kind: ClassVar[str] = "ssh"
@@ -34,6 +36,7 @@ class Endpoint:
     passphrase_path: str
     password_path: str
     known_hosts_path: str
+    users: Population | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,8 @@ class SessionReuse(StrEnum):
 class Scenario:
     """What an iteration does: `steps`, or one task of a locustfile's users if `locustfile_path` is not empty.
 
-    `{iteration}` in a path, command or text is replaced by a number that is unique in the run. `pool_sessions` is the
-    total over all workers, 0 without a pool.
+    `{iteration}` in a path, command or text is replaced by a number that is unique in the run, and `{user}` by the name
+    of the user who has logged in. `pool_sessions` is the total over all workers, 0 without a pool.
     """
 
     session_reuse: SessionReuse
@@ -100,6 +103,11 @@ class Scenario:
         mixes, weights = self.mixes, list(accumulate(alternative.weight for alternative in self.alternatives))
         while True:
             yield mixes[0] if len(mixes) == 1 else random.choices(mixes, cum_weights=weights)[0]
+
+    @property
+    def names_users(self) -> bool:
+        """Whether a step has the user's name in a command, path or text."""
+        return any(USER_MARK in repr(step) for step in self.steps)
 
     @property
     def slept_s(self) -> float:
@@ -174,6 +182,12 @@ class RunConfig:
     def trial_load(self) -> Load:
         """The load of the trial that this config is of; of a whole search, its smallest."""
         return self.load.least
+
+    @property
+    def ends_with_users(self) -> bool:
+        """Whether the load ends when each user has logged in once."""
+        users = self.target.users if isinstance(self.target, Endpoint) else None
+        return users is not None and users.pick is Pick.ONCE_PER_USER
 
     @property
     def is_managed(self) -> bool:

@@ -115,6 +115,37 @@ class ServerPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class UserStats:
+    """What happened to one user of a population in the measured window. `place` counts from 0.
+
+    `slowest_us` is the longest of the logins that succeeded, 0 if none did.
+    """
+
+    place: Count
+    logins: Count
+    failures: Count
+    slowest_us: Count
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationStats:
+    """What happened to the users of a population. The first four figures are of the whole load, warm-up included.
+
+    `size` is how many users there are. `took_part` of them began a login. `least_logins` and `most_logins` are the
+    fewest and the most logins of one of them that succeeded, those without a turn included. `failed` had a failure in
+    the measured window: `most_failures` are those with the most, and `slowest` those with the longest login.
+    """
+
+    size: Count
+    took_part: Count
+    least_logins: Count
+    most_logins: Count
+    failed: Count
+    most_failures: tuple[UserStats, ...]
+    slowest: tuple[UserStats, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """One trial: a load for a while, and what was counted. `started_s` is from the start of the first trial.
 
@@ -146,6 +177,7 @@ class Trial:
     target_after: TargetStats | None
     server_series: tuple[ServerPoint, ...] = ()
     failed_by: Mapping[Outcome, Count] = field(default_factory=dict)
+    users: PopulationStats | None = None
 
     @property
     def in_short(self) -> "Trial":
@@ -170,7 +202,10 @@ class SearchOutcome:
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """The load was ended early, `after_s` seconds after its start, because this threshold was broken."""
+    """The load was ended early, `after_s` seconds after its start, because this threshold was broken.
+
+    If that is empty, each user of the population had logged in, who logs in once.
+    """
 
     after_s: Amount
     threshold: str

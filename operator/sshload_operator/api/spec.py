@@ -34,6 +34,7 @@ from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
 from sshload_operator.api.thresholds import RelativeThreshold, WrittenThreshold
+from sshload_operator.api.users import Users
 
 LOCUSTFILE: Final = "locustfile.py"
 TRACE: Final = "trace.txt"
@@ -113,7 +114,8 @@ class WrittenScenario:
     steps: Annotated[
         _Steps | None,
         "What is done after the login, in order. Each step is measured by itself. Empty for the login alone."
-        " `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has.",
+        " `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has, and"
+        " `{user}` by the name of the user who has logged in.",
     ]
 
     alternatives: Annotated[
@@ -208,6 +210,8 @@ class WrittenClient(Client):
         " itself. A managed target accepts publickey, certificate and agent, with keys that are made for the run.",
     ]
 
+    users: Users | None
+
     def without_auth(self) -> Client:
         """Return the client's settings."""
         return Client(**{one.name: getattr(self, one.name) for one in fields(Client)})
@@ -241,6 +245,7 @@ class LoadTestSpec:
     abort: bool
     suspend: bool
     login_before_load: bool = True
+    users: Users | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     permissions: tuple[tuple[str, Permission], ...] = field(default=(), compare=False, repr=False)
 
@@ -339,7 +344,7 @@ class WrittenSpec:
         thresholds = [one.value() for one in self.thresholds]
         budget_s = search_budget_s(self.deadline_s, self.start_timeout_s)
         return LoadTestSpec(
-            target=self.target.logging_in_by(self.client.auth),
+            target=self.target.logging_in_by(self.client.auth, self.client.users),
             via=self.via,
             auth=self.client.auth,
             client=self.client.without_auth(),
@@ -359,6 +364,7 @@ class WrittenSpec:
             abort=self.abort,
             suspend=self.suspend,
             login_before_load=self.login_before_load,
+            users=self.client.users,
             stated=stated(self),
             permissions=tuple(permissions_taken(self, "spec")),
         )

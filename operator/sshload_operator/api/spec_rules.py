@@ -49,6 +49,26 @@ def _fault_of_expressions(spec: LoadTestSpec) -> str:
 _EXPRESSIONS: Final = (Check(_fault_of_expressions, at=".scenario.steps"),)
 """The API server's RE2 is Go's, whose limits are others."""
 
+_USERS: Final = (
+    Rule(
+        "!has(self.client) || !has(self.client.users) || has(self.target.external)",
+        "is for target.external only: no other target has users of its author's",
+        at=".client.users",
+    ),
+    Rule(
+        "!has(self.client) || !has(self.client.users) || !has(self.client.users.secretRef)"
+        " || self.client.auth != 'agent'",
+        "must be unset with client.auth agent, which has one key for all users: use publickey",
+        at=".client.users.secretRef",
+    ),
+    Rule(
+        "self.?client.?users.?pick.orValue('roundRobin') != 'oncePerUser'"
+        " || self.scenario.sessionReuse == 'none' && !has(self.load.hold) && !has(self.load.capacity)",
+        "oncePerUser is for iterations that log in (sessionReuse none), and not for load.hold and load.capacity",
+        at=".client.users.pick",
+    ),
+)
+
 _LOGINS: Final = (
     *(rule for other in _NOT_BY_SSH for rule in other.RULES),
     *(rule for kind in Target.__args__ for rule in kind.spec_rules),
@@ -308,4 +328,4 @@ _THRESHOLDS: Final = (
     ),
 )
 
-SPEC_RULES: Final = (*_LOGINS, *_EXPRESSIONS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)
+SPEC_RULES: Final = (*_LOGINS, *_USERS, *_EXPRESSIONS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)

@@ -44,6 +44,7 @@ _EXTERNAL: Final = (
     ("known-hosts", "The host keys to accept, jump hosts' too."),
     ("token-file", "The bearer token for requests to a gateway."),
     ("ca-file", "The CA certificates to verify a gateway's certificate with."),
+    ("users", "The users who log in to an external target, as CSV or YAML."),
 )
 
 _OF_FILES: Final[Mapping[str, str]] = {

@@ -8,6 +8,7 @@ from typing import Final
 from sshload_contract.wire.run_config import Endpoint, TargetEndpoint
 
 from sshload_operator.api.targets import JumpHost, Server
+from sshload_operator.api.users import UsersKey
 from sshload_operator.local.sshd import LocalRunError
 
 _OPTIONS: Final = {
@@ -18,6 +19,7 @@ _OPTIONS: Final = {
     "known_hosts": "known-hosts",
     "token": "token-file",
     "ca.crt": "ca-file",
+    **{str(key): "users" for key in UsersKey},
 }
 """The options that name files, by the keys of the Secrets that have them in a cluster."""
 
@@ -33,6 +35,7 @@ class Credentials:
     known_hosts: Path | None = None
     token_file: Path | None = None
     ca_file: Path | None = None
+    users: Path | None = None
 
 
 def target_endpoint(target: Server, given: Credentials) -> TargetEndpoint:

@@ -45,7 +45,7 @@ def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
     target = prepare_target(config, resolve_first_hop(config, unexpected))
     return Iteration(
         worker=0,
-        sessions=target.sessions(config.scenario, recorder, config.scenario.pool_sessions),
+        sessions=target.sessions(config.scenario, recorder, range(config.scenario.pool_sessions)),
         steps=config.scenario.steps,
         timeouts=config.client.timeouts,
         recorder=recorder,

@@ -247,7 +247,7 @@ def test_one_that_the_system_lacks_a_file_for_is_told_likewise() -> None:
 def test_who_opens_a_connection_is_as_the_scenario_says(tmp_path: Path) -> None:
     recorder, access = Recorder("run", 0), access_to(tmp_path, NOBODY)
     made: list[Any] = [
-        gateway_at(access).sessions(replace(scenario(), session_reuse=reuse), recorder, 3)
+        gateway_at(access).sessions(replace(scenario(), session_reuse=reuse), recorder, range(3))
         for reuse in (SessionReuse.NONE, SessionReuse.USER, SessionReuse.POOL)
     ]
     assert [type(one) for one in made] == [SessionPerIteration, SessionPerUser, GatewayPool]

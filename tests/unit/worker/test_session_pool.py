@@ -37,7 +37,7 @@ class PlayedConnector:
 
 def test_a_place_that_an_iteration_has_filled_before_its_turn_is_not_logged_into_again() -> None:
     connector = PlayedConnector(refusals=2)
-    pool = SessionPool(cast("Any", connector), 2)
+    pool = SessionPool(cast("Any", connector), range(2))
     clock = StepClock(Recorder("run", 0), Due(monotonic_ns(), Window.WARM_UP))
     preparing = gevent.spawn(pool.prepare, clock, 0.2)
     while connector._refusals == 2:

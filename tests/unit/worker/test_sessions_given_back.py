@@ -75,7 +75,7 @@ def a_clock() -> StepClock:
 
 
 def a_pool(connector: PlayedConnector, size: int) -> SessionPool:
-    pool = SessionPool(cast("Any", connector), size)
+    pool = SessionPool(cast("Any", connector), range(size))
     pool.prepare(a_clock(), 0.0)
     return pool
 
@@ -215,7 +215,7 @@ def test_a_session_per_iteration_is_ended_with_it_usable_or_not() -> None:
 
 def test_while_a_pool_is_prepared_iterations_begin_no_login_that_it_will_begin_itself() -> None:
     connector = PlayedConnector()
-    pool = SessionPool(cast("Any", connector), 3)
+    pool = SessionPool(cast("Any", connector), range(3))
     preparing = gevent.spawn(pool.prepare, a_clock(), 0.3)
     while not connector.opened:
         gevent.sleep(0)
@@ -229,7 +229,7 @@ def test_while_a_pool_is_prepared_iterations_begin_no_login_that_it_will_begin_i
 
 def test_while_a_pool_is_prepared_an_iteration_waits_for_a_login_that_was_begun_rather_than_beginning_one() -> None:
     connector = PlayedConnector(REFUSED, REFUSED)
-    pool = SessionPool(cast("Any", connector), 3)
+    pool = SessionPool(cast("Any", connector), range(3))
     preparing = gevent.spawn(pool.prepare, a_clock(), 1e6)
     while not connector.begun:
         gevent.sleep(0)
@@ -248,7 +248,7 @@ def test_while_a_pool_is_prepared_an_iteration_waits_for_a_login_that_was_begun_
 
 def test_a_login_of_a_pool_that_fails_is_a_failure_of_its_own() -> None:
     connector, clock = PlayedConnector(REFUSED), a_clock()
-    pool = SessionPool(cast("Any", connector), 1)
+    pool = SessionPool(cast("Any", connector), range(1))
     pool.prepare(clock, 0.0)
     assert connector.begun == 1
     failures = clock._recorder.take_report(HEALTHY, final=True).errors
@@ -258,7 +258,7 @@ def test_a_login_of_a_pool_that_fails_is_a_failure_of_its_own() -> None:
 
 @pytest.mark.parametrize("error", [REFUSED, OSError("no route"), KeyError("a bug")])
 def test_only_a_bug_ends_a_login_of_a_pool_with_an_error(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    pool = SessionPool(cast("Any", PlayedConnector(error)), 1)
+    pool = SessionPool(cast("Any", PlayedConnector(error)), range(1))
     pool.prepare(a_clock(), 0.0)
     assert ("Traceback" in capsys.readouterr().err) is isinstance(error, KeyError)
 
@@ -269,7 +269,7 @@ def test_a_scenario_says_who_logs_in_and_whether_its_steps_share_a_connection(sh
     recorder, login = Recorder("run", 0), cast("Any", "a login")
 
     def made(reuse: SessionReuse) -> Any:
-        return make_sessions(cast("Any", SimpleNamespace(steps=steps, session_reuse=reuse)), login, recorder, 4)
+        return make_sessions(cast("Any", SimpleNamespace(steps=steps, session_reuse=reuse)), login, recorder, range(4))
 
     own, of_user, pool = (made(reuse) for reuse in (SessionReuse.NONE, SessionReuse.USER, SessionReuse.POOL))
     assert (type(own), type(of_user), type(pool)) == (SessionPerIteration, SessionPerUser, SessionPool)

@@ -127,12 +127,13 @@ def prepare_delay(client: Client) -> None:
         relay_of(client.network_delay_s)
 
 
-def new_descriptor(client: Client, family: socket.AddressFamily) -> Descriptor:
+def new_descriptor(client: Client, family: socket.AddressFamily, source_address: str = "") -> Descriptor:
     """Return a descriptor for a connection to an address of `family`, with the network delay of `client`.
 
-    Raises OSError if the process has no file descriptor left.
+    Without a delay it is from `source_address`, unless that is empty. Raises OSError if the process has no file
+    descriptor left, and StepFailure if this machine does not have the source address.
     """
     if not client.network_delay_s:
-        return Descriptor(open_socket(family), quick_ack=client.quick_ack)
+        return Descriptor(open_socket(family, source_address), quick_ack=client.quick_ack)
     relay = relay_of(client.network_delay_s)
     return DelayedDescriptor(open_socket(socket.AF_INET), relay, family, quick_ack=client.quick_ack)

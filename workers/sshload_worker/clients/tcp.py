@@ -26,6 +26,8 @@ _WRITE = 2
 _TCP_BEGUN = 2  # SYN_SENT of linux/include/net/tcp_states.h
 _TCP_ENDED = (7, 8)  # CLOSE (reset) and CLOSE_WAIT there
 
+_IP_BIND_ADDRESS_NO_PORT = 24  # linux/include/uapi/linux/in.h: the port is chosen by the whole pair of addresses
+
 _VERSION_START = b"SSH-"
 _UNDERSTOOD = (b"SSH-2.0-", b"SSH-1.99-")  # RFC 4253 sections 4.2 and 5.1
 _BANNER_LINE_LIMIT_BYTES = 255  # with its end
@@ -33,11 +35,23 @@ _BANNER_LINES_LIMIT = 1_024
 _PARTIAL_LINE_PAUSE_S = 0.001
 
 
-def open_socket(family: socket.AddressFamily) -> _socket.socket:
-    """Return a non-blocking TCP socket without Nagle's algorithm; raises OSError if it cannot be created."""
+def open_socket(family: socket.AddressFamily, source_address: str = "") -> _socket.socket:
+    """Return a non-blocking TCP socket without Nagle's algorithm; raises OSError if it cannot be created.
+
+    It connects from `source_address`, unless that is empty; raises StepFailure if this machine does not have it.
+    """
     opened = _socket.socket(family, socket.SOCK_STREAM)
     opened.setblocking(False)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if source_address:
+        opened.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)  # else each address has one port range
+        try:
+            opened.bind((source_address, 0))
+        except OSError as error:
+            opened.close()
+            raise StepFailure(
+                Outcome.GENERATOR_FAULT, f"no connection from the address {source_address}: {reason_of(error)}"
+            ) from None
     return opened
 
 

@@ -68,7 +68,8 @@ FINISH = "sshloadFinish"
 """Master: {}. The load ends now. Begin nothing more, and send the final report when the last iterations have ended."""
 
 FINISHED = "sshloadFinished"
-"""Worker: {worker, after_s}. The load of this worker has ended because of FINISH, `after_s` after its start."""
+"""Worker: {worker, after_s}. The load of this worker has ended `after_s` after its start, because of FINISH, or because
+each user of the population has logged in."""
 
 STOP = "sshloadStop"
 """Master: {}. End running iterations as unfinished, and send the final report now."""

@@ -60,6 +60,13 @@ class TrialPart:
         held = HeldSessions(equipment.target.connector(self._recorder), config.client.timeouts, self._recorder)
         self._generator = Generator(config, share, iteration, held, start_ns)
         self._generator.trace = equipment.trace
+        if (population := equipment.target.population) is not None:
+            self._generator.most_turns = population.most_turns
+            self._recorder.population = len(population)
+
+    def tell_of_used_up_users(self, tell: Callable[[float], object]) -> None:
+        """Have `tell` called with the duration of the load if it ends because each user has logged in."""
+        self._generator.on_users_used_up = tell
 
     @property
     def opened(self) -> int:
@@ -99,7 +106,8 @@ class TrialPart:
 
 def _iteration(config: RunConfig, equipment: WorkerContext, share: Share, recorder: Recorder) -> Iteration:
     scenario, locust_users = config.scenario, equipment.locust_users
-    sessions = equipment.target.sessions(scenario, recorder, max(share.part(scenario.pool_sessions), 1))
+    pool = tuple(share.take(range(scenario.pool_sessions))) or (share.index,)
+    sessions = equipment.target.sessions(scenario, recorder, pool)
     return Iteration(
         worker=share.index,
         sessions=sessions if locust_users is None else locust_users.in_sessions(sessions),

@@ -266,6 +266,9 @@ class Worker:
         share = Share(index=self._index, of=order["of"])
         start_ns = order["received_ns"] + int(order["lead_s"] * _NS_PER_S)
         self._part = TrialPart(equipment, trial, share, start_ns, self._report)
+        self._part.tell_of_used_up_users(
+            lambda after_s: self._send(messages.FINISHED, worker=self._index, after_s=after_s)
+        )
         self._part.run()
         return self._part.opened
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import time
+from typing import Protocol
 
 from sshload_contract.client import BY_KEY, Auth, Client
 from sshload_contract.error_text import reason_of
@@ -34,12 +35,32 @@ class Credentials:
     agent_socket: str
 
 
+class InTurn(Protocol):
+    """The users of a population, in the order of their turns."""
+
+    def __len__(self) -> int:
+        """Return how many users there are."""
+
+    @property
+    def most_turns(self) -> int | None:
+        """How many turns there are, of all workers together; None for any number."""
+
+    def check_names(self) -> None:
+        """Raise GeneratorFaultError if a name cannot stand in a command."""
+
+    def login_of(self, login: "Login", turn: int) -> "Login":
+        """Return the Login with the user whose turn it is; raises StepFailure if their credentials cannot be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Login:
     """One server, and how to log in to it. `via` are the jump hosts on the way, in order.
 
     `address` is resolved. It is None for a server behind a jump host, because the jump host resolves `host` itself.
     If the name has several addresses, `turns` yields a Login for each of them in turn, for ever; otherwise it is None.
+
+    If a `population` logs in, `user` and `credentials` are those of `place` in it, from 0. `source_address` is the
+    address to connect from, empty for any.
     """
 
     address: Address | None
@@ -51,15 +72,36 @@ class Login:
     client: Client
     via: tuple["Login", ...]
     turns: Iterator["Login"] | None
+    population: InTurn | None = None
+    place: int | None = None
+    source_address: str = ""
 
     def at_next_address(self) -> "Login":
         """Return the Login for the next connection, with the address whose turn it is."""
         return self if self.turns is None else next(self.turns)
 
+    def in_turn(self, turn: int) -> "Login":
+        """Return the Login for a connection, with the next address and the user whose turn it is.
 
-_NOTHING = Credentials(
+        Raises StepFailure if the user's credentials cannot be used.
+        """
+        login = self.at_next_address()
+        return login if self.population is None else self.population.login_of(login, turn)
+
+
+NOBODYS = Credentials(
     auth=Auth.PASSWORD, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket=""
 )
+
+
+def credentials_with_password(auth: Auth, password: str) -> Credentials:
+    """Return the credentials of a login by password."""
+    return replace(NOBODYS, auth=auth, password=password)
+
+
+def credentials_with_key(auth: Auth, key: PrivateKey, certificate: bytes) -> Credentials:
+    """Return the credentials of a login by key."""
+    return replace(NOBODYS, auth=auth, private_key=key.openssh, public_key=key.public_line, certificate=certificate)
 
 
 def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
@@ -69,19 +111,13 @@ def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
     """
     if endpoint.auth not in BY_KEY:
         password = _read_secret(endpoint.password_path, f"{server}'s password")
-        return replace(_NOTHING, auth=endpoint.auth, password=password)
+        return credentials_with_password(endpoint.auth, password)
     key = _read_key(endpoint, server)
     if endpoint.auth is Auth.AGENT:
         agent = start_agent(key)
-        return replace(_NOTHING, auth=Auth.AGENT, agent_socket=agent.socket_path)
+        return replace(NOBODYS, auth=Auth.AGENT, agent_socket=agent.socket_path)
     certificate = _read_certificate(endpoint, key, server) if endpoint.auth is Auth.CERTIFICATE else b""
-    return replace(
-        _NOTHING,
-        auth=endpoint.auth,
-        private_key=key.openssh,
-        public_key=key.public_line,
-        certificate=certificate,
-    )
+    return credentials_with_key(endpoint.auth, key, certificate)
 
 
 def read_file(path: str, role: str) -> bytes:

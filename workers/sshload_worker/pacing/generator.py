@@ -1,7 +1,7 @@
 """Generator: starts iterations when they are due, and ends with the load, the drain, or a stop."""
 
 from bisect import bisect_right
-from itertools import accumulate
+from itertools import accumulate, count
 from random import Random
 from time import monotonic_ns
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.step_clock import TURNS_TO_SERVE, Due, StepClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sshload_contract.load.replay import Trace
 
 _NS_PER_S = 1_000_000_000
@@ -34,7 +36,11 @@ _SHORTEST_S = 1e-6
 
 
 class Generator:
-    """Generates one worker's share of one run's load, from `start_ns` on. `trace` is the trace of a replay."""
+    """Generates one worker's share of one run's load, from `start_ns` on. `trace` is the trace of a replay.
+
+    After `most_turns` of all workers the users of a population are used up: the load ends, and `on_users_used_up` is
+    called with its duration in seconds. None: they never are.
+    """
 
     def __init__(
         self,
@@ -51,6 +57,9 @@ class Generator:
         self._recorder = iteration.recorder
         self._start_ns = start_ns
         self.trace: Trace | None = None
+        self.on_users_used_up: Callable[[float], object] = lambda after_s: None  # noqa: ARG005 - nobody wants to know
+        self.most_turns: int | None = None
+        self._turns = count(share.index, share.of)
         self._end_ns = start_ns + int((config.warm_up_s + config.trial_load.lasts_s) * _NS_PER_S)
         durations_s = config.trial_load.stage_durations_s
         self._stage_ends_s = list(accumulate(durations_s, initial=config.warm_up_s))[1:]
@@ -131,7 +140,7 @@ class Generator:
 
     def _hold(self, load: Load) -> None:
         for number, offset_s in self._share.take(enumerate(load.logins(self._config.warm_up_s))):
-            due = self._due(offset_s)
+            due = self._due(offset_s, number)
             _wait_until(due.at_ns)
             self._running.add(gevent.spawn(self._held.begin, number, due))
 
@@ -152,8 +161,12 @@ class Generator:
     def _follow_arrivals(self, load: Load) -> None:
         room = self._share.part(load.most_connections) if load.drops_arrivals else None
         begun_in_turn = 0
-        for offset_s in self._share.take(load.replayed(self.trace, self._config.warm_up_s)):
-            due = self._due(offset_s)
+        for number, offset_s in self._share.take(enumerate(load.replayed(self.trace, self._config.warm_up_s))):
+            due = self._due(offset_s, load.held_sessions + number)
+            if self._is_used_up(due.turn):
+                _wait_until(due.at_ns)
+                self._end_of_users()
+                return
             if _wait_until(due.at_ns):
                 begun_in_turn = 0
             elif begun_in_turn >= _STARTS_PER_TURN:
@@ -190,12 +203,16 @@ class Generator:
         self._recorder.users += 1
         try:
             while due_ns < self._end_ns and not leaving.is_set():
-                turn = loop.iteration
-                if not self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user):
+                loop_turn = loop.iteration
+                due = self._due((due_ns - self._start_ns) / _NS_PER_S, load.held_sessions + next(self._turns))
+                if self._is_used_up(due.turn):
+                    self._end_of_users()
+                    break
+                if not self._iteration.run(due, user):
                     break
                 think_s = load.pause_s(random)
                 due_ns = monotonic_ns() + int(think_s * _NS_PER_S)
-                if loop.iteration == turn:  # an iteration may fail without any wait; let other greenlets run
+                if loop.iteration == loop_turn:  # an iteration may fail without any wait; let other greenlets run
                     gevent.sleep(0)
                 while not leaving.is_set() and (left_ns := min(due_ns, self._end_ns) - monotonic_ns()) > 0:
                     leaving.wait(left_ns / _NS_PER_S)
@@ -204,12 +221,23 @@ class Generator:
             self._iteration.sessions.leave(user)
             self._recorder.users -= 1
 
-    def _due(self, offset_s: float) -> Due:
+    def _is_used_up(self, turn: int) -> bool:
+        return self.most_turns is not None and turn >= self.most_turns
+
+    def _end_of_users(self) -> None:
+        """End the load, because each user has had a turn."""
+        now_ns = monotonic_ns()
+        if now_ns < self._end_ns:
+            self._end_ns = now_ns
+            self._recorder.rated.end_at(now_ns)
+            self.on_users_used_up(self.elapsed_s())
+
+    def _due(self, offset_s: float, turn: int) -> Due:
         window = Window.WARM_UP if offset_s < self._config.warm_up_s else Window.MEASURED
         at_ns = self._start_ns + int(offset_s * _NS_PER_S)
         if window is Window.WARM_UP:
-            return Due(at_ns, window)
-        return Due(at_ns, window, min(bisect_right(self._stage_ends_s, offset_s) + 1, len(self._stage_ends_s)))
+            return Due(at_ns, window, turn=turn)
+        return Due(at_ns, window, min(bisect_right(self._stage_ends_s, offset_s) + 1, len(self._stage_ends_s)), turn)
 
 
 def _serve_arrived() -> None:

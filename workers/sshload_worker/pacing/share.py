@@ -1,6 +1,6 @@
 """Share: one worker's part of the load. TrialOrder: the trial that a load belongs to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
@@ -17,7 +17,7 @@ class Share:
     index: int
     of: int
 
-    def take(self, items: Iterator[T]) -> Iterator[T]:
+    def take(self, items: Iterable[T]) -> Iterator[T]:
         """Yield this worker's elements of the whole schedule."""
         return islice(items, self.index, None, self.of)
 

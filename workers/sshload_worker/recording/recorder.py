@@ -19,6 +19,7 @@ from sshload_contract.wire.report import (
     NegotiatedCount,
     Report,
     StageCounts,
+    UserCounts,
 )
 
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -98,11 +99,20 @@ class _Failures:
     near_pause: int = 0
 
 
+@dataclass(slots=True)
+class _OfUser:
+    """What happened to one user of a population."""
+
+    logins: int = 0
+    failures: int = 0
+    slowest_us: int = 0
+
+
 class Recorder:
     """The counts since the last report, and the present state: iterations in flight, users, held sessions, connections.
 
-    `opened` counts all connections that were ever begun. `rated` has the windows in which ends and bytes
-    count for rates; at first, all time is measured.
+    `opened` counts all connections that were ever begun. `population` is how many users may log in, 0 for one alone.
+    `rated` has the windows in which ends and bytes count for rates; at first, all time is measured.
     `trial` is the number of the search's trial that all this belongs to, 0 in any other run.
     `listener` gets the samples whose name ends in one of the steps `listened_to`. `pauses` are the worker's.
     Once the run is stopped (`is_stopped`), what is unfinished has neither succeeded nor failed.
@@ -126,12 +136,14 @@ class Recorder:
         self.held = 0
         self.connections = 0
         self.opened = 0
+        self.population = 0
         self.rated = RatedTime()
         self._overflows = 0
         self._run_id = run_id
         self._worker = worker
         self._trial = trial
         self._sequence = 0
+        self._users: defaultdict[tuple[Window, int], _OfUser] = defaultdict(_OfUser)
         self._empty()
 
     def _empty(self) -> None:
@@ -250,6 +262,17 @@ class Recorder:
         """Count what a login negotiated."""
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
 
+    def user_logged_in(self, place: int, window: Window, latency_us: int) -> None:
+        """Count a login of the user at a place of the population, and how long it took."""
+        user = self._users[window, place]
+        user.logins += 1
+        user.slowest_us = max(user.slowest_us, latency_us)
+
+    def user_failed(self, place: int, window: Window, outcome: Outcome) -> None:
+        """Count a failure of what was done for the user at a place of the population."""
+        if not self._is_cut_off(outcome):
+            self._users[window, place].failures += 1
+
     def take_report(self, health: Health, *, until_s: float = 0.0, final: bool) -> Report:
         """Return the report from the last one up to `until_s` after the load's start, and begin the next one."""
         self._sequence += 1
@@ -277,6 +300,8 @@ class Recorder:
             ),
             negotiated=tuple(NegotiatedCount(negotiated, count) for negotiated, count in self._negotiated.items()),
             health=health,
+            population=self.population,
+            users_of_population=self._counted_users() if final else (),
         )
         for (step, _, outcome, _), histogram in self._histograms.items():
             if step in self._heard:
@@ -284,6 +309,19 @@ class Recorder:
         self._overflows = self.overflows
         self._empty()
         return report
+
+    def _counted_users(self) -> tuple[UserCounts, ...]:
+        """Return the counts of all users of a population since the start, which only the final report has."""
+        return tuple(
+            UserCounts(
+                window=window,
+                places=tuple(place for of, place in self._users if of is window),
+                logins=tuple(user.logins for (of, _), user in self._users.items() if of is window),
+                failures=tuple(user.failures for (of, _), user in self._users.items() if of is window),
+                slowest_us=tuple(user.slowest_us for (of, _), user in self._users.items() if of is window),
+            )
+            for window in dict.fromkeys(of for of, _ in self._users)
+        )
 
     def _frozen_counts(self) -> Mapping[Window, ArrivalCounts]:
         measured = (self._counts[Window.MEASURED], *self._stage_counts.values())  # a warm-up has no stages

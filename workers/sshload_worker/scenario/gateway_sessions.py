@@ -6,6 +6,7 @@ A connection is TCP and, if the URL is https, TLS, each timed and with its own t
 
 import logging
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic, monotonic_ns
 
@@ -93,7 +94,7 @@ class GatewayPool:
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Open all connections, evenly spread over the time, and wait for the last one."""
         for _ in range(self._size):
-            self._opening.add(gevent.spawn(self._open, clock.sibling()))
+            self._opening.add(gevent.spawn(self._open, clock.sibling(0)))
             gevent.sleep(within_s / self._size)
         self._opening.join()
 
@@ -136,13 +137,14 @@ class Gateway:
 
     access: GatewayAccess
     is_managed: bool
+    population: None = None
 
     def connector(self, recorder: Recorder) -> Connecting:
         """Return what connects."""
         return GatewayConnector(self.access, recorder)
 
-    def sessions(self, scenario: Scenario, recorder: Recorder, pool_part: int) -> Sessions:
-        """Return the worker's connections. `pool_part` is how many of the pool's are this worker's, at least 1."""
+    def sessions(self, scenario: Scenario, recorder: Recorder, pool: Sequence[int]) -> Sessions:
+        """Return the worker's connections. `pool` are the numbers of the pool's that are this worker's."""
         connector = GatewayConnector(self.access, recorder)
         match scenario.session_reuse:
             case SessionReuse.NONE:
@@ -150,7 +152,7 @@ class Gateway:
             case SessionReuse.USER:
                 return SessionPerUser(connector)
             case SessionReuse.POOL:
-                return GatewayPool(connector, pool_part)
+                return GatewayPool(connector, len(pool))
 
     def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:
         """Wait until a managed one serves the caller's credential, which may still be starting; others, to accept."""

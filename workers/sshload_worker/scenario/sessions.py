@@ -4,7 +4,7 @@ A login has the parts from connect to auth, on every host on the way, each timed
 has its own login, its user's session, or one of a pool, whose channels are multiplexed (RFC 4254 section 5).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import monotonic_ns
 from typing import Protocol, TypeAlias
@@ -54,17 +54,18 @@ class Connector:
         """Return a new connection after connect to auth; raises StepFailure or OSError.
 
         Its parts are timed as those of the step `name`. The logins of jump hosts come first, and are timed as
-        `via1.connect` to `via1.login` and so on.
+        `via1.connect` to `via1.login` and so on. Whose turn it is logs in.
         """
         connection = None
         self._recorder.connections += 1
         self._recorder.opened += 1
         try:
+            login = clock.login = self._login.in_turn(clock.turn)
             for number, jump in enumerate(self._login.via, start=1):
                 connection = new_connection(jump.at_next_address(), connection)
                 self._log_in_to_jump(connection, f"via{number}", jump, clock)
-            connection = new_connection(self._login.at_next_address(), connection, shared=self._shared)
-            self._log_in(connection, name, self._login.client.timeouts, clock)
+            connection = new_connection(login, connection, shared=self._shared)
+            clock.logged_in(self._log_in(connection, name, login.client.timeouts, clock))
             self._recorder.login(connection.negotiated())
         except BaseException:  # also if the greenlet is killed
             self._recorder.connections -= 1
@@ -84,9 +85,10 @@ class Connector:
         except StepFailure as failure:
             raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
 
-    def _log_in(self, connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> None:
+    def _log_in(self, connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> int:
+        """Log in, and return how long it took, in nanoseconds."""
         try:
-            _log_in(connection, name, timeouts, clock)
+            return _log_in(connection, name, timeouts, clock)
         except StepFailure as failure:
             if not self._explains or failure.outcome is not Outcome.AUTH_REJECTED:
                 raise
@@ -103,7 +105,7 @@ def _explained(failure: StepFailure, connection: Connection, timeouts: Timeouts)
         return failure
 
 
-def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> None:
+def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> int:
     parts, begin_ns = Parts.of(name, Timing.LOGIN, *_LOGIN_PARTS), monotonic_ns()
     instants_ns = [begin_ns]
     try:
@@ -127,29 +129,36 @@ def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepCl
         parts.count_failure(clock, begin_ns, instants_ns, classify_error(error).outcome)
         raise
     parts.count_success(clock, begin_ns, tuple(instants_ns))
+    return instants_ns[-1] - begin_ns
 
 
 class _Place:
-    """A place in the pool: its session, or the login that will fill it, or neither after a login failed."""
+    """A place in the pool: its session, or the login that will fill it, or neither after a login failed.
 
-    __slots__ = ("login", "session")
+    `turn` is whose turn each of its logins is, and `user` the Login of the last one.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("login", "session", "turn", "user")
+
+    def __init__(self, turn: int) -> None:
         self.session: Connection | None = None
         self.login: _Login | None = None
+        self.turn = turn
+        self.user: Login | None = None
 
 
 class SessionPool:
-    """`size` sessions, which iterations use in turn. All logins run beside the iterations.
+    """Sessions that iterations use in turn, one for each of `turns`. All logins run beside the iterations.
 
     When the turn of a lost session comes, it is ended, and a new login begins in its place. Its time and outcome count
     like those of any login. Iterations skip such places, and wait for a login only if no session is left. If that login
-    fails, they fail with it. A failed step damages only its own channel, so the session stays in use.
+    fails, they fail with it. A failed step damages only its own channel, so the session stays in use. A turn of the
+    population is a place's, so a lost session is replaced by one of the same user.
     """
 
-    def __init__(self, connector: Connector, size: int) -> None:
+    def __init__(self, connector: Connector, turns: Iterable[int]) -> None:
         self._connector = connector
-        self._places = [_Place() for _ in range(size)]
+        self._places = [_Place(turn) for turn in turns]
         self._turn = 0
         self._logging_in = Group()
         self._preparing = False
@@ -194,6 +203,7 @@ class SessionPool:
                 place.session = None
             if place.session is not None:
                 self._turn = number + 1
+                clock.login = place.user
                 return place.session
             if not self._preparing:
                 self._fill(place, clock)
@@ -204,6 +214,7 @@ class SessionPool:
         number = next((number for number in numbers if self._places[number].login is not None), numbers[0])
         self._turn = number + 1
         result = self._fill(self._places[number], clock).get()
+        clock.login = self._places[number].user
         if result is None:
             raise AssertionError("a login ends in a session or a failure")
         return result
@@ -216,7 +227,7 @@ class SessionPool:
         """Begin a login for an empty place, unless one is in progress, and return it."""
         if place.login is None:
             place.login = AsyncResult()
-            self._logging_in.add(gevent.spawn(self._log_into, place, place.login, clock.sibling()))
+            self._logging_in.add(gevent.spawn(self._log_into, place, place.login, clock.sibling(place.turn)))
         return place.login
 
     def _log_into(self, place: _Place, login: _Login, clock: StepClock) -> None:
@@ -231,7 +242,7 @@ class SessionPool:
             if not isinstance(error, StepFailure | OSError):
                 raise
         finally:
-            place.login = None
+            place.login, place.user = None, clock.login
 
 
 class Sessions(Protocol):
@@ -281,29 +292,37 @@ class SessionPerIteration:
 
 
 class SessionPerUser:
-    """One session for each user, from its first iteration until the session fails or the user leaves.
+    """One session for each user of the load, from its first iteration until the session fails or the user leaves.
 
-    A login counts in the `total` of the iteration that needs it: the first one, and the one after a failure or a loss.
-    An iteration without a user has its own login.
+    All its logins are of the same user of a population: of the turn with its number. A login counts in the `total` of
+    the iteration that needs it: the first one, and the one after a failure or a loss. An iteration without a user has
+    its own login.
     """
 
     def __init__(self, connector: Connecting) -> None:
         self._connector = connector
         self._kept: dict[int, Connection] = {}
+        self._logins: dict[int, Login | None] = {}
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Do nothing."""
 
     def acquire(self, clock: StepClock, user: int | None) -> Connection:
         """Return the user's session, or a new one if there is none or the server has closed it."""
-        kept = self._kept.pop(user, None) if user is not None else None
+        if user is None:
+            return self._connector.connect(clock)
+        kept = self._kept.pop(user, None)
         if kept is not None:
             if isinstance(kept, RestingConnection):
                 kept.resume()
             if not kept.is_lost():
+                clock.login = self._logins.get(user)
                 return kept
             self._connector.disconnect(kept)
-        return self._connector.connect(clock)
+        clock.turn = user
+        connection = self._connector.connect(clock)
+        self._logins[user] = clock.login
+        return connection
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
         """Keep a usable session for its user's next iteration, and end an unusable one."""
@@ -316,6 +335,7 @@ class SessionPerUser:
 
     def leave(self, user: int) -> None:
         """End the user's session, if there is one."""
+        self._logins.pop(user, None)
         kept = self._kept.pop(user, None)
         if kept is not None:
             self._connector.disconnect(kept)
@@ -330,8 +350,8 @@ def _notice_later(failure: StepFailure) -> None:
     """Do nothing: the next iteration finds that the session is lost."""
 
 
-def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool_part: int) -> Sessions:
-    """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, at least 1."""
+def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool: Sequence[int]) -> Sessions:
+    """Return the worker's sessions. `pool` are the numbers of the pool's sessions that are this worker's."""
     shared = any(step.shares_connection for step in scenario.steps)
     match scenario.session_reuse:
         case SessionReuse.NONE:
@@ -339,4 +359,4 @@ def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool_par
         case SessionReuse.USER:
             return SessionPerUser(Connector(login, recorder, shared=shared))
         case SessionReuse.POOL:
-            return SessionPool(Connector(login, recorder, shared=True), pool_part)
+            return SessionPool(Connector(login, recorder, shared=True), pool)

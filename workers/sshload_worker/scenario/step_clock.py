@@ -7,10 +7,10 @@ It fires when the limit that was the oldest at its last check may be reached.
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic, monotonic_ns
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from gevent import GreenletExit, get_hub, getcurrent
 from gevent.timeout import Timeout
@@ -19,6 +19,9 @@ from sshload_contract.vocabulary import Outcome, Timing, Window
 
 from sshload_worker.outcomes import StepFailure, timeout_outcome
 from sshload_worker.recording.recorder import Recorder, Spans
+
+if TYPE_CHECKING:
+    from sshload_worker.login.login import Login
 
 T = TypeVar("T")
 TURNS_TO_SERVE = 8
@@ -150,18 +153,23 @@ class Due:
     """When an iteration is due, as monotonic nanoseconds, and in which window: its latencies and outcomes count there.
 
     It is never changed, but not frozen, because a frozen one takes several times as long to make, and each iteration
-    has one. In a load with several stages, `stage` is the one in which the iteration is due, counted from 1.
+    has one. In a load with several stages, `stage` is the one in which the iteration is due, counted from 1. `turn`
+    finds the user of a population who logs in for it.
     """
 
     at_ns: int
     window: Window
     stage: int = 0
+    turn: int = field(default=0, compare=False)
 
 
 class StepClock:
-    """Times steps, including nested ones (a login and its kex). Each ends in exactly one outcome."""
+    """Times steps, including nested ones (a login and its kex). Each ends in exactly one outcome.
 
-    __slots__ = ("_due", "_failed_ns", "_failed_step", "_recorder", "_succeeded_ns", "_window")
+    `turn` is whose turn a login is, and `login` that of the user for whom all is done, None before there is one.
+    """
+
+    __slots__ = ("_due", "_failed_ns", "_failed_step", "_recorder", "_succeeded_ns", "_window", "login", "turn")
 
     def __init__(self, recorder: Recorder, due: Due) -> None:
         self._recorder = recorder
@@ -170,6 +178,8 @@ class StepClock:
         self._failed_step = ""
         self._failed_ns = due.at_ns
         self._succeeded_ns = 0
+        self.turn = due.turn
+        self.login: Login | None = None
 
     @property
     def failed_step(self) -> str:
@@ -223,16 +233,25 @@ class StepClock:
         now_ns = monotonic_ns()
         self._recorder.moved(name, since_ns or now_ns, now_ns, count)
 
-    def sibling(self) -> "StepClock":
-        """Return a clock for work beside the iteration that counts in the same window."""
-        return StepClock(self._recorder, self._due)
+    def sibling(self, turn: int) -> "StepClock":
+        """Return a clock for the login of another turn beside the iteration, which counts in the same window."""
+        beside = StepClock(self._recorder, self._due)
+        beside.turn = turn
+        return beside
+
+    def logged_in(self, took_ns: int) -> None:
+        """Count that a user of a population has logged in."""
+        if self.login is not None and self.login.place is not None:
+            self._recorder.user_logged_in(self.login.place, self._window, took_ns // _NS_PER_US)
 
     def mark_failed(self, name: str) -> None:
         """Remember the step `name` as the one that failed, unless another one is remembered already."""
         self._failed_step = self._failed_step or name
 
     def failed(self, outcome: Outcome, message: str) -> None:
-        """Count a failure, in the step that is remembered as failed."""
+        """Count a failure, in the step that is remembered as failed, and of the user for whom it was done."""
+        if self.login is not None and self.login.place is not None:
+            self._recorder.user_failed(self.login.place, self._window, outcome)
         self._recorder.failure(self._failed_step, self._window, outcome, message, self._failed_ns)
 
     def total(self, outcome: Outcome, message: str) -> None:

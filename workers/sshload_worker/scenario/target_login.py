@@ -24,7 +24,8 @@ from sshload_contract.wire.run_config import Endpoint, RunConfig, TargetEndpoint
 from sshload_worker.clients.delay import prepare_delay
 from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
-from sshload_worker.login.login import Address, Login, read_credentials, read_file
+from sshload_worker.login.login import NOBODYS, Address, Login, read_credentials, read_file
+from sshload_worker.login.population import prepare_population
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
 
 _RESOLVE_PAUSE_S = 0.2
@@ -43,7 +44,10 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     """
     if not isinstance(config.target, Endpoint):
         raise GeneratorFaultError("the target is no SSH server: workers do not log in to it")
-    return prepare_login_at(config.target, config.via, config.client, addresses)
+    login = prepare_login_at(config.target, config.via, config.client, addresses)
+    if login.population is not None and config.scenario.names_users:
+        login.population.check_names()
+    return login
 
 
 def prepare_login_at(
@@ -146,16 +150,22 @@ def _refuse(server: TargetEndpoint, how: str, why: str) -> None:
 
 
 def _login(server: Endpoint, client: Client, addresses: tuple[Address, ...], role: str) -> Login:
+    population = (
+        None
+        if server.users is None
+        else prepare_population(server, server.users, client, role, is_direct=bool(addresses))
+    )
     login = Login(
         address=addresses[0] if addresses else None,
         host=server.host,
         port=server.port,
         user=server.user,
-        credentials=read_credentials(server, role),
+        credentials=NOBODYS if population is not None else read_credentials(server, role),
         host_keys=_host_keys(server, client.library, role),
         client=client,
         via=(),
         turns=None,
+        population=population,
     )
     alike = [address for address in addresses if address[0] == addresses[0][0]]
     if len(alike) < 2:  # noqa: PLR2004 - one address needs no turns

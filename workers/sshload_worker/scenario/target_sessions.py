@@ -1,5 +1,6 @@
 """How a worker uses its target: it logs in to an SSH server; what other kinds of target are for is in their modules."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Final, Protocol
@@ -7,7 +8,7 @@ from typing import Final, Protocol
 from sshload_contract.wire.report import LoginFailure
 from sshload_contract.wire.run_config import Endpoint, RunConfig, Scenario
 
-from sshload_worker.login.login import Address, Login
+from sshload_worker.login.login import Address, InTurn, Login
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.first_login import OnProblem, better_kex, dial_until_banner, log_in_once
 from sshload_worker.scenario.sessions import Connecting, Connector, Sessions, make_sessions
@@ -20,11 +21,15 @@ _MODULES: Final = {"gateway": "sshload_worker.scenario.gateway_sessions"}
 class Target(Protocol):
     """What a worker asks of its target."""
 
+    @property
+    def population(self) -> InTurn | None:
+        """The users who log in to it, if there are several."""
+
     def connector(self, recorder: Recorder) -> Connecting:
         """Return the maker of connections to it."""
 
-    def sessions(self, scenario: Scenario, recorder: Recorder, pool_part: int) -> Sessions:
-        """Return the worker's sessions. `pool_part` is how many of the pool's are this worker's, at least 1."""
+    def sessions(self, scenario: Scenario, recorder: Recorder, pool: Sequence[int]) -> Sessions:
+        """Return the worker's sessions. `pool` are the numbers of the pool's that are this worker's, at least one."""
 
     def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:
         """Wait until it takes a trial after one of `opened` connections, at its first hop; False: nothing was asked."""
@@ -43,13 +48,18 @@ class SshServer:
     login: Login
     addresses: tuple[Address, ...]
 
+    @property
+    def population(self) -> InTurn | None:
+        """The users who log in to it, if there are several."""
+        return self.login.population
+
     def connector(self, recorder: Recorder) -> Connecting:
         """Return what logs in."""
         return Connector(self.login, recorder)
 
-    def sessions(self, scenario: Scenario, recorder: Recorder, pool_part: int) -> Sessions:
+    def sessions(self, scenario: Scenario, recorder: Recorder, pool: Sequence[int]) -> Sessions:
         """Return the logins that iterations share as the scenario has it."""
-        return make_sessions(scenario, self.login, recorder, pool_part)
+        return make_sessions(scenario, self.login, recorder, pool)
 
     def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:
         """Wait for its version: it may still have too many connections of the trial, or penalise their sources."""

@@ -29,6 +29,7 @@ from sshload_contract.wire.target import TargetStats
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.rated_time import counts_in_ramp
 from sshload_worker.summary.totals import ErrorKey, Failures, SampleKey, Slices, StageTotals, Totals, worst_health
+from sshload_worker.summary.users import population_stats
 
 _UNKNOWN_DROP = Outcome.DROPPED_UNKNOWN
 
@@ -133,6 +134,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
             target_held=course.target_held,
             target_after=course.target_after,
             server_series=course.server_series,
+            users=population_stats(totals),
         ),
         search=None,
         series_interval_s=course.series_interval_s,

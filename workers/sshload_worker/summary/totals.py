@@ -3,12 +3,13 @@
 Slices keep the latencies of the measured window by time, as coarsely as the similarity of neighbours needs.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
 from sshload_contract.percentiles import MOST_SLICES, spread
+from sshload_contract.users import MOST_USERS
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import ArrivalCounts, Health, Negotiated, Report
 
@@ -131,11 +132,21 @@ class StageTotals:
 
 
 @dataclass(slots=True)
+class UserTotals:
+    """What happened to one user of a population in a window."""
+
+    logins: int = 0
+    failures: int = 0
+    slowest_us: int = 0
+
+
+@dataclass(slots=True)
 class Totals:
     """Counts, histograms and errors of all workers over time, and each worker's latest report.
 
     `slices` has the latencies of successes in the measured window by time. `ended` has how many successes of a step
-    ended in a window, and `moved` how many bytes it moved there, or in no window.
+    ended in a window, and `moved` how many bytes it moved there, or in no window. `users` are those of a population of
+    the size `population`, by window and place, as far as workers have ended.
     """
 
     counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
@@ -147,6 +158,8 @@ class Totals:
     errors: dict[ErrorKey, Failures] = field(default_factory=dict)
     negotiated: dict[Negotiated, int] = field(default_factory=dict)
     workers: dict[int, WorkerState] = field(default_factory=dict)
+    population: int = 0
+    users: defaultdict[tuple[Window, int], UserTotals] = field(default_factory=lambda: defaultdict(UserTotals))
 
     def add(self, report: Report) -> bool:
         """Add a report; return False, and change nothing, if it was added before.
@@ -176,6 +189,7 @@ class Totals:
             self._add_error(key, Failures(error.count, error.near_pause, error.first_message))
         for agreed in report.negotiated:
             self.negotiated[agreed.negotiated] = self.negotiated.get(agreed.negotiated, 0) + agreed.count
+        self._add_users(report)
         return True
 
     def absorb(self, other: "Totals") -> None:
@@ -212,6 +226,17 @@ class Totals:
             self.ended[ended.step, ended.window] += ended.count
         for moved in report.moved:
             self.moved[moved.step, moved.window] += moved.count
+
+    def _add_users(self, report: Report) -> None:
+        self.population = max(self.population, min(report.population, MOST_USERS))
+        for counts in report.users_of_population:
+            rows = zip(counts.places, counts.logins, counts.failures, counts.slowest_us, strict=False)
+            for place, logins, failures, slowest_us in rows:
+                if place < self.population:
+                    user = self.users[counts.window, place]
+                    user.logins += logins
+                    user.failures += failures
+                    user.slowest_us = max(user.slowest_us, slowest_us)
 
     def _add_counts(self, window: Window, counts: ArrivalCounts) -> None:
         self.counts[window] = add_counts((self.window(window), counts))

@@ -160,11 +160,15 @@ class TrialCourse:
     def note_load_end(self, worker: int, after_s: float) -> None:
         """Note how long a worker's load lasted that was ended early: the order takes time to reach a busy worker.
 
+        Of a population whose users log in once, a worker ends its load itself when none is left for it.
+
         The load's duration is the mean of its workers', so that rates are per second of the time in which it was made.
         """
         if worker not in range(self.config.workers):
             return
         self._lasted_s[worker] = min(after_s, self.planned_s)
+        if self.early_end is None and self.config.ends_with_users:
+            self.early_end = EarlyEnd(after_s, "")
         if self.early_end is not None:
             self.early_end = replace(self.early_end, after_s=mean(self._lasted_s.values()))
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 from sshload_contract.bounds import MOST_STAGES
 from sshload_contract.declared import Absent, Items, Text
+from sshload_contract.users import USER_CHARACTERS
 from sshload_contract.vocabulary import InPath
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Measured, Ordinal, Percent, StepName
@@ -23,16 +24,21 @@ ACCOUNTS_CHARACTERS: Final = 32
 FIRST_MESSAGE_CHARACTERS: Final = 200
 SCOPE_CHARACTERS: Final = 300
 MOST_SCOPE: Final = 5
+MOST_WORST_USERS: Final = 5
 _Algorithm = Text(ALGORITHM_CHARACTERS)
 _Version = Text(VERSION_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True)
 class EndedEarly:
-    """Only if the load ended early, because a threshold was certainly broken."""
+    """Only if the load ended early: a threshold was certainly broken, or each user had logged in once."""
 
     after_seconds: Annotated[Amount, "When it ended, in seconds from its start, warm-up included."]
-    threshold: Annotated[str, Text(THRESHOLD_CHARACTERS), "The threshold, as status.thresholds has it."]
+    threshold: Annotated[
+        str | None,
+        Text(THRESHOLD_CHARACTERS),
+        "The threshold, as status.thresholds has it. Absent if each user had logged in (pick oncePerUser).",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +117,44 @@ class BurstResult:
 
     attempted: Annotated[Count, "Connections begun."]
     established: Annotated[Count, "Connections that were logged in."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserResult:
+    """One user of a population, in the measured window."""
+
+    place: Annotated[Ordinal, "Which user it is: the n-th of the file, or of the names."]
+    name: Annotated[
+        str | None,
+        Text(USER_CHARACTERS),
+        "The name, if the spec has it. Names from a Secret are not told, because they may be those of persons.",
+    ] = None
+    logins: Annotated[Count, "Logins that succeeded."]
+    failures: Annotated[Count, Absent(0), "Failed iterations, and lost sessions. Absent if there were none."] = 0
+    slowest_login_ms: Annotated[Amount | None, "The longest login that succeeded."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersResult:
+    """The population that logged in (client.users). The first four figures include the warm-up."""
+
+    population: Annotated[Count, "How many users there are."]
+    took_part: Annotated[Count, "How many of them began a login."]
+    least_logins: Annotated[Count, "The fewest successful logins of a user, of all users."]
+    most_logins: Annotated[Count, "The most successful logins of a user."]
+    failed: Annotated[Count, Absent(0), "Users with a failure in the measured window. Absent if there were none."] = 0
+    most_failures: Annotated[
+        tuple[Annotated[UserResult, "A user."], ...],
+        Items(most=MOST_WORST_USERS),
+        Absent(()),
+        "Those with the most failures, the worst first.",
+    ] = ()
+    slowest: Annotated[
+        tuple[Annotated[UserResult, "A user."], ...],
+        Items(most=MOST_WORST_USERS),
+        Absent(()),
+        "Those with the longest login, the slowest first.",
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +445,7 @@ class Results:
     ] = ()
     hold: HoldResult | None = None
     burst: BurstResult | None = None
+    users: UsersResult | None = None
     negotiated: Annotated[
         tuple[Agreement, ...],
         Items(most=MOST_NEGOTIATED),

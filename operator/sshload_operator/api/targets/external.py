@@ -7,9 +7,11 @@ from typing import Annotated, ClassVar, Final, Self
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth
 from sshload_contract.declared import Absent, Default, Named, Rule, Text, Unwritten
 from sshload_contract.names import Port, SecretName
+from sshload_contract.users import USER_CHARACTERS, USER_PATTERN
 from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.targets.kind import SecretFiles, Server
+from sshload_operator.api.users import Users
 
 # The keys of a Secret that an author makes for an external target or a jump host.
 _PRIVATE_KEY: Final = "id"
@@ -43,17 +45,33 @@ class ExternalTarget(Server):
             at=".target.external.encryptedKey",
             explain=lambda spec: f"must not be true: {spec.auth} uses no private key",
         ),
+        Rule(
+            "!has(self.target.external)"
+            " || has(self.target.external.user) != (has(self.client) && has(self.client.users))",
+            "set either target.external.user or client.users",
+            at=".target.external.user",
+        ),
+        Rule(
+            "!has(self.target.external) || has(self.target.external.credentialsSecretRef)"
+            " || has(self.client) && has(self.client.users) && has(self.client.users.secretRef)",
+            "is required, unless client.users.secretRef has the credentials of all users",
+            at=".target.external.credentialsSecretRef",
+        ),
     )
     credentials_field: ClassVar[str] = "credentialsSecretRef"
     auth_field: ClassVar[str] = "client.auth"
     port: Annotated[Port, Default(22), "Its port."]
     user: Annotated[
         str,
-        Text(shortest=1, longest=100, pattern=r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]*", wanted="a user's name"),
-        "The user who logs in.",
+        Text(shortest=1, longest=USER_CHARACTERS, pattern=USER_PATTERN, wanted="a user's name"),
+        Absent(""),
+        "The user who logs in. Required without client.users.",
     ]
     credentials_secret: Annotated[
-        SecretName, Named("credentialsSecretRef"), "The Secret of this namespace with the credentials."
+        SecretName,
+        Named("credentialsSecretRef"),
+        Absent(""),
+        "The Secret of this namespace with the credentials. Required unless client.users.secretRef has all of them.",
     ]
     encrypted_key: Annotated[
         bool,
@@ -73,19 +91,29 @@ class ExternalTarget(Server):
         " change everything.",
     ]
     auth: Annotated[Auth, Unwritten(Auth.PUBLICKEY)]  # client.auth
+    users: Annotated[Users | None, Unwritten(None)]  # client.users
 
     @property
     def identity(self) -> str:
         """Who logs in where."""
-        return f"{self.user}@{self.host} port {self.port}"
+        return f"{self.user or 'a population'}@{self.host} port {self.port}"
 
-    def logging_in_by(self, auth: Auth) -> Self:
-        """Return the target with what client.auth states."""
-        return replace(self, auth=auth)
+    def logging_in_by(self, auth: Auth, users: Users | None) -> Self:
+        """Return the target with what client states."""
+        return replace(self, auth=auth, users=users)
 
     @property
     def secrets(self) -> tuple[SecretFiles, ...]:
         """What a login by `auth` needs, and no other keys of the Secret; and the host keys, unless any is accepted."""
+        return tuple(self._secrets())
+
+    def _secrets(self) -> Iterator[SecretFiles]:
+        if self.users is not None and self.users.secret:
+            yield SecretFiles(
+                self.users.secret,
+                (self.users.file,),
+                f"the test logs in to {self.host} as the users of a file (spec.client.users): give it",
+            )
         credentials = SecretFiles(
             self.credentials_secret,
             self._credential_files,
@@ -97,7 +125,10 @@ class ExternalTarget(Server):
             f"the host key of {self.host} is checked: give the right key",
             f"`ssh-keyscan -p {self.port} {self.host}` prints the server's key; compare it first",
         )
-        return (credentials,) if self.insecure_ignore_host_key else (credentials, known_hosts)
+        if self.credentials_secret:
+            yield credentials
+        if not self.insecure_ignore_host_key:
+            yield known_hosts
 
     @property
     def _credential_files(self) -> tuple[str, ...]:
@@ -120,6 +151,7 @@ class ExternalTarget(Server):
             passphrase_path=taken.get(_PASSPHRASE, ""),
             password_path=taken.get(_PASSWORD, ""),
             known_hosts_path=taken.get(_KNOWN_HOSTS, ""),
+            users=None if self.users is None else self.users.population(taken),
         )
 
     def cautions(self, field: str) -> Iterator[str]:
@@ -141,6 +173,8 @@ class JumpHost(ExternalTarget):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         *ExternalTarget.rules,
+        Rule("has(self.user)", "is required", at=".user"),
+        Rule("has(self.credentialsSecretRef)", "is required", at=".credentialsSecretRef"),
         Rule(
             f"!self.?encryptedKey.orValue(false) || self.?auth.orValue('publickey') in {BY_KEY_IN_CEL}",
             "must not be true: auth uses no private key",

@@ -11,6 +11,7 @@ from sshload_contract.wire.run_config import TargetEndpoint
 
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.targets.access import SSH, Access
+from sshload_operator.api.users import Users
 from sshload_operator.state import Role
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class TargetKind:
         """Which server it is, in words: figures of targets with the same words can be compared."""
         raise NotImplementedError
 
-    def logging_in_by(self, auth: Auth) -> Self:
-        """Return the target for workers that log in by `auth`, which its spec states elsewhere."""
-        del auth
+    def logging_in_by(self, auth: Auth, users: Users | None) -> Self:
+        """Return the target for workers that log in by `auth`, as these users, which its spec states elsewhere."""
+        del auth, users
         return self
 
 

@@ -17,6 +17,8 @@ from sshload_operator.api.status.results import (
     Results,
     StageResult,
     TargetResult,
+    UserResult,
+    UsersResult,
 )
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.cli.view.page import Facts, Grid, Paste
@@ -35,7 +37,7 @@ def measured_parts(
     verdict's sentence has said already.
     """
     load = [("load", _load(results, totals_said=totals_said))] if results.duration_seconds else []
-    if begun := (*load, *_held(results)):
+    if begun := (*load, *_held(results), *_users_of_population(results.users)):
         yield Facts(begun)
     if results.stages:
         yield _stages(results.stages)
@@ -68,7 +70,8 @@ def _load(results: Results, *, totals_said: bool) -> str:
     if results.burst is not None:
         words.append(f"{results.burst.established:,} of {results.burst.attempted:,} connections logged in")
     if results.ended_early is not None:
-        words.append(f"ended {results.ended_early.after_seconds:.1f} s after its start, as a threshold was broken")
+        why = "as a threshold was broken" if results.ended_early.threshold else "when each user had logged in"
+        words.append(f"ended {results.ended_early.after_seconds:.1f} s after its start, {why}")
     return "; ".join(words)
 
 
@@ -80,6 +83,27 @@ def _held(results: Results) -> Iterator[tuple[str, str]]:
     of_all = "" if percent is None else f"; with them, {percent:.2f} % failed"
     yield "held", f"{hold.held_most:,} sessions at most, {hold.held_least:,} at least{of_all}"
     yield from _fresh_login(hold.fresh_login or FreshLogin())
+
+
+def _users_of_population(users: UsersResult | None) -> Iterator[tuple[str, str]]:
+    """Yield how many users took part, and who of them had the most failures and the slowest login."""
+    if users is None:
+        return
+    each = f"{users.least_logins:,}"
+    if users.most_logins != users.least_logins:
+        each += f" to {users.most_logins:,}"
+    failed = f"; {users.failed:,} of them had failures" if users.failed else ""
+    yield "users", f"{users.took_part:,} of {users.population:,} took part, with {each} logins each{failed}"
+    if users.most_failures:
+        failing = (f"{_user(one)}: {one.failures:,}, {one.logins:,} logins" for one in users.most_failures)
+        yield "most failures", "; ".join(failing)
+    if users.slowest:
+        slow = (f"{_user(one)}: {milliseconds(one.slowest_login_ms)} ms" for one in users.slowest)
+        yield "slowest login", "; ".join(slow)
+
+
+def _user(user: UserResult) -> str:
+    return user.name or f"no. {user.place:,}"
 
 
 def _fresh_login(login: FreshLogin) -> Iterator[tuple[str, str]]:

@@ -51,6 +51,7 @@ from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
 from sshload_operator.decision.load_test.scope import scope
 from sshload_operator.decision.load_test.steps import steps_status
+from sshload_operator.decision.load_test.users import users_result
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan
 
@@ -82,6 +83,7 @@ def results_status(plan: Plan, summary: RunSummary, verdict: Verdict, other_logi
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
         burst=_burst(summary) if plan.spec.load.least.bursts else None,
+        users=users_result(plan, summary.trial.users),
         hold=held(summary.trial) if plan.spec.load.least.held_sessions else None,
         negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
         scope=_scope(plan, summary, other_login),
@@ -104,9 +106,9 @@ def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]
 
 def _ended_early(summary: RunSummary) -> EndedEarly | None:
     early = summary.early_end
-    return (
-        None if early is None else EndedEarly(rounded(early.after_s), shortened(early.threshold, THRESHOLD_CHARACTERS))
-    )
+    if early is None:
+        return None
+    return EndedEarly(rounded(early.after_s), shortened(early.threshold, THRESHOLD_CHARACTERS) or None)
 
 
 def _burst(summary: RunSummary) -> BurstResult:

@@ -126,6 +126,8 @@ def _of_search(rule: Callable[[Plan, Searched], Conclusion | None]) -> Callable[
 
 
 def _early(plan: Plan, early: EarlyEnd) -> str:
+    if not early.threshold:
+        return f"The load ended {early.after_s:.1f} s after its start, when each user had logged in once"
     return (
         f"The load was ended {early.after_s:.1f} s after its start instead of {plan.load_s:g} s, because nothing"
         f" after that could have met this threshold: {early.threshold}"

@@ -108,7 +108,7 @@ def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
     if figures_spoiled(summary.trial, plan.spec.scenario.slept_s):
         return None
     setting = None if managed is None else setting_of(managed.sshd)
-    if summary.early_end is not None:
+    if summary.early_end is not None and summary.early_end.threshold:
         return _of_early_end(summary, setting)
     try:
         return _of_logins(measured_logins(plan, summary.trial), setting)

@@ -43,7 +43,7 @@ class AsyncsshConnection:
         self._descriptor: Descriptor | None = None
         if login.address is not None:
             family, self._address = login.address
-            self._descriptor = new_descriptor(login.client, family)
+            self._descriptor = new_descriptor(login.client, family, login.source_address)
             self._protocol.descriptor = self._descriptor
         self._is_handed_over = False
         self._server_version = ""

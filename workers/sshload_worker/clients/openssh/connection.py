@@ -141,7 +141,9 @@ class OpenSSHConnection:
             return ["-o", f"ProxyCommand={command}"]
         if self._login.address is None:
             raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
-        return ["-o", f"HostName={as_host_name(str(self._login.address[1][0]))}"]
+        source = self._login.source_address
+        bind = ["-o", f"BindAddress={source}"] if source else []
+        return ["-o", f"HostName={as_host_name(str(self._login.address[1][0]))}", *bind]
 
     def _file_transfer(self) -> FileTransfer:
         if self._programs is None:

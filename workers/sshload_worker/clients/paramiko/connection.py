@@ -136,4 +136,4 @@ def _stream(login: Login, through: Connection | None) -> Stream | ForwardedStrea
         return ForwardedStream(through, through.driver, login.host, login.port)
     if login.address is None:
         raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
-    return Stream(login.client, login.address)
+    return Stream(login.client, login.address, login.source_address)

@@ -21,9 +21,9 @@ _READ_BYTES = 32_768
 class Stream:
     """One TCP connection as paramiko's socket: only paramiko's reader reads it, and its lock protects writes."""
 
-    def __init__(self, client: Client, address: Address) -> None:
+    def __init__(self, client: Client, address: Address, source_address: str = "") -> None:
         family, self._address = address
-        self._descriptor = new_descriptor(client, family)
+        self._descriptor = new_descriptor(client, family, source_address)
         self._timeout_s: float | None = None
         self._closed = False
 

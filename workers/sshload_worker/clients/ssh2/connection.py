@@ -45,7 +45,7 @@ class SSH2Connection:
         self._descriptor: Descriptor
         if login.address is not None:
             family, self._address = login.address
-            self._descriptor = new_descriptor(login.client, family)
+            self._descriptor = new_descriptor(login.client, family, login.source_address)
         else:
             self._descriptor = TunnelDescriptor(cast("SSH2Connection", through))
         client = login.client

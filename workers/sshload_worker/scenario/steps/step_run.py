@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sshload_contract.client import Timeouts
+from sshload_contract.users import USER_MARK, is_read_otherwise
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.interface import Connection, Course, Sftp
+from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.parts import Parts
 from sshload_worker.scenario.step_clock import StepClock, TimeLimit
 
@@ -20,6 +22,8 @@ ITERATION_MARK = "{iteration}"
 
 class StepRun:
     """One iteration's connection and clock. `iteration` is unique among the iterations of the run.
+
+    The user for whom the steps are done is the clock's, if they are done by a login.
 
     The steps of an iteration share one SFTP subsystem, which the first step that needs it opens.
     """
@@ -42,8 +46,17 @@ class StepRun:
         self._sftp: Sftp | None = None
 
     def fill_in(self, text: str) -> str:
-        """Return a path, command or text of the scenario with the iteration's number filled in."""
-        return text.replace(ITERATION_MARK, self.iteration)
+        """Return a path, command or text of the scenario with the iteration's number and the user's name filled in.
+
+        Raises StepFailure for a name that a shell would read in another way than it is written.
+        """
+        filled = text.replace(ITERATION_MARK, self.iteration)
+        login = self.clock.login
+        if USER_MARK not in filled or login is None:
+            return filled
+        if is_read_otherwise(login.user):
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"{USER_MARK} stands for a name with a backslash")
+        return filled.replace(USER_MARK, login.user)
 
     def time_part(self, name: str, step: str, call: Callable[[], T]) -> T:
         """Call `call`, and time it as a part of the step `name` if the client library can time parts."""

@@ -1,0 +1,248 @@
+"""The population that logs in to a server: whose turn it is, and with which credentials.
+
+A turn finds its user by its number alone. So all workers together have one sequence of users, however many workers
+there are, and what is drawn by a seed is the same in each run.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from itertools import accumulate
+from time import time
+from typing import Final, Protocol
+
+from sshload_contract.client import BY_KEY, Auth, Client, Library
+from sshload_contract.users import USER_MARK, NumberedUsers, Pick, Population, UsersFile, is_read_otherwise
+from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.run_config import Endpoint
+
+from sshload_worker.login.certificate import check_user_certificate
+from sshload_worker.login.login import (
+    Credentials,
+    Login,
+    credentials_with_key,
+    credentials_with_password,
+    read_credentials,
+)
+from sshload_worker.login.private_key import read_private_key
+from sshload_worker.login.users_file import CERTIFICATE, KEY, PASSWORD, SOURCE_ADDRESS, USER, UsersOfFile, read_users
+from sshload_worker.outcomes import GeneratorFaultError, StepFailure
+
+_CANNOT_CHOOSE_SOURCE: Final = (Library.MINA_SSHD,)
+_BITS: Final = 53
+"""Of a draw: as many as a float has."""
+
+
+class Users(Protocol):
+    """Users by their place, from 0. `weights` are for a weighted pick."""
+
+    @property
+    def weights(self) -> Iterable[float]:
+        """The weight of each of them."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def name(self, place: int) -> str:
+        """Return the name of one."""
+
+    def credentials(self, place: int) -> Credentials:
+        """Return the credentials of one; raises GeneratorFaultError if they cannot be used."""
+
+    def source_address(self, place: int) -> str:
+        """Return the address to connect from, empty for any."""
+
+    def described(self, place: int) -> str:
+        """Return which user it is, for a message: without a name from a file, which may be a person's."""
+
+
+class _Numbered:
+    """Users with numbers in their names, who share credentials."""
+
+    def __init__(self, named: NumberedUsers, common: Credentials) -> None:
+        self._named = named
+        self._common = common
+        self.weights: Iterable[float] = ()
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def name(self, place: int) -> str:
+        return self._named.name(place)
+
+    def credentials(self, place: int) -> Credentials:  # noqa: ARG002 - those of all
+        return self._common
+
+    def source_address(self, place: int) -> str:  # noqa: ARG002 - any
+        return ""
+
+    def described(self, place: int) -> str:
+        return f"the user {self.name(place)}"
+
+
+class _FromFile:
+    """Users of a file. Whoever has no credentials of their own there has the `common` ones.
+
+    Keys are read at the first login of their user, because 100,000 of them would take longer than the start may.
+    """
+
+    def __init__(self, users: UsersOfFile, auth: Auth, common: Credentials | None) -> None:
+        self._users = users
+        self._auth = auth
+        self._common = common
+        self._made: dict[int, Credentials] = {}
+        self.weights: Iterable[float] = users.weights
+        own = KEY if auth in BY_KEY else PASSWORD
+        for place in range(len(users)):
+            if not users.field(place, own) and common is None:
+                raise GeneratorFaultError(
+                    f"{users.where(place)}: the field {own} is needed, because the login is by {auth}"
+                )
+            if auth is Auth.CERTIFICATE and users.field(place, KEY) and not users.field(place, CERTIFICATE):
+                raise GeneratorFaultError(
+                    f"{users.where(place)}: the field certificate is needed beside the field key, because the login is"
+                    f" by {auth}"
+                )
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def name(self, place: int) -> str:
+        return self._users.field(place, USER)
+
+    def credentials(self, place: int) -> Credentials:
+        made = self._made.get(place)
+        if made is None:
+            made = self._made[place] = self._make(place)
+        return made
+
+    def source_address(self, place: int) -> str:
+        return self._users.field(place, SOURCE_ADDRESS)
+
+    def described(self, place: int) -> str:
+        return self._users.where(place)
+
+    def _make(self, place: int) -> Credentials:
+        users, auth = self._users, self._auth
+        if self._common is not None and not users.field(place, KEY if auth in BY_KEY else PASSWORD):
+            return self._common
+        if auth not in BY_KEY:
+            return credentials_with_password(auth, users.field(place, PASSWORD))
+        key = read_private_key(users.field(place, KEY).encode(), "", f"{users.where(place)}: the key")
+        certificate = b""
+        if auth is Auth.CERTIFICATE:
+            certificate = users.field(place, CERTIFICATE).encode()
+            check_user_certificate(certificate, key.public_blob, time(), f"{users.where(place)}: the certificate")
+        return credentials_with_key(auth, key, certificate)
+
+
+class LoginPopulation:
+    """The users of a population in the order of their turns (login.InTurn)."""
+
+    def __init__(self, users: Users, config: Population) -> None:
+        self._users = users
+        self._place_of = _pick(config, users)
+        self._most_turns = len(users) if config.pick is Pick.ONCE_PER_USER else None
+
+    def __len__(self) -> int:
+        """Return how many users there are."""
+        return len(self._users)
+
+    @property
+    def most_turns(self) -> int | None:
+        """How many turns there are, of all workers together; None for any number."""
+        return self._most_turns
+
+    def check_names(self) -> None:
+        """Raise GeneratorFaultError if a name cannot stand in a command."""
+        for place in range(len(self._users)):
+            if is_read_otherwise(self._users.name(place)):
+                raise GeneratorFaultError(
+                    f"{self._users.described(place)}: the name has a backslash, and the scenario has {USER_MARK} in a"
+                    " step, where a shell would not read it as it is written"
+                )
+
+    def place_of(self, turn: int) -> int:
+        """Return whose turn it is, by their place from 0."""
+        return self._place_of(turn)
+
+    def login_of(self, login: Login, turn: int) -> Login:
+        """Return the Login with the user whose turn it is; raises StepFailure if their credentials cannot be used."""
+        place, users = self._place_of(turn), self._users
+        try:
+            credentials = users.credentials(place)
+        except GeneratorFaultError as error:
+            raise StepFailure(Outcome.GENERATOR_FAULT, str(error)) from None
+        return Login(
+            login.address,
+            login.host,
+            login.port,
+            users.name(place),
+            credentials,
+            login.host_keys,
+            login.client,
+            login.via,
+            None,
+            None,
+            place,
+            users.source_address(place),
+        )
+
+
+def prepare_population(
+    endpoint: Endpoint, config: Population, client: Client, role: str, *, is_direct: bool
+) -> LoginPopulation:
+    """Return the users who log in to a server; raises GeneratorFaultError, which calls it `role`.
+
+    It `is_direct` if no jump host is before it.
+    """
+    common = read_credentials(endpoint, role) if endpoint.private_key_path or endpoint.password_path else None
+    users: Users
+    match config.source:
+        case UsersFile(path):
+            users = _FromFile(read_users(path, f"the users of {role}"), endpoint.auth, common)
+        case NumberedUsers() as named:
+            if common is None:
+                raise GeneratorFaultError(f"the credentials of {role} are needed: all its users share them")
+            users = _Numbered(named, common)
+    refusal = _no_source_address(client, is_direct=is_direct)
+    if refusal and (place := next((one for one in range(len(users)) if users.source_address(one)), None)) is not None:
+        raise GeneratorFaultError(f"{users.described(place)}: the field {SOURCE_ADDRESS} cannot be used: {refusal}")
+    return LoginPopulation(users, config)
+
+
+def _no_source_address(client: Client, *, is_direct: bool) -> str:
+    """Return why users cannot have source addresses, empty if they can."""
+    if not is_direct:
+        return "the connection is to a jump host, which all users share"
+    if client.network_delay_s:
+        return "the relay of client.networkDelay makes the connection"
+    return f"{client.library} has no such setting" if client.library in _CANNOT_CHOOSE_SOURCE else ""
+
+
+def _pick(config: Population, users: Users) -> Callable[[int], int]:
+    """Return the function from a turn to the place of its user."""
+    size = len(users)
+    match config.pick:
+        case Pick.ROUND_ROBIN | Pick.ONCE_PER_USER:
+            # Each round begins one place later. Otherwise every n-th turn, which is a worker's, would be of the same
+            # users in each round, and these would log in more often than others if the worker is faster than others.
+            return lambda turn: (turn + turn // size) % size
+        case Pick.RANDOM:
+            return lambda turn: _draw(config.seed, turn) * size >> _BITS
+        case Pick.WEIGHTED:
+            return _by_weight(config.seed, users.weights)
+        case Pick.ZIPF:
+            return _by_weight(config.seed, (rank**-config.exponent for rank in range(1, size + 1)))
+
+
+def _by_weight(seed: int, weights: Iterable[float]) -> Callable[[int], int]:
+    bounds: Sequence[float] = tuple(accumulate(weights))
+    last, scale = len(bounds) - 1, bounds[-1] / (1 << _BITS)
+    return lambda turn: min(bisect_right(bounds, _draw(seed, turn) * scale), last)
+
+
+def _draw(seed: int, turn: int) -> int:
+    """Return a number of _BITS bits for a turn: those of all turns are as if drawn independently."""
+    digest = blake2b(turn.to_bytes(8, "big"), digest_size=8, key=seed.to_bytes(8, "big")).digest()
+    return int.from_bytes(digest, "big") >> (64 - _BITS)
