@@ -9,8 +9,8 @@ from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, TypeAlias
 
 from sshload_contract.declared import Default, Named, Rule, Text, Whole
+from sshload_contract.population import MOST_USERS
 
-MOST_USERS: Final = 100_000
 USER_CHARACTERS: Final = 100
 USER_PATTERN: Final = r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]*"
 """A name with which somebody logs in: no character of it means anything in a path, nor to a shell but the backslash."""
@@ -86,7 +86,16 @@ class NumberedUsers:
         return self.pattern.replace(NUMBER_MARK, str(self.first + place).zfill(self.digits))
 
 
-UsersSource: TypeAlias = UsersFile | NumberedUsers
+@dataclass(frozen=True, slots=True)
+class DerivedUsers:
+    """The first users of a population (population.py), whose secret is in a file."""
+
+    kind: ClassVar[str] = "derived"
+    path: str
+    count: int
+
+
+UsersSource: TypeAlias = UsersFile | NumberedUsers | DerivedUsers
 
 
 def is_read_otherwise(name: str) -> bool:
@@ -95,7 +104,7 @@ def is_read_otherwise(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Population:
+class UsersInTurn:
     """The users who log in to a server, and who of them has the next turn. `seed` is that of a pick that is drawn."""
 
     source: UsersSource

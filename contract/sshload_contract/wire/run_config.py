@@ -13,7 +13,7 @@ from sshload_contract.client import Auth, Client
 from sshload_contract.load import Load, Search
 from sshload_contract.steps import Alternative, ScenarioStep
 from sshload_contract.thresholds import Threshold
-from sshload_contract.users import USER_MARK, Pick, Population
+from sshload_contract.users import USER_MARK, Pick, UsersInTurn
 from sshload_contract.vocabulary import InPath, measured_step
 
 
@@ -36,7 +36,7 @@ class Endpoint:
     passphrase_path: str
     password_path: str
     known_hosts_path: str
-    users: Population | None = None
+    users: UsersInTurn | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,10 @@ _EXPRESSIONS: Final = (Check(_fault_of_expressions, at=".scenario.steps"),)
 
 _USERS: Final = (
     Rule(
-        "!has(self.client) || !has(self.client.users) || has(self.target.external)",
-        "is for target.external only: no other target has users of its author's",
+        "!has(self.client) || !has(self.client.users) || has(self.target.external)"
+        " || has(self.target.managed) && has(self.target.managed.system)"
+        " && !has(self.client.users.secretRef) && !has(self.client.users.names)",
+        "is for target.external, and without secretRef and names for target.managed.system, whose accounts are made",
         at=".client.users",
     ),
     Rule(
@@ -60,6 +62,12 @@ _USERS: Final = (
         " || self.client.auth != 'agent'",
         "must be unset with client.auth agent, which has one key for all users: use publickey",
         at=".client.users.secretRef",
+    ),
+    Rule(
+        "self.?target.?managed.?system.?users.orValue(1) == 1 && !(has(self.client) && has(self.client.users)"
+        " && has(self.target.managed)) || self.client.auth in ['publickey', 'password', 'keyboard-interactive']",
+        "the accounts of target.managed.system log in by publickey, password and keyboard-interactive only",
+        at=".client.auth",
     ),
     Rule(
         "self.?client.?users.?pick.orValue('roundRobin') != 'oncePerUser'"

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Final
 from sshload_contract.client import in_cel
 from sshload_contract.declared import Absent, Default, Named, Number, Rule, Whole
 from sshload_contract.names import SecretName
-from sshload_contract.users import DRAWN, NumberedUsers, Pick, Population, UsersFile, UsersSource
+from sshload_contract.users import DRAWN, NumberedUsers, Pick, UsersFile, UsersInTurn, UsersSource
 
 _EXPONENT: Final = 1.0
 _SEED: Final = 1
@@ -26,16 +26,13 @@ class UsersKey(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """Who logs in to the target, in turn: each login is that of one user of a population.
+    """Who logs in to the target: each login is that of the user of a population whose turn it is.
 
-    The users are in a Secret, or they have numbers in their names and share the credentials of the target.
+    Those of target.external are in a Secret, or have numbers in their names and share the credentials of the target.
+    Those of target.managed.system are its accounts.
     """
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            "[has(self.secretRef), has(self.names)].filter(one, one).size() == 1",
-            "exactly one of secretRef and names must be set",
-        ),
         Rule("!has(self.key) || has(self.secretRef)", "is for secretRef only", at=".key"),
         Rule(
             f"!has(self.seed) || self.pick in {in_cel(DRAWN)}",
@@ -78,12 +75,19 @@ class Users:
         """The key of the Secret with the users, empty if there is none."""
         return (self.key or UsersKey.CSV) if self.secret else ""
 
-    def population(self, paths: Mapping[str, str]) -> Population:
-        """Return the users for workers that have the file of the Secret at a path."""
-        source: UsersSource = UsersFile(paths[self.file]) if self.names is None else self.names
-        return Population(
+    def of_author(self, paths: Mapping[str, str]) -> UsersInTurn:
+        """Return the users in turn for workers that have the author's file of the Secret at a path."""
+        return self.in_turn(UsersFile(paths[self.file]) if self.names is None else self.names)
+
+    def in_turn(self, source: UsersSource) -> UsersInTurn:
+        """Return users in turn, as they are picked."""
+        return UsersInTurn(
             source,
             self.pick,
             _SEED if self.seed is None else self.seed,
             _EXPONENT if self.exponent is None else self.exponent,
         )
+
+
+ALL_IN_TURN: Final = Users(Pick.ROUND_ROBIN, None, None, "", None, None)
+"""How the accounts of a target log in if its author says nothing of it."""

@@ -88,7 +88,7 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
     login_port, valid_s = path[0] if target.access.speaks_ssh else sshd_port, plan.spec.deadline_s
     keys = await make_keys(KeysAsked(LOOPBACK, login_port, user, valid_s, target.system is not None))
     notes, process = _sshd(plan, target, places, keys, folder)
-    login = managed_endpoint(LOOPBACK, login_port, user, plan.spec.auth, places.keys_dir)
+    login = managed_endpoint(plan, target, LOOPBACK, login_port, user, places.keys_dir)
     speaks_http = not target.access.speaks_ssh
     in_path = {
         part: await _PROGRAMS[part](program, Here(port, behind, free, folder, user, keys, valid_s, speaks_http))

@@ -8,10 +8,10 @@ from typing import Any
 
 from sshload_contract.client import BY_KEY, Auth
 from sshload_contract.names import ConfigMapFile
-from sshload_contract.population import POPULATION_PASSWORD_FILE
+from sshload_contract.population import POPULATION_FILE, POPULATION_PASSWORD_FILE
 from sshload_contract.wire.run_config import Endpoint
 
-from sshload_operator.api.targets import Server
+from sshload_operator.api.targets import ManagedTarget, Server
 from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.planning.plan import Plan
 
@@ -32,8 +32,11 @@ _GROUP_READS = 0o440
 _ALL_READ = 0o444
 
 
-def managed_endpoint(host: str, port: int, user: str, auth: Auth, keys_dir: str) -> Endpoint:
+def managed_endpoint(  # noqa: PLR0913, PLR0917 - what a login needs
+    plan: Plan, target: ManagedTarget, host: str, port: int, user: str, keys_dir: str
+) -> Endpoint:
     """Return how workers log in to a managed target, whose keys the operator made."""
+    auth = plan.spec.auth
     return Endpoint(
         host=host,
         port=port,
@@ -44,11 +47,15 @@ def managed_endpoint(host: str, port: int, user: str, auth: Auth, keys_dir: str)
         passphrase_path="",
         password_path="" if auth in BY_KEY else f"{keys_dir}/{POPULATION_PASSWORD_FILE}",
         known_hosts_path=f"{keys_dir}/{KNOWN_HOSTS_FILE}",
+        users=target.users_in_turn(plan.spec.users, f"{keys_dir}/{POPULATION_FILE}"),
     )
 
 
-def login_files(auth: Auth) -> tuple[str, ...]:
+def login_files(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
     """Return the files of a run's keys that a login to its managed target needs."""
+    auth = plan.spec.auth
+    if target.users_in_turn(plan.spec.users, POPULATION_FILE) is not None and auth is Auth.PUBLICKEY:
+        return (POPULATION_FILE, KNOWN_HOSTS_FILE)
     if auth not in BY_KEY:
         return (POPULATION_PASSWORD_FILE, KNOWN_HOSTS_FILE)
     certificate = (CERTIFICATE_FILE,) if auth is Auth.CERTIFICATE else ()

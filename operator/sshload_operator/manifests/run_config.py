@@ -86,7 +86,7 @@ def login_to_managed(plan: Plan, target: ManagedTarget) -> Endpoint:
     """Return how the workers, or a program in the path for them, log in to the managed target of a run in a cluster."""
     role = hops(target)[0].role if target.access.speaks_ssh else Role.TARGET
     host = _name_for_all_hops(plan, child_name(plan, role))
-    return managed_endpoint(host, SSH_PORT, cluster_target_places(target).user, plan.spec.auth, KEYS_DIR)
+    return managed_endpoint(plan, target, host, SSH_PORT, cluster_target_places(target).user, KEYS_DIR)
 
 
 def used_by(target: ManagedTarget, host: str, port: int, folder: str, login: Endpoint) -> TargetEndpoint:

@@ -68,7 +68,7 @@ def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
         yield run_keys_source(plan, (TOKEN_FILE,))
         yield from secret_sources(spec.target, KEYS_FOLDER)
     elif spec.target.access.speaks_ssh:
-        yield run_keys_source(plan, (TOKEN_FILE, *login_files(spec.auth)))
+        yield run_keys_source(plan, (TOKEN_FILE, *login_files(plan, spec.target)))
     else:
         callers = (file for program in in_path(spec.target) for file in program.caller_files)
         yield run_keys_source(plan, (TOKEN_FILE, *callers))

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("operator", "workers", "contract", "targets", "gateway", "scripts")
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)[\w.\[\]]*(?:![rsa])?(?::[^{}]*)?\}")
-PARTS_OF_A_SPEC = {"iteration"}
+PARTS_OF_A_SPEC = {"iteration", "user", "n"}
 """Words in braces that a user writes, and that a worker replaces."""
 
 CUTS = re.compile(r"(?:message|text|error|why|said|problem|reason|words)\w*\)?\[: ?[\w.]*CHARACTERS|\]}…")

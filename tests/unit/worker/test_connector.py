@@ -79,12 +79,17 @@ class Server:
     limits_s: dict[str, float] = field(default_factory=dict)
     via: tuple["Server", ...] = ()
     kind: type[Opened] = Opened
+    place: int | None = None
 
     @property
     def client(self) -> Any:
         return client(**self.limits_s)
 
     def at_next_address(self) -> "Server":
+        return self
+
+    def in_turn(self, turn: int) -> "Server":
+        del turn
         return self
 
 

@@ -201,10 +201,10 @@ def test_the_load_lasts_to_its_end_even_if_nothing_is_due_any_more_and_then_wait
 
 def test_a_stage_holds_what_is_due_at_its_begin_and_the_last_one_what_is_due_at_its_end() -> None:
     made = Generator(configured(STAGED, warm_up_s=1.0), Share(0, 1), cast("Any", Played()), cast("Any", Held()), 0)
-    found = [made._due(1.0 + offset_s) for offset_s in (-0.001, 0.0, 0.04, 0.06, 0.08, 0.1, 0.2)]
+    found = [made._due(1.0 + offset_s, 0) for offset_s in (-0.001, 0.0, 0.04, 0.06, 0.08, 0.1, 0.2)]
     assert [due.stage for due in found] == [0, 1, 2, 3, 4, 4, 4]
     single = Generator(configured(constant((1, 1))), Share(0, 1), cast("Any", Played()), cast("Any", Held()), 0)
-    assert single._due(0.5) == Due(NS_PER_S // 2, Window.MEASURED)
+    assert single._due(0.5, 0) == Due(NS_PER_S // 2, Window.MEASURED)
 
 
 @pytest.mark.parametrize(("index", "room"), [(0, 2), (1, 1)])

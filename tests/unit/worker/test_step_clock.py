@@ -176,7 +176,7 @@ def test_bytes_are_moved_at_once_or_since_an_instant(now: Instants) -> None:
 def test_work_beside_an_iteration_counts_where_that_does_and_fails_by_itself(now: Instants) -> None:
     clock, told = noted()
     clock.mark_failed("command")
-    beside = clock.sibling()
+    beside = clock.sibling(0)
     assert beside.failed_step == ""
     beside.begin()
     assert told[0] == ("started", Window.MEASURED, now.now_ns - DUE.at_ns, 2)

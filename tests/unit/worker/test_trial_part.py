@@ -106,8 +106,8 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Make:
         monkeypatch.setattr(module, "HealthMonitor", lambda: Monitor(world))
         monkeypatch.setattr(module, "waiting_ports", world.waiting_ports)
 
-        def sessions(scenario: Any, recorder: Any, pool_part: int) -> Any:
-            world.made |= {"scenario": scenario, "recorder": recorder, "pool_part": pool_part}
+        def sessions(scenario: Any, recorder: Any, pool: tuple[int, ...]) -> Any:
+            world.made |= {"scenario": scenario, "recorder": recorder, "pool": pool}
             return SimpleNamespace(name="sessions")
 
         monkeypatch.setattr(module, "Iteration", SimpleNamespace)
@@ -115,7 +115,9 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Make:
         users: Any = None
         listener: Any = SimpleNamespace(at_once=())
         trace: Any = "a trace"
-        target: Any = SimpleNamespace(sessions=sessions, connector=lambda recorder: ("of the target", recorder))
+        target: Any = SimpleNamespace(
+            sessions=sessions, connector=lambda recorder: ("of the target", recorder), population=None
+        )
         context = WorkerContext(run, target, users, listener, iter(range(9)), ports, trace)
         world.part = TrialPart(context, order, share, START_NS, world.send)
         return world
@@ -179,12 +181,12 @@ def test_iterations_have_the_steps_and_limits_of_the_run_and_are_numbered_over_a
     assert world.made["recorder"].pauses is world.made["health"].pauses
 
 
-@pytest.mark.parametrize(("index", "sessions", "part"), [(0, 10, 3), (2, 10, 2), (3, 3, 1)])
+@pytest.mark.parametrize(("index", "sessions", "part"), [(0, 10, (0, 4, 8)), (2, 10, (2, 6)), (3, 3, (3,))])
 def test_a_pool_is_shared_by_the_workers_each_of_which_has_one_session_at_least(
-    make: Make, index: int, sessions: int, part: int
+    make: Make, index: int, sessions: int, part: tuple[int, ...]
 ) -> None:
     pool = replace(RUN.scenario, session_reuse=SessionReuse.POOL, pool_sessions=sessions)
-    assert make(replace(RUN, scenario=pool), share=Share(index, 4)).made["pool_part"] == part
+    assert make(replace(RUN, scenario=pool), share=Share(index, 4)).made["pool"] == part
 
 
 def test_a_load_that_is_finished_ends_with_its_last_iterations_and_one_that_is_stopped_cuts_them_off(

@@ -11,8 +11,18 @@ from itertools import accumulate
 from time import time
 from typing import Final, Protocol
 
+from sshload_contract.bounds import ContractError
 from sshload_contract.client import BY_KEY, Auth, Client, Library
-from sshload_contract.users import USER_MARK, NumberedUsers, Pick, Population, UsersFile, is_read_otherwise
+from sshload_contract.population import Population, read_population, user_name
+from sshload_contract.users import (
+    USER_MARK,
+    DerivedUsers,
+    NumberedUsers,
+    Pick,
+    UsersFile,
+    UsersInTurn,
+    is_read_otherwise,
+)
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint
 
@@ -23,8 +33,9 @@ from sshload_worker.login.login import (
     credentials_with_key,
     credentials_with_password,
     read_credentials,
+    read_file,
 )
-from sshload_worker.login.private_key import read_private_key
+from sshload_worker.login.private_key import ed25519_key, read_private_key
 from sshload_worker.login.users_file import CERTIFICATE, KEY, PASSWORD, SOURCE_ADDRESS, USER, UsersOfFile, read_users
 from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
@@ -136,10 +147,45 @@ class _FromFile:
         return credentials_with_key(auth, key, certificate)
 
 
+class _Derived:
+    """Users of a managed target, whose credentials follow from the secret of the population.
+
+    Keys are made at the first login of their user, like those of a file.
+    """
+
+    def __init__(self, population: Population, auth: Auth) -> None:
+        self._population = population
+        self._auth = auth
+        self._by_password = credentials_with_password(auth, population.password)
+        self._made: dict[int, Credentials] = {}
+        self.weights: Iterable[float] = ()
+
+    def __len__(self) -> int:
+        return self._population.users
+
+    def name(self, place: int) -> str:
+        return user_name(place + 1)
+
+    def credentials(self, place: int) -> Credentials:
+        if self._auth not in BY_KEY:
+            return self._by_password
+        made = self._made.get(place)
+        if made is None:
+            key = ed25519_key(self._population.key_seed(self.name(place)))
+            made = self._made[place] = credentials_with_key(self._auth, key, b"")
+        return made
+
+    def source_address(self, place: int) -> str:  # noqa: ARG002 - any
+        return ""
+
+    def described(self, place: int) -> str:
+        return f"the user {self.name(place)}"
+
+
 class LoginPopulation:
     """The users of a population in the order of their turns (login.InTurn)."""
 
-    def __init__(self, users: Users, config: Population) -> None:
+    def __init__(self, users: Users, config: UsersInTurn) -> None:
         self._users = users
         self._place_of = _pick(config, users)
         self._most_turns = len(users) if config.pick is Pick.ONCE_PER_USER else None
@@ -190,15 +236,19 @@ class LoginPopulation:
 
 
 def prepare_population(
-    endpoint: Endpoint, config: Population, client: Client, role: str, *, is_direct: bool
+    endpoint: Endpoint, config: UsersInTurn, client: Client, role: str, *, is_direct: bool
 ) -> LoginPopulation:
     """Return the users who log in to a server; raises GeneratorFaultError, which calls it `role`.
 
     It `is_direct` if no jump host is before it.
     """
-    common = read_credentials(endpoint, role) if endpoint.private_key_path or endpoint.password_path else None
+    common: Credentials | None = None
+    if not isinstance(config.source, DerivedUsers) and (endpoint.private_key_path or endpoint.password_path):
+        common = read_credentials(endpoint, role)
     users: Users
     match config.source:
+        case DerivedUsers(path, count):
+            users = _Derived(_read_secret(path, count, role), endpoint.auth)
         case UsersFile(path):
             users = _FromFile(read_users(path, f"the users of {role}"), endpoint.auth, common)
         case NumberedUsers() as named:
@@ -211,6 +261,13 @@ def prepare_population(
     return LoginPopulation(users, config)
 
 
+def _read_secret(path: str, count: int, role: str) -> Population:
+    try:
+        return read_population(read_file(path, f"the secret of the users of {role}").decode("ascii", "replace"), count)
+    except ContractError as error:
+        raise GeneratorFaultError(f"the secret of the users of {role}: {error}") from None
+
+
 def _no_source_address(client: Client, *, is_direct: bool) -> str:
     """Return why users cannot have source addresses, empty if they can."""
     if not is_direct:
@@ -220,7 +277,7 @@ def _no_source_address(client: Client, *, is_direct: bool) -> str:
     return f"{client.library} has no such setting" if client.library in _CANNOT_CHOOSE_SOURCE else ""
 
 
-def _pick(config: Population, users: Users) -> Callable[[int], int]:
+def _pick(config: UsersInTurn, users: Users) -> Callable[[int], int]:
     """Return the function from a turn to the place of its user."""
     size = len(users)
     match config.pick:

@@ -32,6 +32,9 @@ _OPENSSH_MAGIC = b"openssh-key-v1\0"
 _PUTTY_BEGIN = b"PuTTY-User-Key-File"
 _NOT_ENCRYPTED = "none"
 _CHECK_BYTES = 8
+_LINE_CHARACTERS = 70  # as OpenSSH writes them; libssh2 takes no longer ones than 128
+_PADDED_TO_BYTES = 8
+"""What is private of a key that is not encrypted is padded to a multiple of this (PROTOCOL.key section 3)."""
 _PRIVATE_STRINGS = {"ssh-ed25519": 2, "ecdsa": 3, "ssh-rsa": 6}
 _PUBLIC_STRINGS = {"ssh-ed25519": (0,), "ecdsa": (0, 1), "ssh-rsa": (1, 0)}
 """Which strings of a private key are its public half, in that one's order: RSA's modulus and exponent change places."""
@@ -89,6 +92,22 @@ def read_private_key(data: bytes, passphrase: str, role: str) -> PrivateKey:
         raise GeneratorFaultError(f"{role} {error}") from None
     key = _read_openssh(text, role) if text.startswith(_OPENSSH_BEGIN) else None
     return key or _decrypted(text, passphrase, role)
+
+
+def ed25519_key(seed: bytes) -> PrivateKey:
+    """Return the Ed25519 key with this seed, the 32 bytes of RFC 8032 section 5.1.5."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415 - few runs need it
+
+    public = Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+    kind = wire_string(b"ssh-ed25519")
+    public_blob = kind + wire_string(public)
+    private = bytes(_CHECK_BYTES) + public_blob + wire_string(seed + public) + wire_string(b"")
+    private += bytes(range(1, -len(private) % _PADDED_TO_BYTES + 1))
+    none = wire_string(_NOT_ENCRYPTED.encode())
+    one_key = none + none + wire_string(b"") + b"\0\0\0\1" + wire_string(public_blob) + wire_string(private)
+    text = b64encode(_OPENSSH_MAGIC + one_key)
+    lines = (text[at : at + _LINE_CHARACTERS] for at in range(0, len(text), _LINE_CHARACTERS))
+    return PrivateKey(b"\n".join((_OPENSSH_BEGIN, *lines, _OPENSSH_END)), public_blob)
 
 
 def agent_identity(key: PrivateKey) -> bytes:

@@ -23,7 +23,8 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import gevent
 from sshload_contract.error_text import reason_of
-from sshload_contract.users import MOST_USERS, USER_CHARACTERS, USER_PATTERN
+from sshload_contract.population import MOST_USERS
+from sshload_contract.users import USER_CHARACTERS, USER_PATTERN
 
 from sshload_worker.outcomes import GeneratorFaultError
 

@@ -20,7 +20,7 @@ from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.step_clock import TURNS_TO_SERVE, Due, StepClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sshload_contract.load.replay import Trace
 
@@ -161,8 +161,8 @@ class Generator:
     def _follow_arrivals(self, load: Load) -> None:
         room = self._share.part(load.most_connections) if load.drops_arrivals else None
         begun_in_turn = 0
-        for number, offset_s in self._share.take(enumerate(load.replayed(self.trace, self._config.warm_up_s))):
-            due = self._due(offset_s, load.held_sessions + number)
+        for turn, offset_s in self._own_arrivals(load):
+            due = self._due(offset_s, turn)
             if self._is_used_up(due.turn):
                 _wait_until(due.at_ns)
                 self._end_of_users()
@@ -179,6 +179,13 @@ class Generator:
                 self._recorder.dropped(due.window, due.stage)
             else:
                 self._running.add(gevent.spawn(self._iteration.run, due))
+
+    def _own_arrivals(self, load: Load) -> "Iterator[tuple[int, float]]":
+        """Yield the turn and the offset of each arrival of this worker, and of the first for which no user is left."""
+        arrivals = enumerate(load.replayed(self.trace, self._config.warm_up_s), load.held_sessions)
+        if self.most_turns is None:
+            return self._share.take(arrivals)
+        return (one for one in arrivals if self._share.owns(one[0]) or self._is_used_up(one[0]))
 
     def _follow_users(self, load: Load) -> None:
         for change in load.changes(self._config.warm_up_s):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
 from sshload_contract.percentiles import MOST_SLICES, spread
-from sshload_contract.users import MOST_USERS
+from sshload_contract.population import MOST_USERS
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import ArrivalCounts, Health, Negotiated, Report
 

@@ -19,6 +19,7 @@ _CERTIFICATE: Final = "id-cert.pub"
 _PASSPHRASE: Final = "passphrase"  # noqa: S105 - the name of a file
 _PASSWORD: Final = "password"  # noqa: S105 - the name of a file
 _KNOWN_HOSTS: Final = "known_hosts"
+_USER: Final = Text(shortest=1, longest=USER_CHARACTERS, pattern=USER_PATTERN, wanted="a user's name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,12 @@ class ExternalTarget(Server):
             at=".target.external.user",
         ),
         Rule(
+            "!has(self.target.external) || !has(self.client) || !has(self.client.users)"
+            " || has(self.client.users.secretRef) != has(self.client.users.names)",
+            "exactly one of secretRef and names must be set for target.external",
+            at=".client.users",
+        ),
+        Rule(
             "!has(self.target.external) || has(self.target.external.credentialsSecretRef)"
             " || has(self.client) && has(self.client.users) && has(self.client.users.secretRef)",
             "is required, unless client.users.secretRef has the credentials of all users",
@@ -63,7 +70,7 @@ class ExternalTarget(Server):
     port: Annotated[Port, Default(22), "Its port."]
     user: Annotated[
         str,
-        Text(shortest=1, longest=USER_CHARACTERS, pattern=USER_PATTERN, wanted="a user's name"),
+        _USER,
         Absent(""),
         "The user who logs in. Required without client.users.",
     ]
@@ -151,7 +158,7 @@ class ExternalTarget(Server):
             passphrase_path=taken.get(_PASSPHRASE, ""),
             password_path=taken.get(_PASSWORD, ""),
             known_hosts_path=taken.get(_KNOWN_HOSTS, ""),
-            users=None if self.users is None else self.users.population(taken),
+            users=None if self.users is None else self.users.of_author(taken),
         )
 
     def cautions(self, field: str) -> Iterator[str]:
@@ -173,8 +180,6 @@ class JumpHost(ExternalTarget):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         *ExternalTarget.rules,
-        Rule("has(self.user)", "is required", at=".user"),
-        Rule("has(self.credentialsSecretRef)", "is required", at=".credentialsSecretRef"),
         Rule(
             f"!self.?encryptedKey.orValue(false) || self.?auth.orValue('publickey') in {BY_KEY_IN_CEL}",
             "must not be true: auth uses no private key",
@@ -183,4 +188,8 @@ class JumpHost(ExternalTarget):
         ),
     )
     auth_field: ClassVar[str] = "via[].auth"
+    user: Annotated[str, _USER, "The user who logs in."]
+    credentials_secret: Annotated[
+        SecretName, Named("credentialsSecretRef"), "The Secret of this namespace with the credentials."
+    ]
     auth: Annotated[Auth, Default("publickey"), "How the workers log in to it."]

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 from sshload_contract.client import BY_KEY_IN_CEL
 from sshload_contract.declared import Default, Rule
+from sshload_contract.users import UsersInTurn
 from sshload_contract.vocabulary import InPath
 
 from sshload_operator.api.pods import Pods
@@ -15,6 +16,7 @@ from sshload_operator.api.targets.kind import ProgramInPath, TargetKind
 from sshload_operator.api.targets.managed_gateway import ManagedGateway
 from sshload_operator.api.targets.proxy import Proxy
 from sshload_operator.api.targets.system import System
+from sshload_operator.api.users import Users
 from sshload_operator.state import Role
 
 
@@ -47,6 +49,10 @@ class ManagedTarget(Pods, TargetKind):
     def managed(self) -> "ManagedTarget":
         """The target itself."""
         return self
+
+    def users_in_turn(self, users: Users | None, path: str) -> UsersInTurn | None:
+        """Return its users in turn, None if there is one. `path` is that of the secret of a population."""
+        return None if self.system is None else self.system.in_turn(users, path)
 
     @property
     def in_path(self) -> dict[InPath, ProgramInPath]:

@@ -5,7 +5,10 @@ from typing import Annotated
 
 from sshload_contract.declared import Default, Whole
 from sshload_contract.population import MOST_USERS, user_home, user_name
+from sshload_contract.users import DerivedUsers, UsersInTurn
 from sshload_contract.wire.target import PamSwitches, TargetSystem
+
+from sshload_operator.api.users import ALL_IN_TURN, Users
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,15 @@ class System:
         """The name and the home of the first user, who logs in where no others are asked for."""
         name = user_name(1)
         return name, user_home(name)
+
+    def in_turn(self, users: Users | None, path: str) -> UsersInTurn | None:
+        """Return its users in turn, as client.users has it, None if only the first one logs in.
+
+        `path` is that of the secret from which their credentials follow.
+        """
+        if users is None and self.users == 1:
+            return None
+        return (users or ALL_IN_TURN).in_turn(DerivedUsers(path, self.users))
 
     @property
     def wire(self) -> TargetSystem:

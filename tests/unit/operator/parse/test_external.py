@@ -19,6 +19,7 @@ def test_an_external_target_carries_how_the_client_logs_in() -> None:
         known_hosts_secret="bastion-known-hosts",
         insecure_ignore_host_key=False,
         auth=Auth.PASSWORD,
+        users=None,
     )
     assert spec.load == UsersLoad((UsersStage(50, 30), UsersStage(10, 10)), 12.5, ThinkTime(1, 2.5))
 
@@ -45,6 +46,7 @@ def test_jump_hosts_a_pool_and_held_sessions_reach_their_values() -> None:
             known_hosts_secret="hosts",
             insecure_ignore_host_key=False,
             auth=Auth.KEYBOARD_INTERACTIVE,
+            users=None,
         ),
         JumpHost(
             host="192.0.2.7",
@@ -55,6 +57,7 @@ def test_jump_hosts_a_pool_and_held_sessions_reach_their_values() -> None:
             known_hosts_secret="",
             insecure_ignore_host_key=True,
             auth=Auth.CERTIFICATE,
+            users=None,
         ),
     )
     assert (spec.scenario.session_reuse, spec.scenario.pool_sessions) == (SessionReuse.POOL, 8)

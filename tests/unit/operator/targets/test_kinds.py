@@ -95,7 +95,7 @@ def test_all_managed_targets_are_one_and_others_are_told_apart_by_who_logs_in_wh
 
 @pytest.mark.parametrize("auth", Auth)
 def test_a_login_takes_the_files_that_it_needs_and_no_others(auth: Auth) -> None:
-    target = external().logging_in_by(auth)
+    target = external().logging_in_by(auth, None)
     credentials, known_hosts = target.secrets
     wanted = {Auth.CERTIFICATE: ("id", "id-cert.pub")}.get(auth, ("id",) if auth in BY_KEY else ("password",))
     assert (credentials.secret, credentials.files) == ("credentials", wanted)
@@ -120,7 +120,7 @@ def test_a_login_takes_the_files_that_it_needs_and_no_others(auth: Auth) -> None
 
 @pytest.mark.parametrize("auth", sorted(BY_KEY))
 def test_an_encrypted_key_has_its_passphrase_beside_it(auth: Auth) -> None:
-    target = external(encrypted_key=True).logging_in_by(auth)
+    target = external(encrypted_key=True).logging_in_by(auth, None)
     assert target.secrets[0].files[-1] == "passphrase"
     assert target.endpoint(PATHS).passphrase_path == "/files/passphrase"
 
