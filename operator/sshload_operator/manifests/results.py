@@ -47,12 +47,12 @@ def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
 
 
 def _run_json(plan: Plan, summary: RunSummary) -> str:
-    """Return the configuration that the master reports.
+    """Return the configuration that the master reports, with `?` for what is no Unicode text (lone surrogates).
 
     If it reports none, or one that is too large, return the one that follows from the plan.
     """
-    is_said = 0 < len(summary.run_json.encode(errors="replace")) <= _RUN_LIMIT_BYTES
-    return summary.run_json if is_said else to_json(run_config(plan, cluster_places(plan)))
+    said = summary.run_json.encode(errors="replace")
+    return said.decode() if 0 < len(said) <= _RUN_LIMIT_BYTES else to_json(run_config(plan, cluster_places(plan)))
 
 
 def _texts(summary: RunSummary) -> tuple[str, str]:

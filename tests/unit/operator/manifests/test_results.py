@@ -24,6 +24,7 @@ from sshload_contract.wire.run_summary import (
     StepStats,
 )
 from sshload_operator.manifests import child_ref, results_config_map, results_ref, swept
+from sshload_operator.manifests import results as results_module
 
 CONFIG_MAP_LIMIT_BYTES = 1_048_576
 ETCD_REQUEST_LIMIT_BYTES = 1_572_864
@@ -118,8 +119,40 @@ def test_what_was_run_is_what_its_master_was_told_though_the_installation_is_ano
     assert read(config_map)[1] == SMALL
 
 
+@pytest.mark.parametrize("said", ["1", "x" * 400_000], ids=["little", "all it may"])
+def test_whatever_a_master_says_it_was_told_is_kept_up_to_its_limit(said: str) -> None:
+    assert results_config_map(plans.plan(), replace(SMALL, run_json=said))["data"]["run.json"] == said
+
+
+def test_what_is_no_text_in_what_a_master_says_costs_no_results() -> None:
+    """JSON can spell a lone surrogate, which no request to the API server can have."""
+    config_map = results_config_map(plans.plan(), replace(SMALL, run_json="a\ud800b"))
+    assert config_map["data"]["run.json"] == "a?b"
+    assert read(config_map)[1].run_json == ""
+
+
+def test_the_results_are_laid_out_for_people_without_what_is_only_to_be_drawn() -> None:
+    text = results_config_map(plans.plan(), SMALL)["data"]["results.json"]
+    assert text.startswith('{\n  "version": ')
+    assert not {"series", "histograms"} & json.loads(text).keys()
+
+
+def test_no_time_is_in_what_is_packed() -> None:
+    """It has none by RFC 1952, so the same results make the same object at any time."""
+    packed = base64.b64decode(results_config_map(plans.plan(), SMALL)["binaryData"]["summary.json.gz"])
+    assert packed[4:8] == bytes(4)
+
+
+def test_a_summary_is_stored_whole_as_long_as_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = results_config_map(plans.plan(), SMALL)
+    characters = sum(map(len, (*whole["data"].values(), *whole["binaryData"].values())))
+    for limit, omitted in ((characters, []), (characters - 1, ["series"])):
+        monkeypatch.setattr(results_module, "_LIMIT_CHARACTERS", limit)
+        assert read(results_config_map(plans.plan(), SMALL))[0]["omitted"] == omitted
+
+
 def test_a_master_that_says_too_much_of_what_it_was_told_is_not_heard() -> None:
-    config_map = results_config_map(plans.plan(), replace(SMALL, run_json=noise(400_002, 1)))
+    config_map = results_config_map(plans.plan(), replace(SMALL, run_json="x" * 400_001))
     assert config_map["data"]["run.json"] == results_config_map(plans.plan(), SMALL)["data"]["run.json"]
 
 
