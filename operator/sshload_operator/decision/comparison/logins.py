@@ -1,13 +1,20 @@
 """What the logins of two variants agreed on differently, although their specs do not ask for that."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from sshload_operator.api.comparison.spec import ComparisonSpec
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.comparison import TestRun, negotiated_in
 from sshload_operator.planning.differs import other_agreement
+
+_LISTS: Final[Mapping[str, str]] = {
+    "kex": "kex_algorithms",
+    "cipher": "ciphers",
+    "mac": "macs",
+    "host_key": "host_key_algorithms",
+}
+"""Where a spec lists algorithms for each field of an Agreement, for the client and for sshd."""
 
 
 def other_logins(spec: ComparisonSpec, tests: Sequence[TestRun]) -> str:
@@ -29,26 +36,13 @@ def _others(spec: ComparisonSpec, tests: Sequence[TestRun]) -> Iterator[str]:
         ours, theirs = (negotiated_in(tests, one.name) for one in (variant, reference))
         here, there = (f"in {one.value or one.name}" for one in (variant, reference))
         for field, words in other_agreement(ours, theirs, here, there).items():
-            if _ASKED[field](variant.spec) == _ASKED[field](reference.spec):
+            if _asked(variant.spec, field) == _asked(reference.spec, field):
                 yield words
 
 
-def _lists(field: str) -> Callable[[LoadTestSpec], object]:
-    """Return what reads the algorithms that a spec lists for the client and for sshd."""
-
-    def read(spec: LoadTestSpec) -> object:
-        return getattr(spec.client, field), spec.managed and getattr(spec.managed.sshd, field)
-
-    return read
-
-
-_ASKED: Final[Mapping[str, Callable[[LoadTestSpec], object]]] = MappingProxyType(
-    {
-        "kex": _lists("kex_algorithms"),
-        "cipher": _lists("ciphers"),
-        "mac": _lists("macs"),
-        "host_key": _lists("host_key_algorithms"),
-        "server_version": lambda spec: spec.managed.image if spec.managed else spec.target.identity,
-    }
-)
-"""What a spec asks for in each field of an Agreement."""
+def _asked(spec: LoadTestSpec, field: str) -> object:
+    """Return what a spec asks for in a field of an Agreement."""
+    if field == "server_version":
+        return spec.managed.image if spec.managed else spec.target.identity
+    listed = _LISTS[field]
+    return getattr(spec.client, listed), spec.managed and getattr(spec.managed.sshd, listed)

@@ -489,6 +489,27 @@ def test_milliseconds_without_bounds_are_not_told() -> None:
         assert "ms" not in text
 
 
+def test_a_difference_is_told_by_three_digits_of_its_ratio_and_in_milliseconds() -> None:
+    of_latency, of_rate = compared("login.p50Ms", 2.12345), compared("completedRate", 2.12345)
+    assert figure_text(of_latency).startswith("login p50 2.12 times (2.12 to 2.13), +11.2 ms (")
+    assert figure_text(of_rate) == "completedRate 2.12 times (2.12 to 2.13)"
+
+
+def test_where_the_shares_of_errors_differ_too_it_is_told_whose_the_latencies_are() -> None:
+    errors = replace(compared("errorPercent", 1.0), difference=Difference.HIGHER)
+    survivors = ". Latencies are those of successes only, and the share of successes differs"
+    assert sentence("b", "a", [errors, compared("login.p50Ms", 2.0)]).endswith(survivors)
+    assert survivors not in sentence("b", "a", [compared("login.p50Ms", 2.0)])
+
+
+def test_a_figure_without_an_interval_is_no_difference() -> None:
+    same, unknown = (
+        replace(compared("login.p50Ms", 1.0), difference=found) for found in (Difference.NONE, Difference.UNKNOWN)
+    )
+    assert sentence("b", "a", [same, unknown]) == "b shows no difference from a in 1 figure"
+    assert sentence("b", "a", [unknown]) == "b cannot be compared with a"
+
+
 def test_one_figure_is_one() -> None:
     assert sentence("b", "a", [replace(compared("login.p50Ms", 1.0), difference=Difference.NONE)]) == (
         "b shows no difference from a in 1 figure"

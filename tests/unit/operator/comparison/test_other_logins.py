@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 from crd_schema import problems, status_schema
+from plans import EXTERNAL, quickstart
 from sim_comparison import SimComparison, comparison_spec, measured
 from specs.comparisons import swept
+from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.shapes.reading import read_fitting
-from sshload_operator.api.status.comparison import MOST_AGREED, ComparisonStatus
+from sshload_operator.api.status.comparison import MOST_AGREED, ComparisonStatus, TestRun
+from sshload_operator.api.status.results import Agreement
 from sshload_operator.cli.view.comparison import comparison_page
 from sshload_operator.cli.view.page import as_text
+from sshload_operator.decision.comparison.logins import other_logins
 from sshload_operator.report.comparison import comparison_document
 from sshload_operator.report.markdown import markdown_text
 from sshload_operator.report.saved_run import KeptObject
@@ -41,7 +45,7 @@ def play(spec: dict[str, Any], *, invalid: str = "", **agreed: list[dict[str, An
     while world.status["phase"] != "Finished":
         (name,) = world.under_way()
         end = measured()
-        end["results"] = {**end["results"], "negotiated": agreed.get(name.rpartition("-")[2], [TODAY])}
+        end["results"] = {**end["results"], "negotiated": agreed.get(name.split("-", 2)[2], [TODAY])}
         world.end(name, {**end, "verdict": "Invalid", "reason": "ReportsMissing"} if name == invalid else end)
         world.pass_time(30)
         world.settle()
@@ -107,6 +111,25 @@ def test_another_server_of_another_image_or_address_is_what_is_compared() -> Non
     assert "Caution" in play(spec, b=[{**TODAY, "kex": "curve25519-sha256"}]).status["message"]
 
 
+def test_servers_that_exist_are_told_apart_by_their_names_and_ask_for_nothing() -> None:
+    targets = [{"external": {**EXTERNAL, "host": host}} for host in ("one.example.com", "two.example.com")]
+
+    def told(variant: dict[str, Any], **other: str) -> str:
+        """Return what is said where the logins of the second variant agreed on something other."""
+        base = {**quickstart(), "target": targets[0]}
+        spec = parse_comparison({"base": base, "variants": [{"name": "a"}, {"name": "b", **variant}]})
+        agreed = [(name, read_fitting(Agreement, {**TODAY, **more})) for name, more in (("a", {}), ("b", other))]
+        tests = [
+            TestRun(test=name, round=1, variant=name, verdict=Verdict.PASSED, negotiated=(one,)) for name, one in agreed
+        ]
+        return other_logins(spec, tests).removeprefix(CAUTION)
+
+    elsewhere, same = {"patch": {"target": targets[1]}}, {"patch": {"load": quickstart()["load"]}}
+    assert told(elsewhere, serverVersion="SSH-2.0-dropbear") == ""
+    assert told(elsewhere, cipher="aes128-ctr") == OTHERS[1][2]
+    assert told(same, serverVersion="SSH-2.0-dropbear") == OTHERS[4][2]
+
+
 def test_each_variant_is_told_beside_its_own_reference() -> None:
     spec = comparison_spec("a", "b", "c")
     spec["variants"][2]["reference"] = "b"
@@ -118,10 +141,12 @@ def test_each_variant_is_told_beside_its_own_reference() -> None:
 
 
 def test_a_variant_of_a_sweep_is_named_by_its_value() -> None:
-    spec = swept("target.managed.sshd.maxSessions", "10,20")
+    spec = swept("target.managed.sshd.maxStartups", "10:30:100,20:30:100")
     name = parse_comparison(spec).variants[1].name
+    assert name != "20:30:100"
     found = play(spec, **{name: [{**TODAY, "kex": "curve25519-sha256"}]})
-    assert caution(found) == "the key exchange is curve25519-sha256 in 20 and mlkem768x25519-sha256 in 10"
+    told = "the key exchange is curve25519-sha256 in 20:30:100 and mlkem768x25519-sha256 in 10:30:100"
+    assert caution(found) == told
 
 
 def test_a_test_that_gave_no_figures_has_no_logins_either() -> None:
