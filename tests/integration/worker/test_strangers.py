@@ -14,7 +14,7 @@ from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.vocabulary import RunEnd
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.messages import encrypt_lines, read_token
+from sshload_worker.coordination.messages import encrypt_lines
 from whole_run import WholeRun, whole_run
 
 _STRANGERS = 120
@@ -65,10 +65,3 @@ def test_more_connections_than_a_master_takes_leave_it_its_workers(sshd: SshServ
         before = run.iterations()
         run.wait_until(lambda: run.iterations() > before + 20, "iterations")
     assert its_own <= 2_048
-
-
-def test_a_file_that_holds_something_else_is_no_token(tmp_path: Path) -> None:
-    path = tmp_path / "token"
-    path.write_text("no token\n")
-    with pytest.raises(ValueError, match="does not hold 64 hexadecimal digits"):
-        read_token(path)

@@ -220,16 +220,16 @@ def test_the_interval_of_a_percentile_holds_the_truth_in_95_of_100_runs(percenti
     held = 0
     for _ in range(200):
         histogram = LatencyHistogram(int(random.expovariate(1 / 100_000)) + 1 for _ in range(count))
-        low_us, high_us = histogram.percentile_interval_us(percentile)
+        low_us, high_us = histogram.percentile_interval_us(percentile, 1.0)
         held += low_us is not None and high_us is not None and low_us <= truth_us <= high_us
     assert held >= 186
 
 
 def test_an_end_of_an_interval_that_the_samples_do_not_bound_is_not_given() -> None:
     few, enough = LatencyHistogram(range(1_000, 1_300)), LatencyHistogram(range(1_000, 3_000))
-    assert LatencyHistogram([1]).percentile_interval_us(50) == (None, None)
-    assert few.percentile_interval_us(99)[1] is None
-    assert None not in enough.percentile_interval_us(99)
+    assert LatencyHistogram([1]).percentile_interval_us(50, 1.0) == (None, None)
+    assert few.percentile_interval_us(99, 1.0)[1] is None
+    assert None not in enough.percentile_interval_us(99, 1.0)
 
 
 def packed(payload: bytes) -> str:

@@ -4,14 +4,16 @@ import contextlib
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import gevent
 import pytest
+import zmq
 from free_ports import free_port
 from locust.rpc.protocol import Message
 from locust.rpc.zmqrpc import BaseSocket, Client, Server
 from plans import TOKEN
-from sshload_worker.coordination.messages import encrypt_lines
+from sshload_worker.coordination.messages import encrypt_lines, flush_and_close, read_token
 
 _SPEAKER = """
 from gevent import monkey
@@ -83,10 +85,15 @@ def test_a_stranger_cannot_make_the_master_collect_a_large_message(size: int) ->
     assert sent < 16 * _MIB  # what the sockets of both ends hold is less
 
 
-@pytest.mark.parametrize("size", [0, 100, 32_000, 65_536, 5 * _MIB])
-def test_a_message_of_a_worker_arrives_whole_however_large_it_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(name="encrypted")
+def _encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BaseSocket, "__init__", BaseSocket.__init__)  # as it is now, afterwards too
     encrypt_lines(TOKEN)
+
+
+@pytest.mark.usefixtures("encrypted")
+@pytest.mark.parametrize("size", [0, 100, 32_000, 65_536, 5 * _MIB])
+def test_a_message_of_a_worker_arrives_whole_however_large_it_is(size: int) -> None:
     port = free_port()
     master, worker = Server("127.0.0.1", port), Client("127.0.0.1", port, "worker-0")
     try:
@@ -98,3 +105,74 @@ def test_a_message_of_a_worker_arrives_whole_however_large_it_is(size: int, monk
         master.close(linger=0)
     assert isinstance(message, Message)
     assert (sender, message.type, message.data) == ("worker-0", "report", {"report": "x" * size})
+
+
+@pytest.mark.usefixtures("encrypted")
+def test_a_master_takes_frames_of_twice_a_workers_size_and_a_handshake_within_ten_seconds() -> None:
+    port = free_port()
+    master, worker = Server("127.0.0.1", port), Client("127.0.0.1", port, "worker-0")
+    try:
+        asked = (zmq.CURVE_SERVER, zmq.MAXMSGSIZE, zmq.HANDSHAKE_IVL)
+        assert [master.socket.getsockopt(option) for option in asked] == [1, 65_536, 10_000]
+        assert worker.socket.getsockopt(zmq.CURVE_SERVER) == 0
+    finally:
+        worker.close(linger=0)
+        master.close(linger=0)
+
+
+@pytest.mark.usefixtures("encrypted")
+def test_a_master_hears_nobody_without_the_token_of_its_run() -> None:
+    port = free_port()
+    master, worker = Server("127.0.0.1", port), Client("127.0.0.1", port, "worker-0")
+    encrypt_lines("f0" * 32)
+    stranger = Client("127.0.0.1", port, "stranger")
+    try:
+        stranger.send(Message("fault", None, "stranger"))
+        failed = stranger.socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_DISCONNECTED)
+        with gevent.Timeout(60):
+            failed.recv_multipart()
+            worker.send(Message("hello", None, "worker-0"))
+            assert master.recv_from_client()[0] == "worker-0"
+    finally:
+        stranger.socket.disable_monitor()
+        for line in (stranger, worker, master):
+            line.close(linger=0)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("encrypted")
+def test_a_worker_that_says_more_than_a_line_holds_waits_until_it_is_taken() -> None:
+    port, count = free_port(), 1_500
+    worker = Client("127.0.0.1", port, "worker-0")
+    saying = gevent.spawn(lambda: [worker.send(Message("n", number, "worker-0")) for number in range(count)])
+    while worker.socket.getsockopt(zmq.EVENTS) & zmq.POLLOUT and not saying.ready():
+        gevent.sleep(0.001)
+    master = Server("127.0.0.1", port)
+    try:
+        with gevent.Timeout(60):
+            told = [master.recv_from_client()[1].data for _ in range(count)]
+            saying.get()
+    finally:
+        worker.close(linger=0)
+        master.close(linger=0)
+    assert told == list(range(count))
+
+
+def test_a_line_to_nobody_is_closed_after_its_time() -> None:
+    line = Client("127.0.0.1", free_port(), "worker-0")
+    line.send(Message("leave", None, "worker-0"))
+    context = line.socket.context
+    flush_and_close(line, 1)
+    assert context.closed
+
+
+@pytest.mark.parametrize("text", ["", "0" * 63, "0" * 65, "A" * 64, "g" * 64, f"{'0' * 64} {'0' * 64}"])
+def test_a_file_that_holds_something_else_is_no_token(tmp_path: Path, text: str) -> None:
+    (tmp_path / "token").write_text(text)
+    with pytest.raises(ValueError, match="does not hold 64 hexadecimal digits"):
+        read_token(tmp_path / "token")
+
+
+def test_a_token_is_the_line_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    assert read_token(tmp_path / "token") == TOKEN

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
-from runs import errors, held_step, load, retold, summary
+from runs import errors, generator, held_step, load, retold, summary
 from sshload_contract.load import BurstLoad, HoldLoad, Load, Search, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
@@ -14,7 +14,7 @@ from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.pacing.share import TrialOrder
-from sshload_worker.summary.search_course import SearchCourse
+from sshload_worker.summary.search_course import SearchCourse, reported_one
 from sshload_worker.summary.trial_course import TrialCourse
 
 NO_ERRORS = ErrorRateThreshold(below=0.01)
@@ -108,7 +108,7 @@ def test_a_run_that_searches_nothing_is_one_trial_as_it_is_configured() -> None:
     config = replace(run_config(NOWHERE, replace(arrivals(10, 30.0), stages=arrivals(10, 30.0).stages * 2)))
     course = SearchCourse(config)
     order = course.first_order()
-    assert order.config(config) == config
+    assert (order.number, order.config(config)) == (0, config)
     assert course.progress(order) is None
     add(course, config, order, summary(600))
     assert course.next_order() is None
@@ -119,6 +119,48 @@ def test_a_run_that_searches_nothing_is_one_trial_as_it_is_configured() -> None:
         None,
         600,
     )
+
+
+def test_of_trials_at_the_capacity_and_elsewhere_the_last_that_passed_there_stands_for_the_run() -> None:
+    tried = [
+        retold(summary(600), number=number, amount=amount, state=state)
+        for number, (amount, state) in enumerate(
+            [
+                (10.0, TrialState.PASSED),
+                (20.0, TrialState.PASSED),
+                (20.0, TrialState.PASSED),
+                (20.0, TrialState.FAILED),
+                (10.0, TrialState.PASSED),
+                (40.0, TrialState.FAILED),
+            ],
+            start=1,
+        )
+    ]
+    assert reported_one(tried, 20.0).trial.number == 3
+    assert reported_one(tried, 10.0).trial.number == 5
+    assert reported_one(tried, None).trial.number == 6
+
+
+def test_each_trial_of_a_search_keeps_when_it_began() -> None:
+    course, orders = search(searching(BURST), limit=5.0)
+    told = course.summary(RunEnd.COMPLETED, "")
+    assert [trial.started_s for trial in told.trials] == [(order.number - 1) * TRIAL_S for order in orders]
+
+
+@pytest.mark.parametrize(("stolen", "trials"), [(0.5, 12), (0.0, 3)], ids=["by steal", "by the generator"])
+def test_a_load_is_given_up_after_three_trials_that_the_generator_spoiled_or_four_times_as_many_by_steal(
+    stolen: float, trials: int
+) -> None:
+    config = searching(arrivals(10, 30.0))
+    course = SearchCourse(config)
+    order: TrialOrder | None = course.first_order()
+    spoiled = 0
+    while order is not None and order.amount == 10:
+        health = generator(cpu_share=0.97, stolen_share=stolen)
+        add(course, config, order, retold(tried_at(10, 100.0), generator=health))
+        spoiled += 1
+        order = course.next_order()
+    assert spoiled == trials
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,19 @@ def test_no_process_is_sent_what_nobody_was_told() -> None:
     assert in_own_process(play) == [0, 0.0]
 
 
+def test_a_process_that_was_waited_for_is_known_to_have_ended() -> None:
+    """Else its object waits for it once more, and warns, whenever it is collected."""
+
+    def play() -> Any:
+        pod, board = _Processes(), make_board(1)
+        pod.start(["true"], board)
+        (started,) = pod._running.values()
+        pod.wait()
+        return started.returncode
+
+    assert in_own_process(play) == 0
+
+
 def test_orphans_are_reaped_and_say_nothing() -> None:
     def play() -> Any:
         orphan = os.posix_spawnp("sh", ["sh", "-c", "exit 9"], os.environ)

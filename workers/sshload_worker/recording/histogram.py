@@ -104,7 +104,7 @@ class LatencyHistogram:
         rank = ceil(Fraction(str(percentile)) * (self.count + more) / 100) - more
         return bucket_ceiling(self._bucket_at(rank)) if rank >= 1 else None
 
-    def percentile_interval_us(self, percentile: float, spread: float = 1.0) -> tuple[int | None, int | None]:
+    def percentile_interval_us(self, percentile: float, spread: float) -> tuple[int | None, int | None]:
         """Return the 95 % confidence interval of a percentile. An end is None if the samples do not bound it.
 
         It is computed by order statistics: the number of samples below the true percentile is binomial, so two ranks
