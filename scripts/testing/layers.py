@@ -99,9 +99,9 @@ PACKAGES = Need(
     "packages",
     (
         "scripts/debian-packages", "cmake", "debian-archive-keyring", "debootstrap", "dropbear-bin", "gcc", "git",
-        "haproxy", "iproute2", "libc6-dev", "libnginx-mod-stream", "make", "nginx", "openssh-client", "openssh-server",
-        "patch", "prometheus", "proftpd-core", "proftpd-mod-crypto", "python3-dev", "rsync",
-        "shellcheck", "tinysshd", "util-linux", "zlib1g-dev",
+        "haproxy", "iproute2", "libc6-dev", "libnginx-mod-stream", "libnss-sss", "libpam-sss", "make", "nginx",
+        "openssh-client", "openssh-server", "patch", "prometheus", "proftpd-core", "proftpd-mod-crypto", "python3-dev",
+        "rsync", "shellcheck", "slapd", "sssd-ldap", "tinysshd", "util-linux", "zlib1g-dev",
     ),
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--install"))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sshload_contract.image_user import name_own_user
 
@@ -32,6 +33,10 @@ from sshload_target.system.daemons import RunningDaemon, daemons_of, start_daemo
 from sshload_target.system.namespace import enter
 from sshload_target.usage.process_tree import ProcessTreeReader
 from sshload_target.usage.resources import Resources, choose_reader
+
+if TYPE_CHECKING:
+    from sshload_target.ldap.running import Directory
+    from sshload_target.system.make import MadeSystem
 
 _END_GRACE_S = 3.0
 _LOG_DRAIN_TIMEOUT_S = 1.0
@@ -69,11 +74,20 @@ def run(arguments: Arguments) -> None:
         with tempfile.TemporaryDirectory(prefix="sshload-target-") as private_dir:
             own = Path(private_dir)
             prepared = prepare(config, own, sshd, arguments.listen_address)
-            daemons = start_daemons(daemons_of(config, own), own)
+            daemons = start_daemons(daemons_of(prepared.system, own), own)
+            observer.directory = _running_directory(prepared.system, daemons)
             observer.facts = read_facts(prepared.effective, config.user)
             _run_sshd(sshd, prepared.sshd_config, log, resources, daemons)
     finally:
         server.close()
+
+
+def _running_directory(system: "MadeSystem | None", daemons: Sequence[RunningDaemon]) -> "Directory | None":
+    if system is None or system.ldap is None:
+        return None
+    from sshload_target.ldap.running import running_directory  # noqa: PLC0415 - other targets have none
+
+    return running_directory(system.ldap, system.accounts, daemons)
 
 
 def _run_sshd(

@@ -1,4 +1,4 @@
-"""The HTTP side of a target, and of a program in the path: /healthz, /readyz, /stats, and /metrics of a target."""
+"""The HTTP side of a target, and of a program in the path: health, /stats, and a target's /metrics and /pause."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sshload_contract.front.text_port import TEXT, Answer, TextPort
 from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.ldap import PAUSE_PATH
 
 from sshload_target.errors import TargetError
 from sshload_target.observer import Observer
@@ -50,7 +51,15 @@ def _pages(observed: Observed) -> dict[str, Callable[[], Answer]]:
     }
     if isinstance(observed, Observer):
         pages["/metrics"] = partial(_metrics, observed)
+        pages[PAUSE_PATH] = partial(_pause, observed)
     return pages
+
+
+def _pause(observer: Observer) -> Answer:
+    if observer.directory is None or not observer.directory.pauses:
+        return Answer(HTTPStatus.NOT_FOUND, TEXT, b"this target has no directory that pauses\n")
+    observer.directory.pause()
+    return Answer(HTTPStatus.OK, TEXT, b"ok\n")
 
 
 def _metrics(observer: Observer) -> Answer:

@@ -3,6 +3,7 @@
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sshload_contract.steal import machine_cpu
 from sshload_contract.wire.target import TargetStats
@@ -13,14 +14,18 @@ from sshload_target.sshd.log import SshdLog
 from sshload_target.sshd.network import read_proc_file
 from sshload_target.usage.resources import Resources
 
+if TYPE_CHECKING:
+    from sshload_target.ldap.running import Directory
+
 _STAT = Path("/proc/stat")
 
 
 class Observer:
-    """One target's counts, from any thread. `facts` are set before sshd starts."""
+    """One target's counts, from any thread. `facts` and `directory` are set before sshd starts."""
 
     def __init__(self, sshd_version: str, log: SshdLog, queue: ListenQueue, resources: Resources) -> None:
         self.facts = ServerFacts()
+        self.directory: Directory | None = None
         self._sshd_version = sshd_version
         self._log = log
         self._resources = resources
@@ -55,4 +60,5 @@ class Observer:
             listen_overflows=self._queue.overflows(),
             own_cpu_s=own_cpu_s,
             **asdict(self.facts),
+            ldap=None if self.directory is None else self.directory.facts,
         )

@@ -3,13 +3,14 @@
 import os
 import pwd
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sshload_contract.wire.target import (
     DirectoryFixture,
     FileFixture,
     RepositoryFixture,
     TargetConfig,
+    TargetSystem,
 )
 
 from sshload_target.config_file import read_config_file
@@ -17,6 +18,9 @@ from sshload_target.errors import ConfigRefusedError
 from sshload_target.fixtures import make_directory, make_file, make_repository, refuse_escapes
 from sshload_target.pid1 import stop_is_pending
 from sshload_target.sshd.program import OwnSettings, check_measurable, read_effective_config, render_sshd_config
+
+if TYPE_CHECKING:
+    from sshload_target.system.make import MadeSystem
 
 _AUTHORIZED_KEYS_HEADER = "# made by sshload: the only key that may log in"
 _HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
@@ -33,10 +37,14 @@ def read_config(file: Path) -> TargetConfig:
 
 
 class Prepared(NamedTuple):
-    """What sshd is started with: the path of its configuration file, and what it makes of that (`sshd -T`)."""
+    """What sshd is started with: the path of its configuration file, and what it makes of that (`sshd -T`).
+
+    `system` is what was made for a target that has one.
+    """
 
     sshd_config: Path
     effective: str
+    system: "MadeSystem | None"
 
 
 def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address: str) -> Prepared:
@@ -45,13 +53,9 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
     Host keys and configuration go to `private_dir`, the rest to the user's home. The configuration is checked before
     the fixtures are made. Raises ConfigRefusedError, and InterruptedTargetError where a stop signal is pending.
     """
-    if config.system is not None:
-        from sshload_target.system.make import make_system  # noqa: PLC0415 - other targets need no cryptography
-
-        make_system(config.system, Path(config.keys_dir))
-    user = _find_user(config.user)
-    owner = _owner_of_files(user)
     home, keys_dir = Path(config.home), Path(config.keys_dir)
+    system = _make_system(config.system, keys_dir)
+    owner, check_modes = _owner(config.user, home) if system is None else (_ids_of_first(system), True)
     try:
         host_keys = _copy_host_keys(keys_dir, private_dir)
         authorized_keys = None if config.system else _make_home(home, keys_dir / "id_ed25519.pub", owner)
@@ -63,7 +67,7 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         host_keys=host_keys,
         authorized_keys=authorized_keys,
         user_ca=_user_ca(keys_dir),
-        check_modes=_is_home_of(user, home),
+        check_modes=check_modes,
     )
     sshd_config = _write_sshd_config(config.sshd_config, own, private_dir)
     effective = read_effective_config(sshd, sshd_config)
@@ -76,7 +80,21 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         make_directory(home, directory, owner)
     for repository in config.repositories:
         make_repository(home, repository, owner, stop_is_pending)
-    return Prepared(sshd_config, effective)
+    return Prepared(sshd_config, effective, system)
+
+
+def _make_system(system: TargetSystem | None, keys_dir: Path) -> "MadeSystem | None":
+    if system is None:
+        return None
+    from sshload_target.system.make import make_system  # noqa: PLC0415 - other targets need no cryptography
+
+    return make_system(system, keys_dir)
+
+
+def _ids_of_first(system: "MadeSystem") -> tuple[int, int]:
+    """Return the ids to give files to. Who answers for accounts may not run yet."""
+    number = system.accounts[0].number
+    return number, number
 
 
 def _user_ca(keys_dir: Path) -> Path | None:
@@ -110,9 +128,13 @@ def _find_user(name: str) -> pwd.struct_passwd:
     return user
 
 
-def _owner_of_files(user: pwd.struct_passwd) -> tuple[int, int]:
-    """Return the uid and gid to give files to. Who is not root keeps the group that the process has."""
-    return user.pw_uid, user.pw_gid if os.geteuid() == 0 else -1
+def _owner(name: str, home: Path) -> tuple[tuple[int, int], bool]:
+    """Return the uid and gid to give a user's files to, and whether StrictModes can be kept.
+
+    Who is not root keeps the group that the process has.
+    """
+    user = _find_user(name)
+    return (user.pw_uid, user.pw_gid if os.geteuid() == 0 else -1), _is_home_of(user, home)
 
 
 def _make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:

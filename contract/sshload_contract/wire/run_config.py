@@ -147,6 +147,8 @@ class RunConfig:
     trial, and nothing is judged before its end. `drain_s` limits the wait for iterations in flight at the end of the
     load. `start_lead_s` is the time between the start order and the agreed start.
 
+    `pause_after_s` is when, after the start of each load, the target is asked to let its directory pause; None: never.
+
     With `log_in_first` each worker logs in once to every server of the path before the load, and a login that fails
     ends the run. A run of a locustfile has no such login, because it is not known what the locustfile does.
 
@@ -177,6 +179,7 @@ class RunConfig:
     percentiles: tuple[float, ...]
     log_in_first: bool
     in_path: Mapping[InPath, str] = field(default_factory=dict)
+    pause_after_s: float | None = None
 
     @property
     def trial_load(self) -> Load:

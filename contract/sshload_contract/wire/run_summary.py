@@ -146,6 +146,14 @@ class PopulationStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Paused:
+    """When the directory of the target's accounts was stopped and continued, in seconds after the start of the load."""
+
+    from_s: Amount
+    to_s: Amount
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """One trial: a load for a while, and what was counted. `started_s` is from the start of the first trial.
 
@@ -156,7 +164,8 @@ class Trial:
     target's own counts around it, `target_held` those when the most sessions were held, just before they were closed
     (None for any load but hold). `server_series` is the managed target's usage over time, in at most
     SERVER_POINTS_LIMIT points; empty for an external target. `failed_by` has the failures in the measured window of a
-    search's trial by outcome, without those of jump hosts.
+    search's trial by outcome, without those of jump hosts. `paused` is when the target's directory paused, by the
+    target's own clock; None where it was not asked to, or did not.
     """
 
     number: Ordinal
@@ -178,6 +187,7 @@ class Trial:
     server_series: tuple[ServerPoint, ...] = ()
     failed_by: Mapping[Outcome, Count] = field(default_factory=dict)
     users: PopulationStats | None = None
+    paused: Paused | None = None
 
     @property
     def in_short(self) -> "Trial":

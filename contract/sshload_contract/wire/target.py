@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 from sshload_contract.bounds import WIRE_VERSION, Amount, Count
 from sshload_contract.declared import Size, Text, Whole
 from sshload_contract.steal import MachineCpu
+from sshload_contract.wire.ldap import LdapAccounts, LdapFacts
 
 _FixturePath: TypeAlias = Annotated[
     str,
@@ -87,11 +88,13 @@ class TargetSystem:
 
     `keys_dir` of its TargetConfig contains the secret of the population too. `user` and `home` are those of its first
     user, whom the key `id_ed25519.pub` lets in too. `max_logins` is maxlogins of limits.conf(5) for each user.
+    With `ldap` the accounts and their keys are in a directory, and in no file.
     """
 
     users: int
     pam: PamSwitches
     max_logins: int | None
+    ldap: LdapAccounts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,11 +189,12 @@ class TargetStats(Usage):
     pam: bool | None = None
     accounts: str = ""
     distribution: str = ""
+    ldap: LdapFacts | None = None
 
     @property
     def sshd_cpu_s(self) -> float:
-        """The CPU time of sshd and of all that its sessions run."""
-        return max(self.cpu_s - self.own_cpu_s, 0.0)
+        """The CPU time of sshd and of all that its sessions run, without that of a directory."""
+        return max(self.cpu_s - self.own_cpu_s - (0.0 if self.ldap is None else self.ldap.cpu_s), 0.0)
 
     def cores_since(self, before: "TargetStats") -> float | None:
         """Return how many cores these kept busy since an earlier reading, None if that was hardly any time ago."""

@@ -33,6 +33,7 @@ from sshload_operator.api.search import WrittenSearch, search_budget_s
 from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
+from sshload_operator.api.targets.ldap import LdapPause
 from sshload_operator.api.thresholds import RelativeThreshold, WrittenThreshold
 from sshload_operator.api.users import Users
 
@@ -253,6 +254,12 @@ class LoadTestSpec:
     def managed(self) -> ManagedTarget | None:
         """The target, if the run makes it."""
         return self.target.managed
+
+    @property
+    def pause(self) -> LdapPause | None:
+        """When the directory of the target's accounts pauses, if it does."""
+        system = None if self.managed is None else self.managed.system
+        return None if system is None or system.ldap is None else system.ldap.pause
 
     @property
     def servers(self) -> Mapping[str, Server]:

@@ -46,6 +46,18 @@ def _fault_of_expressions(spec: LoadTestSpec) -> str:
     return next((f"{fault} (expectStdout: {expression[:60]!r})" for expression, fault in faults if fault), "")
 
 
+def _pause_out_of_load(spec: LoadTestSpec) -> str:
+    """Return that a pause of the directory would not be over when the load ends, empty if it is, or there is none."""
+    pause, load = spec.pause, spec.load.least
+    lasts_s = spec.warm_up_s + load.lasts_s
+    if pause is None or not load.lasts_s or pause.after_s + pause.for_s <= lasts_s:
+        return ""
+    return (
+        f"ends {pause.after_s + pause.for_s:g} s after the start of the load, and {load.running_words(spec.warm_up_s)}"
+    )
+
+
+_PAUSE: Final = (Check(_pause_out_of_load, at=".target.managed.system.ldap.pause"),)
 _EXPRESSIONS: Final = (Check(_fault_of_expressions, at=".scenario.steps"),)
 """The API server's RE2 is Go's, whose limits are others."""
 
@@ -336,4 +348,4 @@ _THRESHOLDS: Final = (
     ),
 )
 
-SPEC_RULES: Final = (*_LOGINS, *_USERS, *_EXPRESSIONS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)
+SPEC_RULES: Final = (*_LOGINS, *_USERS, *_PAUSE, *_EXPRESSIONS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)

@@ -130,6 +130,7 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         percentiles=_percentiles(spec),
         log_in_first=spec.login_before_load and spec.locustfile is None,
         in_path=places.in_path,
+        pause_after_s=None if spec.pause is None else spec.pause.after_s,
     )
 
 

@@ -131,6 +131,10 @@ def _of_system(system: System) -> Iterator[tuple[str, str]]:
     yield "KbdInteractiveAuthentication", "yes"
     yield "UsePAM", "yes"
     yield "PrintMotd", "no"  # PAM prints it
+    if system.ldap is not None:
+        yield "AuthorizedKeysFile", "none"
+        yield "AuthorizedKeysCommand", "/usr/bin/sss_ssh_authorizedkeys"
+        yield "AuthorizedKeysCommandUser", "nobody"
     if system.pam.lastlog is False:
         yield "PrintLastLog", "no"
 

@@ -6,7 +6,7 @@ Debian's useradd each user has a group of their own. The password is hashed once
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from sshload_contract.population import Population, user_home
 from sshload_target.errors import ConfigRefusedError
 from sshload_target.system.private_etc import ETC, refuse_unless_private
 
-_SHELL: Final = "/bin/bash"
+SHELL: Final = "/bin/bash"
 _FIRST_ID: Final = 100_001
 """Above what distributions give to people and services."""
 _FIRST_ID_IN_NAMESPACE: Final = 2_001
@@ -41,22 +41,26 @@ class Account:
         return Path(user_home(self.name))
 
 
-def make_accounts(population: Population) -> tuple[Account, ...]:
-    """Add the accounts of a population to a private /etc and return them; raises ConfigRefusedError."""
-    refuse_unless_private()
+def number_accounts(population: Population) -> tuple[Account, ...]:
+    """Return the accounts of a population with ids that nobody in /etc/passwd has; raises ConfigRefusedError."""
     passwd = ETC / "passwd"
     known = [line.split(":") for line in passwd.read_text(encoding="utf-8").splitlines()]
     numbers = _free_ids({int(fields[2]) for fields in known if len(fields) > 2}, population.users)  # noqa: PLR2004 - uid
     accounts = tuple(map(Account, population.names, numbers))
     if taken := {fields[0] for fields in known}.intersection(population.names):
         raise ConfigRefusedError(f"the account {min(taken)} exists on this machine, and the run would make it")
+    return accounts
+
+
+def write_accounts(accounts: Sequence[Account], password: str) -> None:
+    """Add accounts with one password to the files of a private /etc; raises ConfigRefusedError."""
+    refuse_unless_private()
     _append("group", (f"{one.name}:x:{one.number}:\n" for one in accounts))
-    _append("passwd", (f"{one.name}:x:{one.number}:{one.number}::{one.home}:{_SHELL}\n" for one in accounts))
+    _append("passwd", (f"{one.name}:x:{one.number}:{one.number}::{one.home}:{SHELL}\n" for one in accounts))
     first, *others = accounts
     _append("shadow", (_shadow_line(first.name, "*"),))
-    password = _hashed(first.name, population.password)
-    _append("shadow", (_shadow_line(one.name, password) for one in others))
-    return accounts
+    hashed = _hashed(first.name, password)
+    _append("shadow", (_shadow_line(one.name, hashed) for one in others))
 
 
 def _free_ids(taken: set[int], count: int) -> Iterator[int]:

@@ -4,29 +4,35 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
-
-from sshload_contract.wire.target import TargetConfig
+from typing import TYPE_CHECKING, Final
 
 from sshload_target.errors import InterruptedTargetError, TargetError
 from sshload_target.pid1 import exit_in_words, stop_is_pending
 
+if TYPE_CHECKING:
+    from sshload_target.system.make import MadeSystem
+
 _READY_WITHIN_S: Final = 60.0
 _POLL_S: Final = 0.02
 _LAST_LINES: Final = 5
+_STDOUT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A program in the foreground, and whether it answers. What it prints is in a file in the target's own folder."""
+    """A program in the foreground, and whether it answers.
+
+    What it prints is in a file in the target's own folder, or with `is_logged` in the target's log.
+    """
 
     name: str
     argv: Sequence[str]
     is_ready: Callable[[], bool]
     environment: Mapping[str, str] = field(default_factory=dict)
+    is_logged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +41,37 @@ class RunningDaemon:
 
     name: str
     pid: int
-    output: Path
+    output: Path | None
 
     def end_in_words(self, exit_code: int) -> str:
         """Return how it ended, with its last lines."""
+        if self.output is None:
+            return f"{self.name} ended by itself, {exit_in_words(exit_code)}; its last lines are in the target's log"
         with self.output.open(encoding="utf-8", errors="replace") as file:
             lines = "".join(deque(file, _LAST_LINES))
         return f"{self.name} ended by itself, {exit_in_words(exit_code)}; its last lines:\n{lines}"
 
 
-def daemons_of(config: TargetConfig, private_dir: Path) -> tuple[Daemon, ...]:
-    """Return what a target needs beside sshd, in the order in which they start. Their files are in `private_dir`."""
-    del config, private_dir
-    return ()
+def daemons_of(system: "MadeSystem | None", private_dir: Path) -> Iterator[Daemon]:
+    """Yield what a target needs beside sshd, in the order in which they start. Their files are in `private_dir`."""
+    if system is not None and system.ldap is not None:
+        from sshload_target.ldap.daemons import ldap_daemons  # noqa: PLC0415 - other targets have none
+
+        yield from ldap_daemons(system.ldap, system, private_dir)
 
 
-def start_daemons(daemons: Sequence[Daemon], private_dir: Path) -> tuple[RunningDaemon, ...]:
+def start_daemons(daemons: Iterable[Daemon], private_dir: Path) -> tuple[RunningDaemon, ...]:
     """Start each when the one before it is ready, and return them once all are.
 
     Raises TargetError with the last words of one that ended or did not get ready, and InterruptedTargetError.
     """
-    return tuple(_start(daemon, private_dir / f"{daemon.name}.output") for daemon in daemons)
+    return tuple(
+        _start(daemon, None if daemon.is_logged else private_dir / f"{daemon.name}.output") for daemon in daemons
+    )
 
 
-def _start(daemon: Daemon, output: Path) -> RunningDaemon:
-    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def _start(daemon: Daemon, output: Path | None) -> RunningDaemon:
+    written = os.dup(_STDOUT) if output is None else os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         pid = os.posix_spawn(
             daemon.argv[0],

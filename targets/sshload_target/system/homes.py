@@ -4,13 +4,12 @@ A start-up file is one file with many names (link(2)): 100,000 homes need it onc
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from sshload_contract.population import Population
 
 from sshload_target.system.accounts import Account
 
@@ -22,15 +21,14 @@ _PRIVATE: Final = 0o700
 _KEY_MODE: Final = 0o600
 
 
-def make_homes(accounts: Sequence[Account], population: Population, key_of_first: str) -> None:
-    """Make the homes. `key_of_first` is a public key that lets the first user in too. Raises OSError."""
+def make_homes(accounts: Sequence[Account], keys_of: Callable[[Account], Sequence[str]]) -> None:
+    """Make the homes, each with the public keys that let its user in, if there are any. Raises OSError."""
     start_files: Sequence[Path] = ()
     _SHARED.mkdir(mode=_PRIVATE)
     for place, account in enumerate(accounts):
         if place % _MOST_NAMES == 0:
             start_files = _shared_start_files(_SHARED / str(place))
-        key = public_key(population.key_seed(account.name))
-        _make_home(account, start_files, f"{key}\n{key_of_first if account is accounts[0] else ''}")
+        _make_home(account, start_files, "".join(f"{key}\n" for key in keys_of(account)))
 
 
 def public_key(seed: bytes) -> str:
@@ -55,13 +53,14 @@ def _shared_start_files(folder: Path) -> tuple[Path, ...]:
 def _make_home(account: Account, start_files: Sequence[Path], keys: str) -> None:
     """Make one by its folders' names and few calls: there may be 100,000."""
     home, folder = str(account.home), f"{account.home}/.ssh"
-    for place in (home, folder):
-        os.mkdir(place, _PRIVATE)  # noqa: PTH102 - see above
+    os.mkdir(home, _PRIVATE)  # noqa: PTH102 - see above
     for start_file in start_files:
         os.link(start_file, f"{home}/{start_file.name}")
-    file = os.open(f"{folder}/authorized_keys", os.O_WRONLY | os.O_CREAT | os.O_EXCL, _KEY_MODE)
-    os.write(file, keys.encode())
-    os.fchown(file, account.number, account.number)
-    os.close(file)
-    for place in (folder, home):
-        os.chown(place, account.number, account.number)
+    if keys:
+        os.mkdir(folder, _PRIVATE)  # noqa: PTH102 - likewise
+        file = os.open(f"{folder}/authorized_keys", os.O_WRONLY | os.O_CREAT | os.O_EXCL, _KEY_MODE)
+        os.write(file, keys.encode())
+        os.fchown(file, account.number, account.number)
+        os.close(file)
+        os.chown(folder, account.number, account.number)
+    os.chown(home, account.number, account.number)

@@ -2,6 +2,7 @@
 
 import os
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -129,6 +130,12 @@ def read_program_usage(proc: Path = _PROC) -> ProgramUsage:
         cpu_s=sum(_cpu_s(process, proc) + process.reaped_cpu_s for process in below),
         memory_peak_bytes=sum(known) if known else None,
     )
+
+
+def cpu_s_of(pids: Collection[int], proc: Path = _PROC) -> float:
+    """Return the CPU time of processes and of all under them, since they began."""
+    found = (stat for pid in pids for stat in (_read_stat(pid, proc), *descendants(pid, proc)))
+    return sum(_cpu_s(stat, proc) + stat.reaped_cpu_s for stat in found if stat is not None)
 
 
 def _cpu_s(process: ProcessStat, proc: Path) -> float:

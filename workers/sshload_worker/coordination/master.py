@@ -236,10 +236,12 @@ class Master:
         fetching = Group()
         fetching.spawn(self._fetch_while_held, trial, start_s)
         fetching.spawn(self._fetch_over_time, trial, start_s)
+        fetching.spawn(self._pause_directory, start_s)
         self._await_end(trial)
         trial.end(monotonic(), time.time())
         fetching.kill()
         trial.target_after = self._target.stats()
+        trial.note_pause(monotonic())
         trial.in_path_after = stats_in_path(self.config.in_path)
         early = self._early or _End(RunEnd.COMPLETED, "")
         self._search.add(trial, self._summary_of(trial, early), self._since_first_start_s(start_s))
@@ -295,6 +297,13 @@ class Master:
             if stats is not None:
                 trial.server_series.add(max(monotonic() - start_s, 0.0), stats)
             due_s = max(due_s + interval_s, monotonic())
+
+    def _pause_directory(self, start_s: float) -> None:
+        """Have the target let its directory pause, at the declared time of the load."""
+        after_s = self.config.pause_after_s
+        if after_s is not None:
+            gevent.sleep(max(start_s + after_s - monotonic(), 0))
+            self._target.pause_directory()
 
     def _await_end(self, trial: TrialCourse) -> None:
         """Wait for all final reports. After an early end, or when they are overdue, wait only briefly."""

@@ -12,7 +12,7 @@ from time import monotonic
 import gevent
 from sshload_contract.wire.target import TargetStats
 
-from sshload_worker.coordination.stats import UnresponsiveError, check_ready, fetch_stats
+from sshload_worker.coordination.stats import UnresponsiveError, ask_for_pause, check_ready, fetch_stats
 
 _FIRST_READY_TIMEOUT_S = 0.2  # the first packet to a new Service is sometimes lost
 _LONGEST_READY_TIMEOUT_S = 1.0
@@ -20,6 +20,7 @@ _READY_POLL_S = 0.1
 _FIRST_IDLE_POLL_S = 0.05
 _LONGEST_IDLE_POLL_S = 0.25
 IDLE_TIMEOUT_S = 30.0
+_PAUSE_TIMEOUT_S = 10.0
 log = logging.getLogger(__name__)
 
 
@@ -80,6 +81,13 @@ class Settling:
         except UnresponsiveError as problem:
             log.warning("no counts from the target: %s", problem)
             return None
+
+    def pause_directory(self) -> None:
+        """Have the target let its directory pause. Where it does not, its counts say so."""
+        try:
+            ask_for_pause(self._stats_url, _PAUSE_TIMEOUT_S)
+        except UnresponsiveError as problem:
+            log.warning("the target's directory does not pause: %s", problem)
 
     def _await_ready(self) -> None:
         timeout_s = _FIRST_READY_TIMEOUT_S

@@ -11,6 +11,7 @@ from gevent import Timeout
 from sshload_contract.bounds import ContractError
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.ldap import PAUSE_PATH
 from sshload_contract.wire.program import ProgramStats
 
 _STATS_TIMEOUT_S = 10.0  # long, because the server is at its limit when this is requested
@@ -26,6 +27,11 @@ class UnresponsiveError(Exception):
 def check_ready(stats_url: str, timeout_s: float) -> None:
     """Return if the server at `stats_url` reports that it is ready; raises UnresponsiveError if it does not."""
     _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), timeout_s)
+
+
+def ask_for_pause(stats_url: str, timeout_s: float) -> None:
+    """Have the target at `stats_url` let its directory pause; raises UnresponsiveError if it does not say so."""
+    _get(urlsplit(stats_url)._replace(path=PAUSE_PATH).geturl(), timeout_s)
 
 
 def fetch_stats(kind: type[_Stats], stats_url: str) -> _Stats:

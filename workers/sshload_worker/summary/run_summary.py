@@ -17,6 +17,7 @@ from sshload_contract.wire.report import ArrivalCounts, EncodedHistogram, ErrorC
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
     GeneratorStats,
+    Paused,
     RunSummary,
     SeriesPoint,
     ServerPoint,
@@ -102,6 +103,7 @@ class RunCourse:
     series: tuple[SeriesPoint, ...]
     server_series: tuple[ServerPoint, ...] = ()
     in_path: Mapping[InPath, ProgramUse] = field(default_factory=dict)
+    paused: Paused | None = None
 
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
@@ -135,6 +137,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
             target_after=course.target_after,
             server_series=course.server_series,
             users=population_stats(totals),
+            paused=course.paused,
         ),
         search=None,
         series_interval_s=course.series_interval_s,

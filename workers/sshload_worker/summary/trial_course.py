@@ -12,7 +12,7 @@ from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.reporting import oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, EarlyEnd, RunSummary, ServerPoint, Trial
+from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, EarlyEnd, Paused, RunSummary, ServerPoint, Trial
 from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.pacing.share import TrialOrder
@@ -107,6 +107,7 @@ class TrialCourse:
         self.start_s: float | None = None
         self._started_unix_s = 0.0
         self.early_end: EarlyEnd | None = None
+        self.paused: Paused | None = None
         self._lasted_s: dict[int, float] = {}
         self._check_again_s = 0.0
         self._end_s: float | None = None
@@ -142,6 +143,16 @@ class TrialCourse:
         """Return the time by the plan. An early end of the load counts as the planned end."""
         at_s = self.at_s(now_s)
         return at_s if self.early_end is None else self.planned_s + at_s - self.early_end.after_s
+
+    def note_pause(self, read_s: float) -> None:
+        """Note when the target's directory paused in this trial, by its counts after it, read at `read_s`."""
+        directory = None if self.target_after is None else self.target_after.ldap
+        pause = None if directory is None else directory.paused
+        if pause is None or self.start_s is None:
+            return
+        from_s, to_s = (read_s - ago_s - self.start_s for ago_s in (pause.began_ago_s, pause.ended_ago_s))
+        if from_s >= 0:  # else it was in an earlier trial
+            self.paused = Paused(from_s, to_s)
 
     def end_if_hopeless(self, now_s: float) -> bool:
         """End the load early if a threshold with `abort_on_fail` will stay broken; return whether it was ended now."""
@@ -226,6 +237,7 @@ class TrialCourse:
             series=self._series.points(),
             server_series=self.server_series.points(),
             in_path=dict(self._used_in_path()),
+            paused=self.paused,
         )
 
     def _used_in_path(self) -> Iterator[tuple[InPath, ProgramUse]]:

@@ -8,6 +8,7 @@ from sshload_contract.bounds import MOST_STAGES
 from sshload_contract.declared import Absent, Items, Text
 from sshload_contract.users import USER_CHARACTERS
 from sshload_contract.vocabulary import InPath
+from sshload_contract.wire.ldap import AccountCache
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Measured, Ordinal, Percent, StepName
 from sshload_operator.api.status.steps import StepResult, in_order
@@ -23,7 +24,7 @@ DISTRIBUTION_CHARACTERS: Final = 128
 ACCOUNTS_CHARACTERS: Final = 32
 FIRST_MESSAGE_CHARACTERS: Final = 200
 SCOPE_CHARACTERS: Final = 300
-MOST_SCOPE: Final = 5
+MOST_SCOPE: Final = 6
 MOST_WORST_USERS: Final = 5
 _Algorithm = Text(ALGORITHM_CHARACTERS)
 _Version = Text(VERSION_CHARACTERS)
@@ -224,6 +225,22 @@ class DroppedConnections:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryResult:
+    """The directory of the managed target's accounts, for which sssd answered (LDAP)."""
+
+    cache: Annotated[AccountCache, "What sssd's cache had when the load began: nothing (cold), or all accounts (warm)."]
+    slapd_version: Annotated[str | None, _Version, "The version of slapd."] = None
+    sssd_version: Annotated[str | None, _Version, "The version of sssd."] = None
+    cpu_seconds: Annotated[
+        Amount | None, "CPU time of slapd and of sssd. It is not in the target's cpuSeconds, which is sshd's."
+    ] = None
+    paused_from_seconds: Annotated[
+        Amount | None, "When slapd was stopped, after the start of the load. Absent if it was not."
+    ] = None
+    paused_to_seconds: Annotated[Amount | None, "When it went on."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetResult:
     """What the managed target saw between the start and the end of the load.
 
@@ -244,13 +261,15 @@ class TargetResult:
         Text(ACCOUNTS_CHARACTERS),
         "Who answers for the account that logs in: a service of nsswitch.conf(5), such as files or sss.",
     ] = None
+    directory: DirectoryResult | None = None
     accepted: Annotated[Count | None, "Logins accepted."] = None
     client_logins: Annotated[Count | None, "Logins that the workers count over the same time, warm-up included."] = None
     login_difference: Annotated[Difference | None, "accepted minus clientLogins. Absent if they are the same."] = None
     auth_failed: Annotated[Count | None, "Logins refused for their credentials."] = None
     dropped: DroppedConnections | None = None
     cpu_seconds: Annotated[
-        Amount | None, "CPU time of sshd and of all that its sessions ran, without sshload's own process beside it."
+        Amount | None,
+        "CPU time of sshd and of all that its sessions ran, without a directory and sshload's own process beside it.",
     ] = None
     cpu_cores: Annotated[
         Amount | None,
@@ -268,6 +287,11 @@ class TargetResult:
         Measured("ms"),
         "CPU time of sshd and its sessions per iteration, failed ones and the warm-up included: of logins and of what"
         " the steps ran, which the kernel does not tell apart. Stated where cpuPerLoginMs is not. Not for load.hold.",
+    ] = None
+    directory_cpu_per_login_ms: Annotated[
+        Amount | None,
+        Measured("ms"),
+        "CPU time of slapd and sssd per accepted login, beside sshd's. Stated where each iteration logs in anew.",
     ] = None
     cpu_throttled_seconds: Annotated[Amount | None, "Time for which the container's CPU limit held it back."] = None
     stolen_percent: Annotated[

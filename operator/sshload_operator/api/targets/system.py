@@ -8,6 +8,7 @@ from sshload_contract.population import MOST_USERS, user_home, user_name
 from sshload_contract.users import DerivedUsers, UsersInTurn
 from sshload_contract.wire.target import PamSwitches, TargetSystem
 
+from sshload_operator.api.targets.ldap import Ldap
 from sshload_operator.api.users import ALL_IN_TURN, Users
 
 
@@ -32,6 +33,7 @@ class System:
         Default(True),
         "In a cluster, run the pod in a user namespace (hostUsers: false), so that its root is none of the node.",
     ]
+    ldap: Ldap | None
 
     @property
     def first_user(self) -> tuple[str, str]:
@@ -51,4 +53,9 @@ class System:
     @property
     def wire(self) -> TargetSystem:
         """What the target itself is told."""
-        return TargetSystem(users=self.users, pam=self.pam, max_logins=self.max_logins)
+        return TargetSystem(
+            users=self.users,
+            pam=self.pam,
+            max_logins=self.max_logins,
+            ldap=None if self.ldap is None else self.ldap.wire,
+        )

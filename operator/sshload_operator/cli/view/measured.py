@@ -10,6 +10,7 @@ from sshload_contract.wire.report import IMPLICIT_MAC
 from sshload_operator.api.status.measured import Figure, declared, figures_of_step
 from sshload_operator.api.status.results import (
     Agreement,
+    DirectoryResult,
     FailureCount,
     FreshLogin,
     GeneratorResult,
@@ -210,10 +211,27 @@ def _made_of(target: TargetResult | None) -> Iterator[tuple[str, str]]:
     words = [
         "sshd as root" if target.as_root else "sshd without root",
         "with PAM" if target.pam else "without PAM",
-        *([f"accounts from {target.accounts}"] if target.accounts else []),
+        *([f"accounts from {target.accounts}{_of_directory(target.directory)}"] if target.accounts else []),
         *([target.distribution] if target.distribution else []),
     ]
     yield "target", ", ".join(words)
+
+
+def _of_directory(directory: DirectoryResult | None) -> str:
+    """Return in words what is behind who answers for accounts, empty if it is only itself."""
+    if directory is None:
+        return ""
+    versions = [
+        f"{name} {version}"
+        for name, version in (("sssd", directory.sssd_version), ("slapd", directory.slapd_version))
+        if version
+    ]
+    paused = (
+        [f"slapd paused {directory.paused_from_seconds:g} to {directory.paused_to_seconds:g} s"]
+        if (directory.paused_from_seconds is not None and directory.paused_to_seconds is not None)
+        else []
+    )
+    return f" ({', '.join(('LDAP', f'{directory.cache} cache', *versions, *paused))})"
 
 
 def agreement_text(one: Agreement) -> str:
@@ -233,6 +251,7 @@ def _target(target: TargetResult) -> Iterator[str]:
     yield from _stated("{:,} refused for credentials", target.auth_failed or None)
     yield from _stated("{:.1f} ms CPU per login", target.cpu_per_login_ms)
     yield from _stated("{:.1f} ms CPU per iteration", target.cpu_per_iteration_ms)
+    yield from _stated("beside it {:.1f} ms of slapd and sssd per login", target.directory_cpu_per_login_ms)
     if target.memory_per_session_bytes is not None:
         at_most = "at most " if target.memory_per_session_upper_bound else ""
         yield f"{at_most}{target.memory_per_session_bytes / _MEGA:.2f} MB per held session"

@@ -13,11 +13,12 @@ from sshload_contract.percentiles import percentile_key
 from sshload_contract.shortened import shortened
 from sshload_contract.steal import stolen_share
 from sshload_contract.vocabulary import MEASURED_VERDICTS, Timing, Verdict, Window
+from sshload_contract.wire.ldap import LdapFacts
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.program import ProgramUse
 from sshload_contract.wire.report import ErrorCount, Negotiated
 from sshload_contract.wire.run_config import SessionReuse
-from sshload_contract.wire.run_summary import RunSummary, StageStats
+from sshload_contract.wire.run_summary import Paused, RunSummary, StageStats
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
@@ -36,6 +37,7 @@ from sshload_operator.api.status.results import (
     VERSION_CHARACTERS,
     Agreement,
     BurstResult,
+    DirectoryResult,
     DroppedConnections,
     EndedEarly,
     FailureCount,
@@ -49,7 +51,7 @@ from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.load_test.busy_machine import busy_machine
 from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
-from sshload_operator.decision.load_test.scope import scope
+from sshload_operator.decision.load_test.scope import pause_that_was_not, scope
 from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.load_test.users import users_result
 from sshload_operator.decision.max_startups.advice import advice
@@ -101,7 +103,9 @@ def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]
     # Only one server was asked: where logins met several, it may be another one than that of most of them.
     is_one_server = len({(one.kex, one.server_version) for one in agreed}) == 1
     sentences = scope(plan, next(iter(agreed), None), summary.better_kex if is_one_server else None)
-    return tuple(filter(None, (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), *sentences)))
+    of_pause = pause_that_was_not(plan, summary.trial.paused)
+    found = (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), of_pause, *sentences)
+    return tuple(filter(None, found))
 
 
 def _ended_early(summary: RunSummary) -> EndedEarly | None:
@@ -252,6 +256,8 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
     accepted, cores = grown["accepted"], None if restarted else after.cores_since(before)
     is_counted = plan.spec.target.access.speaks_ssh  # else logins are not those of the workers
     only_logs_in = is_counted and plan.spec.scenario.only_logs_in
+    logs_in_anew = is_counted and plan.spec.scenario.session_reuse is SessionReuse.NONE
+    directory_cpu_s = None if restarted else _directory_cpu_s(before.ldap, after.ldap)
 
     def told(count: float | None) -> Any:
         """Return a count of failures; None for 0, unless an absent count means that it is not known."""
@@ -264,6 +270,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         as_root=after.as_root,
         pam=after.pam,
         accounts=after.accounts[:ACCOUNTS_CHARACTERS] or None,
+        directory=None if after.ldap is None else _directory(after.ldap, directory_cpu_s, summary.trial.paused),
         accepted=accepted,
         client_logins=logins if is_counted else None,
         login_difference=((after.accepted - before.accepted - logins) or None) if is_counted else None,
@@ -273,6 +280,7 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         cpu_cores=None if cores is None else rounded(cores),
         cpu_per_login_ms=_per_login_ms(accepted, cpu_s) if only_logs_in else None,
         cpu_per_iteration_ms=None if only_logs_in else _per_iteration_ms(plan, summary, cpu_s),
+        directory_cpu_per_login_ms=_per_login_ms(accepted, directory_cpu_s) if logs_in_anew else None,
         cpu_throttled_seconds=told(grown["cpu_throttled_s"]),
         stolen_percent=percent(stolen_share(before.machine_cpu, after.machine_cpu)),
         memory_peak_bytes=after.memory_peak_bytes,
@@ -283,6 +291,24 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
         refused_forks=told(grown["refused_forks"]),
         listen_overflows=told(grown["listen_overflows"]),
     )
+
+
+def _directory(facts: LdapFacts, cpu_s: float | None, paused: Paused | None) -> DirectoryResult:
+    return DirectoryResult(
+        cache=facts.cache,
+        slapd_version=facts.slapd_version[:VERSION_CHARACTERS] or None,
+        sssd_version=facts.sssd_version[:VERSION_CHARACTERS] or None,
+        cpu_seconds=cpu_s,
+        paused_from_seconds=None if paused is None else rounded(paused.from_s),
+        paused_to_seconds=None if paused is None else rounded(paused.to_s),
+    )
+
+
+def _directory_cpu_s(before: LdapFacts | None, after: LdapFacts | None) -> float | None:
+    """Return what slapd and sssd used between two readings; None if they were restarted, or there are none."""
+    if before is None or after is None or after.cpu_s < before.cpu_s:
+        return None
+    return rounded(after.cpu_s - before.cpu_s)
 
 
 def _per_login_ms(accepted: int | None, cpu_s: float | None) -> float | None:

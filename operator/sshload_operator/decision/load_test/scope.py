@@ -6,9 +6,11 @@ from typing import Final
 from sshload_contract.client import Library
 from sshload_contract.shortened import shortened
 from sshload_contract.wire.report import Negotiated
+from sshload_contract.wire.run_summary import Paused
 
 from sshload_operator.api.server_software import is_openssh, openssh_version
 from sshload_operator.api.status.results import ALGORITHM_CHARACTERS, SCOPE_CHARACTERS
+from sshload_operator.api.targets.system import System
 from sshload_operator.planning.plan import Plan
 
 _BANNER_OF_SSHD_AUTH: Final = (10, 3)
@@ -21,11 +23,26 @@ _SYSTEM: Final = (
     "The target is an sshd as root with PAM (UsePAM yes) and accounts made for the run. No systemd-logind, journal or"
     " name cache takes part in a login"
 )
+_WITH_LDAP: Final = (
+    "The target is an sshd as root with PAM (UsePAM yes). sssd answers for accounts and keys, from slapd on the same"
+    " machine. No network, systemd-logind or journal takes part in a login"
+)
 _DEFAULT_LIST: Final = "It offers the key exchanges of its version's default list"
 _OWN_LIST: Final = "It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms"
 _BANNER: Final = (
     "From OpenSSH 10.3 on, banner includes the start of sshd-auth: compare login with earlier releases, not banner"
 )
+
+
+def pause_that_was_not(plan: Plan, paused: Paused | None) -> str:
+    """Return that the directory was to pause in the load and did not, empty otherwise."""
+    pause = plan.spec.pause
+    if pause is None or paused is not None:
+        return ""
+    return (
+        f"The directory was to pause {pause.after_s:g} s after the start of the load, and did not: the master's log"
+        " says why"
+    )
 
 
 def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> Iterator[str]:
@@ -35,14 +52,20 @@ def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> 
     not known of the server of these handshakes.
     """
     if plan.spec.managed is not None:
-        target = _MANAGED if plan.spec.managed.system is None else _SYSTEM
-        yield f"{target}. {_OWN_LIST if plan.spec.managed.sshd.kex_algorithms else _DEFAULT_LIST}"
+        offered = _OWN_LIST if plan.spec.managed.sshd.kex_algorithms else _DEFAULT_LIST
+        yield f"{_made_of(plan.spec.managed.system)}. {offered}"
     if negotiated is None:
         return
     yield from _key_exchange(negotiated.kex[:ALGORITHM_CHARACTERS], better_kex, plan.spec.client.library)
     version = openssh_version(negotiated.server_version) if is_openssh((negotiated.server_version,)) else None
     if version is not None and version >= _BANNER_OF_SSHD_AUTH:
         yield _BANNER
+
+
+def _made_of(system: System | None) -> str:
+    if system is None:
+        return _MANAGED
+    return _SYSTEM if system.ldap is None else _WITH_LDAP
 
 
 def _key_exchange(agreed: str, better: str | None, library: Library) -> Iterator[str]:
