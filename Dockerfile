@@ -1,4 +1,4 @@
-# One file, five images:  --target operator | worker | target | gateway | proxy.
+# One file, six images:  --target operator | worker | target | system | gateway | proxy.
 # Dependencies come from the hash-locked requirements/*.txt and are a layer of their own; the project is a thin layer above.
 # Everything is byte-compiled here, because a pod with a read-only root would otherwise compile at every start.
 # Two builds with the same SOURCE_DATE_EPOCH are the same, byte by byte, where Debian's packages are: name a DEBIAN_SNAPSHOT for that.
@@ -84,7 +84,7 @@ ENTRYPOINT ["python", "-m", "sshload_operator"]
 # Auth by agent starts an ssh-agent, and the step rsync runs rsync.
 FROM base AS worker-dependencies
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
-RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages openssh-client rsync
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages libgssapi-krb5-2 openssh-client rsync
 COPY --from=worker-venv /opt/sshload /opt/sshload
 
 FROM worker-dependencies AS worker
@@ -101,6 +101,23 @@ RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages s
 COPY --from=target-venv /opt/sshload /opt/sshload
 
 FROM target-dependencies AS target
+COPY --from=project /opt/sshload /opt/sshload
+USER 10001:10001
+WORKDIR /tmp
+ENTRYPOINT ["python", "-m", "sshload_target"]
+
+# The server of a distribution, with what can answer for its accounts. Nothing of it is started or set up here: the target does
+# that for its run. Names come from /etc alone, because in a pod with many users each of them may write to /tmp.
+FROM target-dependencies AS system-dependencies
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages \
+    echo 'slapd slapd/no_configuration boolean true' | debconf-set-selections \
+ && sh /mnt/image-packages krb5-admin-server krb5-kdc krb5-user libpam-oath slapd sssd-ldap \
+ && pam-auth-update --package --remove sss \
+ && rm /var/lib/extrausers/passwd \
+ && sed -i 's/extrausers //' /etc/nsswitch.conf && ! grep -q extrausers /etc/nsswitch.conf
+
+FROM system-dependencies AS system
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
 WORKDIR /tmp

@@ -6,7 +6,7 @@ variable "ARCHIVES" {
 
 target "default" {
   name   = component
-  matrix = { component = ["operator", "worker", "target", "gateway", "proxy"] }
+  matrix = { component = ["operator", "worker", "target", "system", "gateway", "proxy"] }
   target = component
   output = ["type=oci,dest=${ARCHIVES}/${component}.tar,rewrite-timestamp=true"]
   attest = ["type=provenance,disabled=true", "type=sbom,disabled=true"]

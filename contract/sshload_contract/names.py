@@ -8,6 +8,7 @@ from sshload_contract.declared import Rule, Text, Whole, WrittenAs
 
 IMAGE_USER = "load"
 """The user of the images, who logs in to managed targets."""
+IMAGE_USER_ID = 10_001
 IMAGE_USER_HOME = f"/home/{IMAGE_USER}"
 
 OBJECT_NAME: Final = Text(

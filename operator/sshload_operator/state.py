@@ -17,6 +17,9 @@ Manifest = Mapping[str, Any]
 WAITS_TO_BE_MADE = frozenset({"ContainerCreating", "PodInitializing"})
 """Why a container waits that nothing is known to be wrong with. The second one: for init containers before it."""
 
+NO_SANDBOX = "FailedCreatePodSandBox"
+"""Why a pod waits whose node cannot make what its containers share, such as a user namespace."""
+
 
 @unique
 class Phase(StrEnum):
@@ -108,6 +111,7 @@ class Reason(StrEnum):
     POD_CONFIG_ERROR = "PodConfigError"
     UNSCHEDULABLE = "Unschedulable"
     SSHD_CONFIG_REJECTED = "SshdConfigRejected"
+    NO_USER_NAMESPACE = "NoUserNamespace"
     TARGET_FAILED = "TargetFailed"
     TARGET_NEVER_READY = "TargetNeverReady"
     TARGET_LOST = "TargetLost"

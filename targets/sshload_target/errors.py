@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from sshload_contract.wire.target import NO_USER_NAMESPACE_EXIT
+
 
 class TargetError(Exception):
     """The target cannot go on. The text goes to stderr and to the container's termination message."""
@@ -31,3 +33,9 @@ class InterruptedTargetError(TargetError):
     """A signal asked for the end before sshd, or the program, was started. That is an orderly end."""
 
     exit_code: ClassVar[int] = 0
+
+
+class NoUserNamespaceError(TargetError):
+    """The pod has no user namespace of its own: its root would be the node's."""
+
+    exit_code: ClassVar[int] = NO_USER_NAMESPACE_EXIT

@@ -7,6 +7,7 @@
 {{- range .Values.externalTargets }}{{ include "sshload.checkRange" (dict "range" .host "path" "externalTargets") }}{{ end -}}
 workerImage: {{ include "sshload.image" (dict "root" . "part" "worker") }}
 targetImage: {{ include "sshload.image" (dict "root" . "part" "target") }}
+systemImage: {{ include "sshload.image" (dict "root" . "part" "system") }}
 proxyImage: {{ include "sshload.image" (dict "root" . "part" "proxy") }}
 gatewayImage: {{ include "sshload.image" (dict "root" . "part" "gateway") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}

@@ -20,6 +20,9 @@ _FixturePath: TypeAlias = Annotated[
 
 _SHORTEST_S = 0.001
 
+NO_USER_NAMESPACE_EXIT = 69
+"""The exit code of the proof that a pod has a user namespace, where it has none (EX_UNAVAILABLE of sysexits.h)."""
+
 COUNTERS = (
     "accepted",
     "auth_failed",

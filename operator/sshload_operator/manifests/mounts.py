@@ -28,6 +28,7 @@ KNOWN_HOSTS_FILE = "known_hosts"
 TOKEN_FILE = "run_token"  # noqa: S105 - the name of a file
 HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 CONFIG_VOLUME = "config"
+ROOT_READS = 0o400
 _GROUP_READS = 0o440
 _ALL_READ = 0o444
 
@@ -67,12 +68,14 @@ def config_mount() -> dict[str, Any]:
     return {"name": CONFIG_VOLUME, "mountPath": CONFIG_DIR, "readOnly": True}
 
 
-def config_volume(plan: Plan, *sources: dict[str, Any]) -> dict[str, Any]:
+def config_volume(plan: Plan, *sources: dict[str, Any], mode: int | None = None) -> dict[str, Any]:
     """Return the volume with `sources`, which the pod's user can read through its fsGroup.
 
-    If the cluster chooses the user, there may be no fsGroup. Then all users may read it; the pod has only one.
+    If the cluster chooses the user, there may be no fsGroup. Then all users may read it; the pod has only one. Another
+    `mode` is for pods with several.
     """
-    mode = _ALL_READ if plan.installation.run_pods.user_id is None else _GROUP_READS
+    if mode is None:
+        mode = _ALL_READ if plan.installation.run_pods.user_id is None else _GROUP_READS
     return {"name": CONFIG_VOLUME, "projected": {"defaultMode": mode, "sources": list(sources)}}
 
 

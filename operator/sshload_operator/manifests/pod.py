@@ -1,10 +1,10 @@
-"""What all pods of a run have in common: Pod Security "restricted", no credentials for the API, one container."""
+"""What all pods of a run have in common: no credentials for the API, and Pod Security "restricted" but for a system."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 from sshload_operator.api.pods import Pods, Volume
 from sshload_operator.api.shapes.reading import stated
@@ -38,8 +38,29 @@ _GRACE_PERIOD_S = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Confinement:
+    """What a pod may do: fields of its spec, and the security context and the limits of its container."""
+
+    pod: Mapping[str, Any]
+    container: Mapping[str, Any]
+    limits: Mapping[str, str] = field(default_factory=dict)
+
+
+RESTRICTED: Final = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
+"""The security context of a container that Pod Security "restricted" admits."""
+
+
+@dataclass(frozen=True, slots=True)
 class Container:
-    """The only container of a pod. `mounts` and `volumes` are added to the config volume's mount and /tmp."""
+    """The container of a pod that does its work.
+
+    `mounts` and `volumes` are added to the config volume's mount and /tmp. Without `confinement`, Pod Security
+    "restricted" admits it.
+    """
 
     role: Role
     command: tuple[str, ...]
@@ -47,6 +68,7 @@ class Container:
     readiness_port: str
     volumes: tuple[Mapping[str, Any], ...]
     mounts: tuple[Mapping[str, Any], ...] = ()
+    confinement: Confinement | None = None
 
 
 def pod_template(
@@ -58,6 +80,7 @@ def pod_template(
     installer's over the test's. `affinity` applies if the test's author gave none.
     """
     run_pods = plan.installation.run_pods
+    confinement = container.confinement or _restricted(run_pods.user_id)
     return {
         "metadata": {
             "labels": {
@@ -77,18 +100,19 @@ def pod_template(
         "spec": {
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                **_user(run_pods.user_id),
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [_container(plan, container, pods)],
+            **confinement.pod,
+            "containers": [_container(plan, container, confinement, pods)],
             "volumes": [*container.volumes, _tmp(), *map(_volume, pods.volumes)],
             **spec,
             **_accounts(plan, pods),
             **_placement(plan, pods, affinity),
         },
     }
+
+
+def _restricted(user_id: int | None) -> Confinement:
+    security = {"runAsNonRoot": True, **_user(user_id), "seccompProfile": {"type": "RuntimeDefault"}}
+    return Confinement({"securityContext": security}, RESTRICTED)
 
 
 def _user(user_id: int | None) -> dict[str, Any]:
@@ -120,18 +144,14 @@ def _volume_name(volume: Volume) -> str:
     return f"mnt-{sha256(volume.mount_path.encode()).hexdigest()[:_VOLUME_HASH_CHARACTERS]}"
 
 
-def _container(plan: Plan, container: Container, pods: Pods) -> dict[str, Any]:
+def _container(plan: Plan, container: Container, confinement: Confinement, pods: Pods) -> dict[str, Any]:
     manifest: dict[str, Any] = {
         "name": str(container.role),
         "image": plan.image(container.role),
         "imagePullPolicy": plan.installation.image_pull_policy,
         "command": list(container.command),
-        "resources": dict(plan.resources(container.role)),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "resources": _resources(plan.resources(container.role), confinement.limits),
+        "securityContext": dict(confinement.container),
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [
             config_mount(),
@@ -149,6 +169,11 @@ def _container(plan: Plan, container: Container, pods: Pods) -> dict[str, Any]:
     if container.readiness_port:
         manifest["readinessProbe"] = _readiness_probe(container.readiness_port)
     return manifest
+
+
+def _resources(asked: Mapping[str, Any], limits: Mapping[str, str]) -> dict[str, Any]:
+    """Return the resources that are asked for, with `limits` of what they leave open."""
+    return {**asked, "limits": {**limits, **asked.get("limits", {})}} if limits else dict(asked)
 
 
 def _readiness_probe(port: str) -> dict[str, Any]:

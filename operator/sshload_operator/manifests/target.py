@@ -27,6 +27,7 @@ from sshload_operator.manifests.mounts import (
     HOST_KEY_FILES,
     KEYS_DIR,
     PUBLIC_KEY_FILE,
+    ROOT_READS,
     TARGET_FILE,
     USER_CA_FILE,
     config_source,
@@ -35,6 +36,7 @@ from sshload_operator.manifests.mounts import (
     run_keys_source,
 )
 from sshload_operator.manifests.pod import Container
+from sshload_operator.manifests.system_target import of_system
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
@@ -42,6 +44,8 @@ _MIB = 1024 * 1024
 _FILE_OVERHEAD_BYTES = 4096
 _REPOSITORY_OVERHEAD_BYTES = 256 * 1024
 _HOME_OWN_MIB = 1
+_ACCOUNT_BYTES = 4 * 4096
+"""What a home takes before anybody has logged in: two folders, a key, and a block to spare."""
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -69,6 +73,7 @@ def target_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifes
     ports = {SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT}
     of_population = () if target.system is None else (POPULATION_FILE,)
     keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES, *of_population))
+    config = config_source(plan, TARGET_FILE)
     container = Container(
         role=Role.TARGET,
         command=("python", "-m", "sshload_target", "--config", f"{CONFIG_DIR}/{TARGET_FILE}"),
@@ -76,10 +81,12 @@ def target_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifes
         readiness_port=METRICS_PORT_NAME,
         mounts=({"name": "home", "mountPath": "/home"},),
         volumes=(
-            config_volume(plan, config_source(plan, TARGET_FILE), keys),
+            config_volume(plan, config, keys, mode=None if target.system is None else ROOT_READS),
             empty_dir("home", f"{_home_mib(target)}Mi"),
         ),
     )
+    if target.system is not None:
+        container = of_system(plan, container, _home_mib(target), user_namespace=target.system.user_namespace)
     return service(plan, Role.TARGET, ports), deployment(plan, target, container)
 
 
@@ -88,7 +95,9 @@ def _home_mib(target: ManagedTarget) -> int:
     content_bytes = sum(file.size_bytes + _FILE_OVERHEAD_BYTES for file in target.fixtures.files)
     entries_bytes = sum((directory.files + 1) * _FILE_OVERHEAD_BYTES for directory in target.fixtures.directories)
     history_bytes = sum(map(_history_bytes, target.fixtures.repositories))
-    return -(-(content_bytes + entries_bytes + history_bytes + target.fixtures.spare_bytes) // _MIB) + _HOME_OWN_MIB
+    homes_bytes = 0 if target.system is None else target.system.users * _ACCOUNT_BYTES
+    asked_bytes = content_bytes + entries_bytes + history_bytes + homes_bytes + target.fixtures.spare_bytes
+    return -(-asked_bytes // _MIB) + _HOME_OWN_MIB
 
 
 def _history_bytes(repository: RepositoryFixture) -> int:

@@ -25,7 +25,7 @@ from sshload_contract.declared import (
     Words,
     WrittenAs,
 )
-from sshload_contract.names import ObjectName, Port
+from sshload_contract.names import IMAGE_USER_ID, ObjectName, Port
 
 from sshload_operator.api.bounded_yaml import BoundedLoader
 from sshload_operator.api.pods import Affinity, LabelValue, Resources, Toleration
@@ -165,7 +165,7 @@ class RunPods:
     metrics_from: Annotated[tuple[_Object, ...], Items(most=20), Absent(())] = ()
 
 
-UNPRIVILEGED = RunPods(user_id=10_001)
+UNPRIVILEGED = RunPods(user_id=IMAGE_USER_ID)
 """Pods of the images' own user, and nothing else settled."""
 
 _Permitted = make_dataclass(
@@ -187,6 +187,7 @@ class Installation:
 
     worker_image: _Image
     target_image: _Image
+    system_image: _Image
     proxy_image: _Image
     gateway_image: _Image
     image_pull_policy: Annotated[str, Words(("Always", "IfNotPresent", "Never")), Default("IfNotPresent")]
@@ -222,6 +223,7 @@ class Installation:
 NOT_INSTALLED = Installation(
     worker_image="",
     target_image="",
+    system_image="",
     proxy_image="",
     gateway_image="",
     image_pull_policy="",

@@ -75,7 +75,11 @@ class Plan:
         """Return the image of a role's pods. The master runs what the workers run."""
         pods = {Role.TARGET: self.spec.managed, Role.MASTER: self.spec.workers, Role.WORKER: self.spec.workers}
         stated = pods.get(role)
-        return (stated.image if stated is not None else "") or self.installation.image(role)
+        if stated is not None and stated.image:
+            return stated.image
+        if role is Role.TARGET and is_system(self.spec):
+            return self.installation.system_image
+        return self.installation.image(role)
 
     def resources(self, role: Role) -> Mapping[str, Any]:
         """Return the resources that are asked for a role's pods."""
@@ -85,6 +89,16 @@ class Plan:
 def pods_asked(spec: LoadTestSpec) -> Mapping[Role, int]:
     """Return how many pods a run with this spec has of each role, those with none left out."""
     return {**dict.fromkeys(spec.target.pods, 1), Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
+
+
+def is_system(spec: LoadTestSpec) -> bool:
+    """Whether the target is a managed system: sshd as root, with accounts of its own."""
+    return spec.managed is not None and spec.managed.system is not None
+
+
+def takes_user_namespace(spec: LoadTestSpec) -> bool:
+    """Whether the target's pod has a user namespace of its own."""
+    return spec.managed is not None and spec.managed.system is not None and spec.managed.system.user_namespace
 
 
 def stated_resources(spec: LoadTestSpec, role: Role) -> Mapping[str, Any]:

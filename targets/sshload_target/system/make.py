@@ -1,8 +1,10 @@
 """The making of a system: its accounts with their homes, its PAM stack, and the records of logins."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from sshload_contract.bounds import ContractError
 from sshload_contract.population import POPULATION_FILE, Population, read_population
@@ -14,6 +16,9 @@ from sshload_target.system.accounts import Account, number_accounts, write_accou
 from sshload_target.system.homes import make_homes, public_key
 from sshload_target.system.login_records import make_login_records
 from sshload_target.system.pam import switch
+
+_SHARED: Final = {Path("/home"): 0o755, Path("/tmp"): 0o1777}  # noqa: S108 - the mode of one of its own
+"""What all accounts share: a volume of a pod lets each of them rename what is another's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,9 @@ def make_system(system: TargetSystem, keys_dir: Path) -> MadeSystem:
     if system.ldap is None:
         write_accounts(made.accounts, population.password)
     try:
+        for folder, mode in _SHARED.items():
+            os.chown(folder, 0, 0)
+            folder.chmod(mode)
         make_login_records()
         make_homes(made.accounts, made.keys_of if system.ldap is None else lambda _: ())
     except OSError as error:

@@ -1,9 +1,9 @@
-# Compiles the cluster's programs and helm from one Go module, so that what they share is compiled once, and the oldest
-# API server from another. Sourced by ../cluster.
+# Compiles the cluster's programs and helm from one Go module, so that what they share is compiled once, runc, which needs C,
+# from another, and the oldest API server from a third. Sourced by ../cluster.
 
 build() { # [MODULE...]
   local module modules=("$@")
-  [ ${#modules[@]} -gt 0 ] || modules=(programs)
+  [ ${#modules[@]} -gt 0 ] || modules=(programs runc)
   for module in "${modules[@]}"; do [ -e "$here/$module/go.mod" ] || fail "no module $module"; done
   for module in "${modules[@]}"; do
     built "$module" || { build_from_nothing "${modules[@]}"; return; }
@@ -22,7 +22,7 @@ build_from_nothing() {
   export CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=local
   export GOMODCACHE=${GOMODCACHE:-$cache/go/mod} GOCACHE=${GOCACHE:-$cache/go/build}
   export GOGC=off GOMEMLIMIT=1GiB # the compiler's own garbage collector takes a fifth of its CPU time
-  say "compiling once: $* (about 8 minutes each on 2 cores)"
+  say "compiling once: $* (about 8 minutes on 2 cores for Kubernetes, one for runc)"
   for module; do
     built "$module" && continue
     rm -f "$bin/.$module" # an interrupted build leaves programs of two versions
@@ -32,6 +32,9 @@ build_from_nothing() {
           -- $k/kube-apiserver $k/kube-controller-manager $k/kube-scheduler $k/kubelet $k/kube-proxy $k/kubeadm $k/kubectl \
           go.etcd.io/etcd/server/v3 $c/containerd $c/containerd-shim-runc-v2 $c/ctr ./coredns helm.sh/helm/v4/cmd/helm
         mv "$bin/server" "$bin/etcd" # the name that go makes of .../server/v3
+        ;;
+      runc) # Debian 12 and 13 have 1.1, which makes no container with volumes in a user namespace (hostUsers: false)
+        CGO_ENABLED=1 compile runc -tags seccomp -- github.com/opencontainers/runc
         ;;
       kubernetes-oldest) # the oldest supported release, whose API server alone is tested
         mkdir -p "$bin/oldest"

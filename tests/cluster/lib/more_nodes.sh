@@ -59,7 +59,7 @@ node_cgroup() { # NAME: kubelets end the pods of each other where they share one
 
 node_files() { # NAME PODS: those of the first node, with other paths
   local name=$1 place=$run/nodes/$1
-  sed "s|$run/|$place/|g" "$run/containerd.toml" > "$place/containerd.toml"
+  sed "s|$run/|$place/|g; s|$roots/node|$roots/$name|" "$run/containerd.toml" > "$place/containerd.toml"
   sed "s|${node_pods[0]}|$2|" "$run/cni/10-bridge.conflist" > "$place/cni/10-bridge.conflist"
   sed "s|$run/containerd|$place/containerd|" "$run/kubelet.yaml" > "$place/kubelet.yaml"
   printf 'cgroupRoot: /%s\npodLogsDir: %s\n' "$(cgroup_of "$name")" "$place/logs" >> "$place/kubelet.yaml"
@@ -106,7 +106,8 @@ node_containers() {
 
 node_clear() { # NAME: all that it has on this machine
   node_lose "$1"
-  awk -v place="$place/" 'index($2, place) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true
+  unmount_below "$place/" "$roots/$1/"
+  rm -rf --one-file-system "${roots:?}/$1"
   ip netns del "sshload-$1" 2> /dev/null || true
   find /sys/fs/cgroup -depth -path "*/$(cgroup_of "$1")*" -type d -exec rmdir {} + 2> /dev/null || true
   rm -f "$run/pids/$1"-* "$run/commands/$1"-*

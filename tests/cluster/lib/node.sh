@@ -4,7 +4,7 @@ containerd_up() {
   cat > "$run/containerd.toml" << T
 version = 3
 root = "$run/containerd/root"
-state = "$run/containerd/state"
+state = "$roots/node"
 [grpc]
   address = "$run/containerd/containerd.sock"
 [plugins.'io.containerd.cri.v1.images'.pinned_images]

@@ -99,7 +99,7 @@ down() {
   done
   end TERM daemons
   end KILL containers
-  awk -v run="$run/" 'index($2, run) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true
+  unmount_below "$run/" "$roots/"
   if [ -e "$run/network" ]; then
     local table
     for table in ip ip6; do
@@ -109,7 +109,14 @@ down() {
     ip link del sshload1 2> /dev/null || true # the CNI's bridge
     ip link del sshload0 2> /dev/null || true
   fi
-  rm -rf --one-file-system "$run"
+  rm -rf --one-file-system "$run" "$roots"
+}
+
+unmount_below() { # FOLDER/...
+  local folder
+  for folder; do
+    awk -v folder="$folder" 'index($2, folder) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true
+  done
 }
 
 clean() {

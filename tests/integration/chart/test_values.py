@@ -377,6 +377,7 @@ def test_each_image_may_have_a_registry_a_tag_and_a_digest_of_its_own() -> None:
     )
     assert read.worker_image.endswith(f"/sshload-worker:1.2@{digest}")
     assert read.target_image == "other/sshload-target:7"
+    assert read.system_image.endswith("/sshload-system:1.2")
     assert read.proxy_image.endswith("/sshload-proxy:1.2")
     assert read.gateway_image.endswith("/sshload-gateway:1.2")
 

@@ -37,7 +37,7 @@ def test_docker_builds_with_buildkit_which_debian_12s_does_not_by_default(asked:
     builds = asked.read_text().splitlines()
     assert [line.split(" ")[:4] for line in builds] == [
         ["DOCKER_BUILDKIT=1", "build", "--target", component]
-        for component in ("operator", "worker", "target", "gateway", "proxy")
+        for component in ("operator", "worker", "target", "system", "gateway", "proxy")
     ]
 
 

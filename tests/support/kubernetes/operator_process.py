@@ -28,6 +28,7 @@ from warm_processes import WarmProcess, start_warm_operator
 INSTALLATION = """\
 workerImage: registry.example.com/sshload-worker:1.2.3
 targetImage: registry.example.com/sshload-target:1.2.3
+systemImage: registry.example.com/sshload-system:1.2.3
 proxyImage: registry.example.com/sshload-proxy:1.2.3
 gatewayImage: registry.example.com/sshload-gateway:1.2.3
 """

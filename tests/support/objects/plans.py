@@ -15,6 +15,7 @@ PROOF_SHA256 = proof_sha256(TOKEN)
 INSTALLATION = Installation(
     worker_image="registry.example.com/sshload-worker:1.2.3",
     target_image="registry.example.com/sshload-target:1.2.3",
+    system_image="registry.example.com/sshload-system:1.2.3",
     proxy_image="registry.example.com/sshload-proxy:1.2.3",
     gateway_image="registry.example.com/sshload-gateway:1.2.3",
     image_pull_policy="IfNotPresent",

@@ -90,7 +90,7 @@ def is_external(spec: LoadTestSpec) -> bool:
 
 def installation(block: Block, spec: LoadTestSpec) -> Installation:
     """Return an installation as the page shows it, in a block or by --set, where a test needs more than the default."""
-    images = {"workerImage": "w", "targetImage": "t", "proxyImage": "p", "gatewayImage": "g"}
+    images = {"workerImage": "w", "targetImage": "t", "systemImage": "s", "proxyImage": "p", "gatewayImage": "g"}
     return read_installation(
         yaml.safe_dump({**images, **(shown_values(block) if is_external(spec) or needs_permission(spec) else {})})
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from sshload_contract.declared import Default, Whole
+from sshload_contract.declared import Default, Permission, Whole
 from sshload_contract.population import MOST_USERS, user_home, user_name
 from sshload_contract.users import DerivedUsers, UsersInTurn
 from sshload_contract.wire.target import PamSwitches, TargetSystem
@@ -31,7 +31,10 @@ class System:
     user_namespace: Annotated[
         bool,
         Default(True),
-        "In a cluster, run the pod in a user namespace (hostUsers: false), so that its root is none of the node.",
+        Permission("systemTargets"),
+        "In a cluster, run the pod in a user namespace (hostUsers: false), so that its root is nobody on the node. The"
+        " run ends in Error where there is none. false: root in the pod is root on the node, as far as a container"
+        " reaches.",
     ]
     ldap: Ldap | None
 

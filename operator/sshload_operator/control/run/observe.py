@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from sshload_contract.shortened import shortened
 from sshload_contract.wire.master_log import MasterLog, Stage
@@ -31,8 +31,8 @@ from sshload_operator.manifests.labels import (
     membership_of_job,
     orphaned_run,
 )
-from sshload_operator.planning.plan import Plan, TestIdentity, pods_asked
-from sshload_operator.state import DEPLOYED, Observed, ObservedBaseline, Phase, PodFacts, Role
+from sshload_operator.planning.plan import Plan, TestIdentity, pods_asked, takes_user_namespace
+from sshload_operator.state import DEPLOYED, NO_SANDBOX, Observed, ObservedBaseline, Phase, PodFacts, Role
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,9 +48,12 @@ _PODS_ARE_MISSING_AFTER_S: Final = 3.0
 _REMEMBERED: Final = 200
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _NO_REPLICA_SET: Final = "ReplicaSetCreateError"
-_MOUNT_FAILED: Final = "FailedMount"
-# The kubelet's words for a missing Secret or key. Other mount failures pass by themselves.
-_NOT_THERE: Final = ("not found", "non-existent")
+# The kubelet's words for what does not pass by itself, by the reason of its event: a Secret or key that is missing, and
+# a node without user namespaces.
+_FAILED_FOR_GOOD: Final[Mapping[str, tuple[str, ...]]] = {
+    "FailedMount": ("not found", "non-existent"),
+    NO_SANDBOX: ("spec.hostUsers", "spec.HostUsers", "user namespace"),
+}
 _STARTED: Final = ("Running", "Succeeded", "Failed")
 _Value = TypeVar("_Value")
 
@@ -60,6 +63,13 @@ class Rejection:
     """The kind of an object that could not be created, and what the API server or a controller said of that."""
 
     kind: str
+    message: str
+
+
+class FailedStart(NamedTuple):
+    """Why a pod can never start: the reason and the message of the kubelet's event."""
+
+    reason: str
     message: str
 
 
@@ -73,8 +83,8 @@ class Observations:
     watch has reported since the last list was requested. `proof_sha256` has the hash for a run's token, by run id.
 
     `refused` is what the API server said of a child that it refused, `rejected` what a controller said of what it could
-    not create. `orphans` are the ids of runs whose Jobs an earlier test of the same name left behind. `mount_failures`
-    has the kubelet's messages about Secrets that it could not mount, by pod. `reads` are the reads under way, `unread`
+    not create. `orphans` are the ids of runs whose Jobs an earlier test of the same name left behind. `never_start`
+    has what the kubelet said of pods that it can never start, by pod. `reads` are the reads under way, `unread`
     is what failed in the reads before. `failed_writes` and `failed_starts` count how often in a row the API server
     answered 500 to a status, and to a child.
     """
@@ -93,8 +103,8 @@ class Observations:
     refused: Rejection | None = None
     rejected: Rejection | None = None
     rejection_read_at_s: float | None = None
-    mount_failures: Mapping[str, str] = field(default_factory=dict)
-    mounts_read_at_s: float | None = None
+    never_start: Mapping[str, FailedStart] = field(default_factory=dict)
+    starts_read_at_s: float | None = None
     baseline: ObservedBaseline | None = None
     reads: "asyncio.Task[str] | None" = None
     unread: str = ""
@@ -202,7 +212,7 @@ async def observe(
     observations.unread = unread
     rejected = observations.refused or observations.rejected or _NOTHING_REJECTED
     return Observed(
-        pods=tuple(_with_mount_failure(observations, pod) for pod in observations.pods_of(test.uid)),
+        pods=tuple(_with_failed_start(observations, pod) for pod in observations.pods_of(test.uid)),
         log=_log_of(observations, run.plan),
         rejected_message=rejected.message,
         baseline=observations.baseline,
@@ -235,7 +245,7 @@ async def _read(cluster: Cluster, judging: Judging, observations: Observations, 
     reads = [
         partial(_read_log, cluster, judging, observations, run.plan),
         partial(_read_rejection, cluster, observations, run),
-        partial(_read_mount_failures, cluster, observations, run),
+        partial(_read_failed_starts, cluster, observations, run),
     ]
     if _older(observations.listed_at_s, _list_keeps_s(run)):
         reads.insert(0, partial(_list_children, cluster, observations, test))
@@ -353,25 +363,32 @@ async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> R
     return next((Rejection("Pod", message) for name, message in events if name in names), None)
 
 
-async def _read_mount_failures(cluster: Cluster, observations: Observations, run: RunUnderWay) -> None:
+async def _read_failed_starts(cluster: Cluster, observations: Observations, run: RunUnderWay) -> None:
     waiting = {pod.name for pod in observations.pods.values() if pod.waits_to_be_made}
     if not waiting or run.elapsed_s < _PODS_ARE_MISSING_AFTER_S:
-        observations.mount_failures = {}
+        observations.never_start = {}
         return
-    if _older(observations.mounts_read_at_s, _REJECTION_KEEPS_S):
-        events = await cluster.list_events(run.plan.test.namespace, f"involvedObject.kind=Pod,reason={_MOUNT_FAILED}")
-        observations.mount_failures = {
-            pod: message for pod, message in events if pod in waiting and any(words in message for words in _NOT_THERE)
-        }
-        observations.mounts_read_at_s = time.monotonic()
+    if _older(observations.starts_read_at_s, _REJECTION_KEEPS_S):
+        found: dict[str, FailedStart] = {}
+        for reason, told_by in _FAILED_FOR_GOOD.items():
+            if reason == NO_SANDBOX and not takes_user_namespace(run.plan.spec):
+                continue
+            events = await cluster.list_events(run.plan.test.namespace, f"involvedObject.kind=Pod,reason={reason}")
+            found |= {
+                pod: FailedStart(reason, message)
+                for pod, message in events
+                if pod in waiting and any(words in message for words in told_by)
+            }
+        observations.never_start = found
+        observations.starts_read_at_s = time.monotonic()
 
 
-def _with_mount_failure(observations: Observations, pod: PodFacts) -> PodFacts:
-    """Return the pod with the mount failure that keeps it waiting, which its own status does not state."""
-    message = observations.mount_failures.get(pod.name, "")
-    if not message or not pod.waits_to_be_made:
+def _with_failed_start(observations: Observations, pod: PodFacts) -> PodFacts:
+    """Return the pod with what keeps it waiting for good, which its own status does not state."""
+    failed = observations.never_start.get(pod.name)
+    if failed is None or not pod.waits_to_be_made:
         return pod
-    return replace(pod, waiting_reason=_MOUNT_FAILED, waiting_message=message)
+    return replace(pod, waiting_reason=failed.reason, waiting_message=failed.message)
 
 
 def _replica_failure(deployment: Mapping[str, Any]) -> Rejection | None:

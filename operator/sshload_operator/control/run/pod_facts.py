@@ -12,6 +12,7 @@ from typing import Any, Final
 from sshload_contract.shortened import shortened
 
 from sshload_operator.manifests.labels import membership_of_pod
+from sshload_operator.manifests.system_target import PROOF_CONTAINER
 from sshload_operator.state import DEPLOYED, WAITS_TO_BE_MADE, Amount, PodFacts, Role
 
 _MOST_AMOUNTS: Final = 32
@@ -111,6 +112,14 @@ def _disruption(status: Mapping[str, Any]) -> str:
     return shortened(": ".join(filter(None, said)), _DISRUPTION_LIMIT_CHARACTERS)
 
 
+def _failed_proof(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield how the proof of a user namespace ended, if it failed: the pod's own container never starts then."""
+    for container in status.get("initContainerStatuses") or ():
+        states = (container.get("state", {}), container.get("lastState", {}))
+        if container.get("name") == PROOF_CONTAINER:
+            yield from (state for state in states if (state.get("terminated") or {}).get("exitCode"))
+
+
 def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None, str]:
     """Return the container's exit code and messages, those of its last end if it was restarted.
 
@@ -118,7 +127,7 @@ def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None,
     follows; it may be the end of its log, which does not state that reason.
     """
     words = ": ".join(filter(None, (status.get("reason", ""), status.get("message", ""))))
-    for state in (own.get("state", {}), own.get("lastState", {})):
+    for state in (own.get("state", {}), own.get("lastState", {}), *_failed_proof(status)):
         if state.get("terminated"):
             end = state["terminated"]
             reason = end.get("reason", "")

@@ -8,7 +8,7 @@ from sshload_contract.wire.master_log import without_records
 
 from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.planning.plan import pods_asked
-from sshload_operator.state import Observed, PodFacts, Reason, Role
+from sshload_operator.state import NO_SANDBOX, Observed, PodFacts, Reason, Role
 
 BLOCKED_PATIENCE_S = 15.0
 LOG_PATIENCE_S = 5.0
@@ -86,10 +86,22 @@ def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
     if pod.waiting_reason in _CONFIG_REASONS:
         message = f"pod {pod.name} cannot be made: {why}. {_CONFIG_ADVICE}"
         yield _error(Reason.POD_CONFIG_ERROR, message, BLOCKED_PATIENCE_S)
+    if pod.waiting_reason == NO_SANDBOX:
+        message = no_user_namespace(f"the node of pod {pod.name} has none: {pod.waiting_message}")
+        yield _error(Reason.NO_USER_NAMESPACE, message, BLOCKED_PATIENCE_S)
     if pod.blocked_message:
         advice = f". {pod.role.room}" if _INSUFFICIENT in pod.blocked_message else ""
         message = f"pod {pod.name} cannot be scheduled: {pod.blocked_message.rstrip('.')}{advice}"
         yield _error(Reason.UNSCHEDULABLE, message, None)
+
+
+def no_user_namespace(how: str) -> str:
+    """Return what to say where the pod of a system's target has no user namespace; `how` says how that was found."""
+    return (
+        f"spec.target.managed.system takes a user namespace, and {how}. Use a cluster of Kubernetes 1.33 or newer whose"
+        " nodes have Linux 6.3, containerd 2 or CRI-O, and runc 1.2 or crun 1.9; or, if whoever installed sshload"
+        " permits that (chart value permitted.systemTargets), set spec.target.managed.system.userNamespace to false"
+    )
 
 
 def _unreadable_results(situation: Situation) -> Blocker | None:

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Stage
 from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.target import NO_USER_NAMESPACE_EXIT
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.judge import against_baseline
@@ -16,6 +17,7 @@ from sshload_operator.decision.load_test.blockers import (
     Blocker,
     disrupted_master,
     disruption_of,
+    no_user_namespace,
     target_blocker,
     worker_loss,
     workers_blocker,
@@ -100,6 +102,9 @@ def _target_failed(situation: Situation) -> Judgement | None:
     if not failed:
         return None
     pod, said = failed[0], failed[0].termination_message.strip()
+    if pod.role is Role.TARGET and pod.exit_code == NO_USER_NAMESPACE_EXIT:
+        message = no_user_namespace(f"pod {pod.name} got none, and was stopped before anything in it was root: {said}")
+        return _error(Reason.NO_USER_NAMESPACE, message, ConditionType.TARGET_READY)
     if pod.role is Role.TARGET and pod.exit_code == _EXIT_CONFIG:
         message = f"sshd rejects its configuration: {said}. Change spec.target.managed.sshd"
         return _error(Reason.SSHD_CONFIG_REJECTED, message, ConditionType.TARGET_READY)

@@ -115,6 +115,33 @@ def test_a_target_that_dies_before_the_load_is_an_error_with_its_last_words(star
     assert "137: OOMKilled" in started.status["message"]
 
 
+SYSTEM = {**SPEC, "target": {"managed": {"system": {}}}}
+NO_NAMESPACE = "its uid_map is 0 0 4294967295"
+
+
+def test_a_target_without_the_user_namespace_that_it_takes_is_an_error_that_says_what_would_have_one() -> None:
+    passes = Passes(SYSTEM)
+    passes.run()
+    passes.run(pod(Role.TARGET, ready=False, exit_code=69, termination_message=f"{NO_NAMESPACE}\n"), after_s=2)
+    assert passes.said() == ("Error", "NoUserNamespace")
+    message = passes.status["message"]
+    for words in (NO_NAMESPACE, "before anything in it was root", "Kubernetes 1.33", "permitted.systemTargets"):
+        assert words in message
+
+
+def test_a_node_without_user_namespaces_is_an_error_in_the_kubelets_words() -> None:
+    passes = Passes(SYSTEM)
+    passes.run()
+    said = "runtime does not support user namespaces"
+    stuck = pod(
+        Role.TARGET, waiting_reason="FailedCreatePodSandBox", waiting_message=said, phase="Pending", ready=False
+    )
+    passes.run(stuck, after_s=1)
+    passes.run(stuck, after_s=15)
+    assert passes.said() == ("Error", "NoUserNamespace")
+    assert f"the node of pod quickstart-target has none: {said}. Use a cluster" in passes.status["message"]
+
+
 THROUGH_A_PROXY = {"managed": {"proxy": {"kind": "haproxy"}}}
 PROXY = pod(Role.PROXY)
 

@@ -21,6 +21,7 @@ CHART = Path(__file__).parents[4] / "charts/sshload"
 WHOLE = """
 workerImage: localhost/sshload-worker:1
 targetImage: localhost/sshload-target:1
+systemImage: localhost/sshload-system:1
 proxyImage: localhost/sshload-proxy:1
 gatewayImage: localhost/sshload-gateway:1
 imagePullPolicy: Never
@@ -55,13 +56,14 @@ runPods:
   networkPolicies: false
   extraEgress: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]
 """
-SMALL = "workerImage: w\ntargetImage: t\nproxyImage: p\ngatewayImage: g\n"
+SMALL = "workerImage: w\ntargetImage: t\nsystemImage: s\nproxyImage: p\ngatewayImage: g\n"
 
 
 def test_an_installation() -> None:
     assert read_installation(WHOLE) == Installation(
         worker_image="localhost/sshload-worker:1",
         target_image="localhost/sshload-target:1",
+        system_image="localhost/sshload-system:1",
         proxy_image="localhost/sshload-proxy:1",
         gateway_image="localhost/sshload-gateway:1",
         image_pull_policy="Never",

@@ -9,7 +9,8 @@ import pytest
 from plans import PROOF_SHA256
 from specs.permitted import EVERYTHING
 from sshload_operator.manifests import children
-from sshload_operator.planning.installation import RunPods
+from sshload_operator.manifests.system_target import CAPABILITIES
+from sshload_operator.planning.installation import Installation, RunPods
 from sshload_operator.planning.plan import Plan
 
 MANAGED = plans.plan()
@@ -380,3 +381,92 @@ def test_pods_whose_test_asks_for_neither_have_the_installers_affinity_and_prior
     unasked = pod_specs(plans.plan(installation=installation))["worker"]["affinity"]
     assert unasked["nodeAffinity"] == zone
     assert "podAntiAffinity" in unasked, "workers still stay away from the target's node"
+
+
+RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True}
+OF_BASELINE = {
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+}
+"""The capabilities that Pod Security "baseline" lets a container add."""
+
+
+def system(installation: Installation = plans.INSTALLATION, **fields: Any) -> dict[str, dict[str, Any]]:
+    """Return the pods of a run against a managed system, by their roles."""
+    managed = {"system": fields.pop("system", {}), **fields}
+    return pod_specs(plans.plan(plans.quickstart(target={"managed": managed}), installation=installation))
+
+
+def test_root_of_a_system_is_root_in_a_user_namespace_with_few_capabilities_and_nothing_beside_it_is() -> None:
+    pods = system()
+    target = pods.pop("target")
+    assert target["hostUsers"] is False
+    security = {"runAsUser": 0, "runAsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert target["securityContext"] == security
+    (container,) = target["containers"]
+    assert container["securityContext"].pop("capabilities") == {"drop": ["ALL"], "add": sorted(CAPABILITIES)}
+    assert CAPABILITIES.keys() <= OF_BASELINE
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": False}
+    for role, spec in pods.items():
+        assert spec["securityContext"]["runAsNonRoot"], role
+        assert "hostUsers" not in spec
+        assert "initContainers" not in spec
+        assert spec["containers"][0]["securityContext"] == RESTRICTED
+
+
+@pytest.mark.parametrize("user_id", [10_001, 4711, None])
+def test_before_root_does_anything_an_image_of_the_installers_proves_the_namespace_without_any_privilege(
+    user_id: int | None,
+) -> None:
+    installation = replace(plans.INSTALLATION, run_pods=RunPods(user_id=user_id))
+    target = system(installation, image="registry.example.com/own:1")["target"]
+    proof, copy = target["initContainers"]
+    assert (proof["name"], proof["image"]) == ("user-namespace", plans.INSTALLATION.system_image)
+    own = {"runAsNonRoot": True, "runAsUser": user_id or 10_001, "runAsGroup": user_id or 10_001}
+    assert proof["securityContext"] == {**own, **RESTRICTED}
+    assert "volumeMounts" not in proof
+    assert copy["image"] == target["containers"][0]["image"] == "registry.example.com/own:1"
+    assert copy["securityContext"]["capabilities"]["add"] == ["CHOWN", "DAC_OVERRIDE", "FOWNER"]
+
+
+def test_a_system_without_a_user_namespace_needs_no_proof_of_one() -> None:
+    target = system(system={"userNamespace": False})["target"]
+    assert "hostUsers" not in target
+    assert [one["name"] for one in target["initContainers"]] == ["private-etc"]
+
+
+def test_only_root_of_a_system_may_read_its_keys_and_its_etc_is_a_volume_of_its_own() -> None:
+    target = system()["target"]
+    (config,) = (volume for volume in target["volumes"] if volume["name"] == "config")
+    assert config["projected"]["defaultMode"] == 0o400
+    mounted = {mount["mountPath"]: mount["name"] for mount in target["containers"][0]["volumeMounts"]}
+    assert mounted["/etc"] == target["initContainers"][1]["volumeMounts"][0]["name"]
+    assert mounted["/etc"] in {volume["name"] for volume in target["volumes"] if "emptyDir" in volume}
+
+
+@pytest.mark.parametrize(
+    ("asked", "limit"),
+    [({}, None), ({"limits": {"cpu": "2"}}, None), ({"limits": {"ephemeral-storage": "9Gi"}}, "9Gi")],
+)
+def test_what_root_of_a_system_may_write_is_bounded(asked: dict[str, Any], limit: str | None) -> None:
+    target = system(resources=asked)["target"]
+    limits = target["containers"][0]["resources"]["limits"]
+    homes = next(volume["emptyDir"]["sizeLimit"] for volume in target["volumes"] if volume["name"] == "home")
+    assert limits == {**asked.get("limits", {}), "ephemeral-storage": limit or limits["ephemeral-storage"]}
+    assert limit or int(limits["ephemeral-storage"].removesuffix("Mi")) > int(homes.removesuffix("Mi"))
+
+
+def test_a_system_has_an_image_of_its_own_unless_its_author_names_one() -> None:
+    assert system()["target"]["containers"][0]["image"] == plans.INSTALLATION.system_image
+    assert pod_specs(MANAGED)["target"]["containers"][0]["image"] == plans.INSTALLATION.target_image

@@ -229,6 +229,10 @@ PLACED = {
 BROUGHT_ALONG = {
     "spec.workers.image": ({"workers": {"replicas": 1, "image": "registry.example.com/own:1"}}, "customImages"),
     "spec.target.managed.image": ({"target": {"managed": {"image": "registry.example.com/own:1"}}}, "customImages"),
+    "spec.target.managed.system.userNamespace": (
+        {"target": {"managed": {"system": {"userNamespace": False}}}},
+        "systemTargets",
+    ),
     "spec.scenario.locustfile": ({"scenario": {"locustfile": {"configMapRef": {"name": "own"}}}}, "locustfiles"),
     "spec.scenario.steps[0].forward": (
         {"scenario": {"steps": [{"forward": {"host": "localhost", "port": 2222}}]}},

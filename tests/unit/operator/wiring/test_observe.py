@@ -26,7 +26,7 @@ from sshload_contract.wire.master_log import (
 from sshload_contract.wire.report import EncodedHistogram
 from sshload_operator.control.run import observe as observe_module
 from sshload_operator.control.run.judging import Judging, LogReading
-from sshload_operator.control.run.observe import Observations, Rejection, RunUnderWay, observe
+from sshload_operator.control.run.observe import FailedStart, Observations, Rejection, RunUnderWay, observe
 from sshload_operator.manifests import child_name
 from sshload_operator.manifests.labels import TEST_UID_ANNOTATION, role_labels
 from sshload_operator.planning.plan import Plan, run_id
@@ -182,9 +182,10 @@ def test_of_two_masters_the_one_that_stays_is_read_and_none_if_both_do(*, is_del
 def test_what_could_not_be_made_or_mounted_is_forgotten_once_all_is_there() -> None:
     asked = plan(quickstart())
     observations = of_watch(asked, "Running")
-    observations.rejected, observations.mount_failures = Rejection("Pod", "exceeded quota"), {"p": "no such Secret"}
+    observations.rejected = Rejection("Pod", "exceeded quota")
+    observations.never_start = {"p": FailedStart("FailedMount", "no such Secret")}
     observed, _ = seen(asked, observations, phase="Running")
-    assert (observed.rejected_message, observations.mount_failures) == ("", {})
+    assert (observed.rejected_message, observations.never_start) == ("", {})
 
 
 def waiting(plan: Plan, role: Role) -> dict[str, Any]:
@@ -204,10 +205,31 @@ def test_what_cannot_be_mounted_is_told_of_the_pods_that_wait_for_it_and_as_long
     observed, _ = seen(asked, observations, elapsed_s=5.0, events=events)
     told = {found.name: (found.waiting_reason, found.waiting_message) for found in observed.pods}
     assert told == dict.fromkeys(names, ("FailedMount", missing))
-    assert set(observations.mount_failures) == set(names)
+    assert set(observations.never_start) == set(names)
     observations.pod_changed("MODIFIED", pod(asked, Role.TARGET, "Running", 9))
     observed, _ = seen(asked, observations, elapsed_s=5.0, events=events)
     assert {found.name: found.waiting_message for found in observed.pods} == {names[0]: missing, names[1]: ""}
+
+
+NO_RUNTIME = "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces"
+
+
+@pytest.mark.parametrize(
+    ("system", "told"),
+    [
+        pytest.param({"system": {}}, ("FailedCreatePodSandBox", NO_RUNTIME), id="its user namespace"),
+        pytest.param({}, ("ContainerCreating", ""), id="nothing that a node may lack"),
+    ],
+)
+def test_a_node_that_cannot_make_what_a_target_takes_is_told(system: dict[str, Any], told: tuple[str, str]) -> None:
+    asked = plan(quickstart(target={"managed": system}))
+    observations = of_watch(asked, "Pending")
+    one = waiting(asked, Role.TARGET)
+    observations.pod_changed("MODIFIED", one)
+    events = [(one["metadata"]["name"], NO_RUNTIME), (one["metadata"]["name"], "the network plugin is not ready")]
+    observed, _ = seen(asked, observations, elapsed_s=5.0, events=events)
+    (found,) = (found for found in observed.pods if found.role is Role.TARGET)
+    assert (found.waiting_reason, found.waiting_message) == told
 
 
 def test_nothing_that_was_or_is_being_read_of_an_earlier_run_is_taken_for_the_next_ones() -> None:

@@ -397,3 +397,33 @@ def test_injected_containers_that_are_only_being_made_keep_nobody_waiting() -> N
     status = container(state={"waiting": {"reason": "PodInitializing", "message": "its own"}})
     status["containerStatuses"].append(injected("sidecar", waiting={"reason": "ContainerCreating"}))
     assert (facts_of(status).waiting_reason, facts_of(status).waiting_message) == ("PodInitializing", "its own")
+
+
+def proof(**state: Any) -> dict[str, Any]:
+    """Return the status of a target's pod that waits for its proof of a user namespace, which is in this state."""
+    first = {"name": "user-namespace", "restartCount": 0, "state": state, "lastState": {}}
+    waiting = {
+        "name": "target",
+        "restartCount": 0,
+        "lastState": {},
+        "state": {"waiting": {"reason": "PodInitializing"}},
+    }
+    return {"phase": "Pending", "initContainerStatuses": [first], "containerStatuses": [waiting]}
+
+
+TARGET = {**LABELS, "sshload.dev/role": "target"}
+DEPLOYED = controlled_by("ReplicaSet", "t-0123456789-target-5c9f")
+
+
+def test_a_proof_of_a_user_namespace_that_failed_is_the_end_of_the_pod() -> None:
+    ended = {"terminated": {"exitCode": 69, "reason": "Error", "message": "its uid_map is 0 0 4294967295"}}
+    facts = pod_facts(pod(proof(**ended), labels=TARGET, ownerReferences=DEPLOYED))
+    assert facts is not None
+    assert (facts.exit_code, facts.termination_message) == (69, "its uid_map is 0 0 4294967295")
+
+
+@pytest.mark.parametrize("state", [{"terminated": {"exitCode": 0, "reason": "Completed"}}, {"running": {}}, {}])
+def test_a_proof_that_succeeded_or_goes_on_is_no_end(state: dict[str, Any]) -> None:
+    facts = pod_facts(pod(proof(**state), labels=TARGET, ownerReferences=DEPLOYED))
+    assert facts is not None
+    assert facts.exit_code is None
