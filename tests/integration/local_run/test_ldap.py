@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 from local_cli import Ended, sshload, write_test
 from slapd_log import slapd_lines, users_asked_for
-from sshload_contract.population import user_name
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_summary import Paused, RunSummary
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
-USERS = 3
+USERS = 300
+"""More than log in: each login is the first of its user, so that no cache can answer for it."""
 BEFORE_THE_LOAD = 1
-PAM_ASKS = 1
-"""How often at least slapd is asked for a user at each login, whatever sssd knows."""
 PAUSE_AFTER_S, PAUSE_S, LOAD_S = 2.0, 3.0, 7.0
 ANSWERS_LATE_S = 0.5
 """How late the target's HTTP port may answer on a busy machine, and so how far off its times may be."""
@@ -81,10 +79,8 @@ def test_each_user_who_sshd_let_in_was_asked_for_at_slapd_and_all_logins_are_in_
 ) -> None:
     let_in = Counter(re.findall(r"^Accepted publickey for (user\d+) ", paused_run.log, re.MULTILINE))
     assert paused_run.target["accepted"] == paused_run.target["clientLogins"] == let_in.total() - BEFORE_THE_LOAD
-    assert set(let_in) == {user_name(number) for number in range(1, USERS + 1)}
-    asked = Counter(users_asked_for(paused_run.log))
-    assert set(asked) == set(let_in)
-    assert all(asked[name] >= PAM_ASKS * let_in[name] for name in let_in)
+    assert BEFORE_THE_LOAD < len(let_in) < USERS
+    assert set(users_asked_for(paused_run.log)) == set(let_in)
 
 
 def test_the_cpu_time_of_slapd_and_sssd_is_told_apart_from_sshds(paused_run: LdapRun) -> None:

@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -30,23 +31,23 @@ class SystemFolder(TargetFolder):
         return [*TargetFolder.command(self), "--own-namespaces"]
 
 
-def make_system_folder(
-    path: Path,
-    users: int = 2,
-    *,
-    pam: PamSwitches = AS_IT_IS,
-    max_logins: int | None = None,
-    sshd_config: str = "",
-) -> SystemFolder:
-    """Write keys, the secret of a population and a configuration for a target with its accounts."""
+def make_system_folder(path: Path, users: int = 2, *, sshd_config: str = "", **system: Any) -> SystemFolder:
+    """Write keys, the secret of a population and a configuration for a target with its accounts.
+
+    `system` are further fields of a TargetSystem.
+    """
     first = user_name(1)
     made = make_target_folder(path, "", user=first)
     (path / "keys" / "population").write_text(new_population_secret())
     (path / "keys").chmod(0o700)
     for file in (path / "keys").iterdir():
         file.chmod(0o600)
-    system = TargetSystem(users=users, pam=pam, max_logins=max_logins)
-    config = replace(made.config, home=user_home(first), sshd_config=_SSHD_CONFIG + sshd_config, system=system)
+    config = replace(
+        made.config,
+        home=user_home(first),
+        sshd_config=_SSHD_CONFIG + sshd_config,
+        system=replace(TargetSystem(users=users, pam=AS_IT_IS, max_logins=None), **system),
+    )
     made.config_path.write_text(to_json(config))
     return SystemFolder(path, config)
 

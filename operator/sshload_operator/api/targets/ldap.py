@@ -33,7 +33,7 @@ class Ldap:
         Default("cold"),
         "cold: sssd's cache is empty when the load begins, and keeps entries for one second, so that a user who has not"
         " just logged in is asked for at slapd. warm: sssd knows all accounts before the load, and keeps them for 90"
-        " minutes. PAM then still asks slapd for the user's groups at each login (pamInitgroupsScheme).",
+        " minutes. PAM still asks slapd for a user's groups, once in five seconds for each user (pamInitgroupsScheme).",
     ]
     entry_cache_timeout_s: Annotated[
         float | None,
@@ -56,7 +56,7 @@ class Ldap:
         str | None,
         Words(("always", "no_session", "never")),
         "When PAM asks slapd for the groups of a user who logs in: pam_initgroups_scheme of sssd.conf. Without it,"
-        " sssd's own: no_session, which is at each login here.",
+        " sssd's own: no_session, which is the same as always here.",
     ]
     pause: LdapPause | None
     log_operations: Annotated[
