@@ -6,6 +6,7 @@ from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from sshload_contract.declared import Absent, Default, Duration, Items, Named, Rule, Size, Text
+from sshload_contract.kerberos import Kerberos
 
 _TIMEOUT = Duration("1ms", "1h", example="10s")
 _BUFFER = Size("1Ki", "64Mi", example="256Ki")
@@ -26,9 +27,10 @@ Algorithms: TypeAlias = Annotated[
 
 @unique
 class Auth(StrEnum):
-    """How a client logs in. `CERTIFICATE` is OpenSSH's (PROTOCOL.certkeys), the others RFC 4252 and RFC 4256.
+    """How a client logs in. `CERTIFICATE` is OpenSSH's (PROTOCOL.certkeys), the others RFC 4252, RFC 4256 and RFC 4462.
 
-    `AGENT` is publickey with the key in an ssh-agent that the worker starts for itself.
+    `AGENT` is publickey with the key in an ssh-agent that the worker starts for itself. `GSSAPI` is gssapi-with-mic, by
+    Kerberos.
     """
 
     PUBLICKEY = "publickey"
@@ -36,10 +38,13 @@ class Auth(StrEnum):
     AGENT = "agent"
     PASSWORD = "password"  # noqa: S105 - the method's name (RFC 4252)
     KEYBOARD_INTERACTIVE = "keyboard-interactive"
+    GSSAPI = "gssapi"
 
 
 BY_KEY: Final = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
 """The ways to log in that need a private key."""
+WITHOUT_TICKETS: Final = tuple(auth for auth in Auth if auth is not Auth.GSSAPI)
+"""The ways to log in that need no Kerberos, which most libraries do not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class LibraryTraits:
 
     package: str
     imports: tuple[str, ...] = ()
-    logins: tuple[Auth, ...] = tuple(Auth)
+    logins: tuple[Auth, ...] = WITHOUT_TICKETS
     lacks: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     has_jump_hosts: bool = True
@@ -116,6 +121,7 @@ class Library(StrEnum):
         LibraryTraits(
             package="asyncssh",
             imports=("asyncssh",),
+            logins=tuple(Auth),
             lacks={"readBufferSize": ""},
             checks_host_certificates=True,
             cost="2.9 to 3.8 ms of CPU for each connection with a command, where ssh2-python takes 0.9 ms",
@@ -125,7 +131,7 @@ class Library(StrEnum):
         "openssh",
         LibraryTraits(
             package="openssh",
-            logins=BY_KEY,
+            logins=(*BY_KEY, Auth.GSSAPI),
             lacks={"windowSize": "", "packetSize": "", "readBufferSize": ""},
             runs_programs=True,
             checks_host_certificates=True,
@@ -146,10 +152,15 @@ class Library(StrEnum):
     )
 
 
-def listed(words: Iterable[str]) -> str:
+def having(auth: Auth) -> tuple[Library, ...]:
+    """Return the libraries that log in like this."""
+    return tuple(library for library in Library if auth in library.traits.logins)
+
+
+def listed(words: Iterable[str], last_by: str = "and") -> str:
     """Return words as a sentence lists them: a, b and c."""
     *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {last_by} {last}" if first else last
 
 
 def in_cel(words: Iterable[str]) -> str:
@@ -276,3 +287,4 @@ class Client:
         f" delay. Not for {listed(RUN_PROGRAMS)}.",
     ]
     timeouts: Annotated[Timeouts, Default({})]
+    kerberos: Kerberos | None = field(default=None, kw_only=True)

@@ -79,6 +79,8 @@ class Trait(Flag):
 class Outcome(StrEnum):
     """How a step ended: every step that was started ends in exactly one of these.
 
+    `NO_TICKET`: Kerberos has no ticket for the server, because a KDC refused it or because it has ended.
+    `KDC_UNREACHABLE`: no KDC answers.
     Those with sftp in their names are the status codes of draft-ietf-secsh-filexfer-02 section 7. `TLS_FAILED` to
     `CONNECTION_LOST` are outcomes of requests to a gateway: the first two of the connection to it, those up to
     `REQUEST_REFUSED` by the status of its answer (429, 503, 504, 502, any other from 500 on, any other), and the last
@@ -110,6 +112,8 @@ class Outcome(StrEnum):
     HOST_KEY_MISMATCH = "hostKeyMismatch", Trait.FINAL
     AUTH_REJECTED = "authRejected", Trait.FINAL
     AUTH_TIMEOUT = "authTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
+    NO_TICKET = "noTicket", Trait.BY_TIME
+    KDC_UNREACHABLE = "kdcUnreachable", Trait.BY_TIME
     CHANNEL_REFUSED = "channelRefused", Trait.BY_CROWD | Trait.KEEPS_SESSION
     EXEC_REJECTED = "execRejected", Trait.BY_CROWD
     EXIT_CODE = "exitCode", Trait.KEEPS_SESSION

@@ -74,7 +74,7 @@ def run(arguments: Arguments) -> None:
         with tempfile.TemporaryDirectory(prefix="sshload-target-") as private_dir:
             own = Path(private_dir)
             prepared = prepare(config, own, sshd, arguments.listen_address)
-            daemons = start_daemons(daemons_of(prepared.system, own), own)
+            daemons = start_daemons(daemons_of(config, prepared.system, own, arguments.listen_address), own)
             observer.directory = _running_directory(prepared.system, daemons)
             observer.facts = read_facts(prepared.effective, config.user)
             _run_sshd(sshd, prepared.sshd_config, log, resources, daemons)

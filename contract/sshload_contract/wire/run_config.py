@@ -37,6 +37,8 @@ class Endpoint:
     password_path: str
     known_hosts_path: str
     users: UsersInTurn | None = None
+    keytab_path: str = ""
+    ticket_cache_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

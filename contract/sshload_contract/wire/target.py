@@ -86,6 +86,16 @@ class PamSwitches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TargetKerberos:
+    """A realm of the target's own. Its users are those of the population, with their password.
+
+    Tickets are good for `ticket_s`. The places of its TargetConfig have `host` and `kdc_port`.
+    """
+
+    ticket_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSystem:
     """A target whose sshd runs as root, with PAM and the accounts of a population.
 
@@ -98,17 +108,23 @@ class TargetSystem:
     pam: PamSwitches
     max_logins: int | None
     ldap: LdapAccounts | None = None
+    kerberos: TargetKerberos | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPlaces:
-    """Where a managed target runs: the user who may log in and their home, the keys' folder, and the two ports."""
+    """Where a managed target runs: the user who may log in and their home, the keys' folder, and its ports.
+
+    `host` is the name that clients know the server by. A target without a KDC has no port for it.
+    """
 
     user: str
     home: str
     keys_dir: str
     sshd_port: int
     stats_port: int
+    kdc_port: int = 0
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 
-from sshload_contract.client import Auth, Client, Library, in_cel, listed
+from sshload_contract.client import WITHOUT_TICKETS, Auth, Client, Library, having, in_cel, listed
 from sshload_contract.declared import (
     Absent,
     Check,
@@ -201,14 +201,20 @@ class WrittenClient(Client):
                 at=".auth",
             )
             for library in Library
-            if library.traits.logins != tuple(Auth)
+            if library.traits.logins not in (tuple(Auth), WITHOUT_TICKETS)
+        ),
+        Rule(
+            f"self.auth != '{Auth.GSSAPI}' || self.library in {in_cel(having(Auth.GSSAPI))}",
+            f"gssapi needs the library {listed(having(Auth.GSSAPI), 'or')}",
+            at=".auth",
         ),
     )
     auth: Annotated[
         Auth,
         Default("publickey"),
         "How the workers log in. certificate is OpenSSH's; agent is a key in an ssh-agent that each worker starts for"
-        " itself. A managed target accepts publickey, certificate and agent, with keys that are made for the run.",
+        " itself; gssapi is Kerberos. A managed target accepts publickey, certificate and agent, with keys that are"
+        " made for the run.",
     ]
 
     users: Users | None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, get_args
 
-from sshload_contract.client import BY_KEY_IN_CEL, RUN_PROGRAMS, RUN_PROGRAMS_IN_CEL, Library, in_cel, listed
+from sshload_contract.client import RUN_PROGRAMS, RUN_PROGRAMS_IN_CEL, Auth, Library, having, in_cel, listed
 from sshload_contract.declared import Check, Rule
 from sshload_contract.load import Load, LoadSearch
 from sshload_contract.steps import ScenarioStep
@@ -77,8 +77,9 @@ _USERS: Final = (
     ),
     Rule(
         "self.?target.?managed.?system.?users.orValue(1) == 1 && !(has(self.client) && has(self.client.users)"
-        " && has(self.target.managed)) || self.client.auth in ['publickey', 'password', 'keyboard-interactive']",
-        "the accounts of target.managed.system log in by publickey, password and keyboard-interactive only",
+        " && has(self.target.managed))"
+        " || self.client.auth in ['publickey', 'password', 'keyboard-interactive', 'gssapi']",
+        "accounts of target.managed.system log in by publickey, password, keyboard-interactive and gssapi only",
         at=".client.auth",
     ),
     Rule(
@@ -135,9 +136,21 @@ _LIBRARIES: Final = (
     _no_window_for_sftp("packetSize"),
     Rule(
         "self.client.library != 'openssh' || !has(self.via)"
-        f" || self.via.all(v, v.?auth.orValue('publickey') in {BY_KEY_IN_CEL})",
-        "the library openssh supports publickey, certificate and agent only",
+        f" || self.via.all(v, v.?auth.orValue('publickey') in {in_cel(Library.OPENSSH.traits.logins)})",
+        f"the library openssh supports {listed(Library.OPENSSH.traits.logins)} only",
         at=".via",
+    ),
+    Rule(
+        f"!has(self.via) || self.client.library in {in_cel(having(Auth.GSSAPI))}"
+        f" || self.via.all(v, v.?auth.orValue('publickey') != '{Auth.GSSAPI}')",
+        f"gssapi needs the library {listed(having(Auth.GSSAPI), 'or')}",
+        at=".via",
+    ),
+    Rule(
+        "!has(self.via) || has(self.client.kerberos) && has(self.client.kerberos.realms)"
+        f" || self.via.all(v, v.?auth.orValue('publickey') != '{Auth.GSSAPI}')",
+        "must have the realm and its KDCs in realms, because a jump host's auth is gssapi",
+        at=".client.kerberos",
     ),
     _no_keep_alive("load.hold"),
     _no_keep_alive("load.capacity.hold"),

@@ -30,7 +30,9 @@ from sshload_operator.report.saved_run import saved_run_text
 from sshload_operator.state import Reason
 from sshload_operator.world.keys import KeysError
 
-VIA_OPTIONS: Final = ("identity", "certificate", "passphrase-file", "password-file", "known-hosts")
+VIA_OPTIONS: Final = (
+    *("identity", "certificate", "passphrase-file", "password-file", "keytab", "ticket-cache", "known-hosts"),
+)
 """The files of a jump host, as the options `--via-...` name them."""
 
 _FILE_OPTIONS: Final = {LOCUSTFILE: "The locustfile", TRACE: "The trace of arrivals"}
@@ -41,6 +43,8 @@ _EXTERNAL: Final = (
     ("certificate", "The certificate of that key."),
     ("passphrase-file", "The passphrase of that key."),
     ("password-file", "The password to log in with."),
+    ("keytab", "The keytab to get Kerberos tickets with."),
+    ("ticket-cache", "The Kerberos ticket cache to log in with, in place of a keytab."),
     ("known-hosts", "The host keys to accept, jump hosts' too."),
     ("token-file", "The bearer token for requests to a gateway."),
     ("ca-file", "The CA certificates to verify a gateway's certificate with."),

@@ -16,6 +16,8 @@ _OPTIONS: Final = {
     "id-cert.pub": "certificate",
     "passphrase": "passphrase-file",
     "password": "password-file",
+    "keytab": "keytab",
+    "ccache": "ticket-cache",
     "known_hosts": "known-hosts",
     "token": "token-file",
     "ca.crt": "ca-file",
@@ -32,6 +34,8 @@ class Credentials:
     certificate: Path | None = None
     passphrase_file: Path | None = None
     password_file: Path | None = None
+    keytab: Path | None = None
+    ticket_cache: Path | None = None
     known_hosts: Path | None = None
     token_file: Path | None = None
     ca_file: Path | None = None

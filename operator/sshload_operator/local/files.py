@@ -83,6 +83,7 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
         files=file_paths(spec.files, own.files, own.test, plan.test.namespace, folder),
         token_path=str(folder / TOKEN_FILE),
         in_path=target.in_path,
+        kdc=target.kdc,
     )
     write_secret(folder / TOKEN_FILE, secrets.token_hex(32))
     (folder / "run.json").write_text(to_json(run_config(plan, run_places)), encoding="utf-8")

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from sshload_contract.kerberos import Kdc
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import TargetEndpoint
@@ -50,6 +51,7 @@ class LocalTarget:
     in_path: Mapping[InPath, str] = field(default_factory=dict)
     processes: tuple[LocalProcess, ...] = ()
     notes: tuple[str, ...] = ()
+    kdc: Kdc | None = None
 
 
 def home_in(folder: Path) -> Path:
@@ -71,7 +73,7 @@ _PROGRAMS: Final[Mapping[InPath, Callable[[Any, Here], Awaitable[LocalProgram]]]
 
 
 async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int], folder: Path) -> LocalTarget:
-    """Write the keys and configurations of a managed target, which takes up to seven free ports.
+    """Write the keys and configurations of a managed target, which takes up to eight free ports.
 
     Raises LocalRunError, KeysError, OSError.
     """
@@ -84,6 +86,8 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
         keys_dir=str(folder / KEYS_FOLDER),
         sshd_port=sshd_port,
         stats_port=stats_port,
+        kdc_port=next(free) if target.has_kdc else 0,
+        host=LOOPBACK,
     )
     login_port, valid_s = path[0] if target.access.speaks_ssh else sshd_port, plan.spec.deadline_s
     keys = await make_keys(KeysAsked(LOOPBACK, login_port, user, valid_s, target.system is not None))
@@ -97,6 +101,7 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
     return LocalTarget(
         used_by(target, LOOPBACK, path[0], places.keys_dir, login),
         stats_url(stats_port),
+        kdc=Kdc(LOOPBACK, places.kdc_port) if target.has_kdc else None,
         in_path={part: stats_url(program.config.stats_port) for part, program in in_path.items()},
         processes=(process, *(_process(part, program, folder) for part, program in in_path.items())),
         notes=(*notes, *(note for program in in_path.values() for note in program.notes)),

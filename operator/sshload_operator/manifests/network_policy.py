@@ -16,6 +16,7 @@ from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.manifests.in_path import STATS_PORTS, hops
 from sshload_operator.manifests.labels import (
     DNS_PORT,
+    KDC_PORT,
     LOCUST_PORT,
     MASTER_HTTP_PORT,
     SSH_PORT,
@@ -24,7 +25,7 @@ from sshload_operator.manifests.labels import (
     role_selector,
 )
 from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.preflight import forwards
+from sshload_operator.planning.preflight import forwards, kdcs
 from sshload_operator.state import Manifest, Role
 
 _ANY_POD: dict[str, Any] = {"namespaceSelector": {}}
@@ -48,6 +49,8 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     ssh_from = [pods(plan, hop.role) for hop in hops(target)[-2:-1]] or clients(plan)
     counts_for = [pods(plan, Role.MASTER), *_scrapers(plan)]
     ingress = [rule("from", ssh_from, SSH_PORT), rule("from", counts_for, TARGET_HTTP_PORT)]
+    if target.has_kdc:
+        ingress.append(rule("from", [pods(plan, Role.WORKER)], KDC_PORT))
     forwarded = tuple(forwards(plan.spec))
     egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
     if target.sshd.use_dns or any(read_address(found.host) is None for found in forwarded):
@@ -90,8 +93,11 @@ def _scrapers(plan: Plan) -> list[dict[str, Any]]:
 
 
 def workers_policy(plan: Plan) -> Manifest:
-    """Return the workers' policy: nothing in; out to the first hop of the path to sshd, to the master and to DNS."""
-    egress = [*_ssh_egress(plan), rule("to", [pods(plan, Role.MASTER)], LOCUST_PORT), dns(plan)]
+    """Return the workers' policy: nothing in; out to the first hop of the path to sshd, KDCs, the master and DNS."""
+    asked = [rule for kdc in kdcs(plan.spec) for rule in _external_egress(plan, kdc.host, kdc.port)]
+    if plan.spec.managed is not None and plan.spec.managed.has_kdc:
+        asked.append(rule("to", [pods(plan, Role.TARGET)], KDC_PORT))
+    egress = [*_ssh_egress(plan), *asked, rule("to", [pods(plan, Role.MASTER)], LOCUST_PORT), dns(plan)]
     return policy(plan, Role.WORKER, [], egress)
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sshload_contract.allow_list import AllowList
+from sshload_contract.client import Client
+from sshload_contract.kerberos import MANAGED_REALM, Kdc, Kerberos, Realm
 from sshload_contract.vocabulary import InPath
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import Endpoint, RunConfig, TargetEndpoint
@@ -12,6 +14,7 @@ from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.targets import ManagedTarget, Server
 from sshload_operator.manifests.in_path import STATS_PORTS, hops, in_path, in_path_configs
 from sshload_operator.manifests.labels import (
+    KDC_PORT,
     SSH_PORT,
     Part,
     child_name,
@@ -55,6 +58,8 @@ class Places:
     files: Mapping[str, str]
     token_path: str
     in_path: Mapping[InPath, str] = field(default_factory=dict)
+    kdc: Kdc | None = None
+    """That of a managed target."""
 
 
 def cluster_places(plan: Plan) -> Places:
@@ -75,6 +80,7 @@ def cluster_places(plan: Plan) -> Places:
         files=files,
         token_path=_TOKEN_PATH,
         in_path={InPath(role): _stats_url(plan, role) for role in spec.target.pods if role is not Role.TARGET},
+        kdc=Kdc(child_name(plan, Role.TARGET), KDC_PORT) if spec.target.has_kdc else None,
     )
 
 
@@ -117,7 +123,7 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         via=places.via,
         allow_list=places.allow_list,
         stats_url=places.stats_url,
-        client=spec.client,
+        client=_client(spec.client, places.kdc),
         scenario=replace(spec.scenario, locustfile_path=places.files.get(LOCUSTFILE, "")),
         load=spec.load.reading(places.files.get(TRACE, "")),
         thresholds=spec.thresholds,
@@ -132,6 +138,14 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         in_path=places.in_path,
         pause_after_s=None if spec.pause is None else spec.pause.after_s,
     )
+
+
+def _client(client: Client, kdc: Kdc | None) -> Client:
+    """Return the client's settings, with the realm of a managed target if that has one."""
+    if kdc is None:
+        return client
+    fresh_tickets = client.kerberos is not None and client.kerberos.fresh_tickets
+    return replace(client, kerberos=Kerberos((Realm(MANAGED_REALM, (kdc,), ()),), fresh_tickets))
 
 
 def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:
@@ -158,7 +172,8 @@ def config_map(plan: Plan) -> Manifest:
     data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
     managed = plan.spec.managed
     if managed is not None:
-        data[TARGET_FILE] = to_json(target_config(managed, cluster_target_places(managed)))
+        target_places = replace(cluster_target_places(managed), host=login_to_managed(plan, managed).host)
+        data[TARGET_FILE] = to_json(target_config(managed, target_places))
         data |= in_path_configs(plan, managed)
     return {
         "apiVersion": "v1",

@@ -17,6 +17,8 @@ from sshload_operator.api.targets import ManagedTarget
 from sshload_operator.api.targets.system import System
 from sshload_operator.manifests.deployment import deployment, service
 from sshload_operator.manifests.labels import (
+    KDC_PORT,
+    KDC_PORT_NAME,
     METRICS_PORT_NAME,
     SSH_PORT,
     SSH_PORT_NAME,
@@ -53,7 +55,14 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 def cluster_target_places(target: ManagedTarget) -> TargetPlaces:
     """Return the places of a target in a cluster, where the image has a user for one without accounts of its own."""
     user, home = (IMAGE_USER, IMAGE_USER_HOME) if target.system is None else target.system.first_user
-    return TargetPlaces(user=user, home=home, keys_dir=KEYS_DIR, sshd_port=SSH_PORT, stats_port=TARGET_HTTP_PORT)
+    return TargetPlaces(
+        user=user,
+        home=home,
+        keys_dir=KEYS_DIR,
+        sshd_port=SSH_PORT,
+        stats_port=TARGET_HTTP_PORT,
+        kdc_port=KDC_PORT if target.has_kdc else 0,
+    )
 
 
 def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
@@ -71,6 +80,8 @@ def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
 def target_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifest]:
     """Return the Service through which workers reach sshd, and the master the target's counts, and the Deployment."""
     ports = {SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT}
+    if target.has_kdc:
+        ports[KDC_PORT_NAME] = KDC_PORT
     of_population = () if target.system is None else (POPULATION_FILE,)
     keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES, *of_population))
     config = config_source(plan, TARGET_FILE)
@@ -144,6 +155,9 @@ def _of_system(system: System) -> Iterator[tuple[str, str]]:
         yield "AuthorizedKeysFile", "none"
         yield "AuthorizedKeysCommand", "/usr/bin/sss_ssh_authorizedkeys"
         yield "AuthorizedKeysCommandUser", "nobody"
+    if system.kerberos is not None:
+        yield "GSSAPIAuthentication", "yes"
+        yield "GSSAPIStrictAcceptorCheck", "no"  # clients know the server by the name of a Service, not by its own
     if system.pam.lastlog is False:
         yield "PrintLastLog", "no"
 

@@ -47,7 +47,16 @@ class Destination:
 def destinations(spec: LoadTestSpec) -> Iterator[Destination]:
     """Yield all that a spec names: what a server is asked to connect to is load on a server too."""
     yield from servers(spec)
+    yield from kdcs(spec)
     yield from forwards(spec)
+
+
+def kdcs(spec: LoadTestSpec) -> Iterator[Destination]:
+    """Yield the KDCs that the workers ask for tickets, but for that of a managed target."""
+    realms = () if spec.client.kerberos is None else spec.client.kerberos.realms
+    for number, realm in enumerate(realms):
+        for index, kdc in enumerate(realm.kdcs):
+            yield Destination(f"spec.client.kerberos.realms[{number}].kdcs[{index}]", kdc.host, kdc.port)
 
 
 def servers(spec: LoadTestSpec) -> Iterator[Destination]:

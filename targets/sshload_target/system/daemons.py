@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sshload_contract.wire.target import TargetConfig
+
 from sshload_target.errors import InterruptedTargetError, TargetError
 from sshload_target.pid1 import exit_in_words, stop_is_pending
 
@@ -52,8 +54,17 @@ class RunningDaemon:
         return f"{self.name} ended by itself, {exit_in_words(exit_code)}; its last lines:\n{lines}"
 
 
-def daemons_of(system: "MadeSystem | None", private_dir: Path) -> Iterator[Daemon]:
-    """Yield what a target needs beside sshd, in the order in which they start. Their files are in `private_dir`."""
+def daemons_of(
+    config: TargetConfig, system: "MadeSystem | None", private_dir: Path, listen_address: str
+) -> Iterator[Daemon]:
+    """Yield what a target needs beside sshd, in the order in which they start. Their files are in `private_dir`.
+
+    Those that workers ask listen at one address, or at all if that is empty.
+    """
+    if system is not None and config.system is not None and config.system.kerberos is not None:
+        from sshload_target.system.kerberos import make_kdc  # noqa: PLC0415 - other targets have none
+
+        yield make_kdc(config, config.system.kerberos, system.population, private_dir, listen_address)
     if system is not None and system.ldap is not None:
         from sshload_target.ldap.daemons import ldap_daemons  # noqa: PLC0415 - other targets have none
 

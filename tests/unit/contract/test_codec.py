@@ -31,6 +31,8 @@ TARGET: dict[str, Any] = {
     "directories": [],
     "repositories": [],
     "system": None,
+    "kdc_port": 0,
+    "host": "",
 }
 
 

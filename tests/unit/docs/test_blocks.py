@@ -27,6 +27,7 @@ PROGRAMS = {
     ".venv/bin/sshload-gateway",
     "cosign",
     "curl",
+    "kadmin",
     "debootstrap",
     "docker",
     "echo",

@@ -11,6 +11,7 @@ from sshload_worker.outcomes import StepFailure
 _MOST_METHODS = 6
 _METHOD_CHARACTERS = 24
 _PUBLICKEY = "publickey"
+_GSSAPI = "gssapi-with-mic"
 
 
 def rejection(auth: Auth, offered: Sequence[str], *, accepted: bool = False) -> StepFailure:
@@ -34,4 +35,6 @@ def rejection(auth: Auth, offered: Sequence[str], *, accepted: bool = False) -> 
 
 def method_of(auth: Auth) -> str:
     """Return the name of the method in the protocol."""
-    return _PUBLICKEY if auth in BY_KEY else str(auth)
+    if auth in BY_KEY:
+        return _PUBLICKEY
+    return _GSSAPI if auth is Auth.GSSAPI else str(auth)

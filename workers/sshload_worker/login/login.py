@@ -1,19 +1,22 @@
 """Login: what logins to one server need, prepared once before the start. Its credentials are read from files."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import Protocol
 
 from sshload_contract.client import BY_KEY, Auth, Client
 from sshload_contract.error_text import reason_of
+from sshload_contract.kerberos import Kerberos
 from sshload_contract.wire.run_config import Endpoint
 
 from sshload_worker.login.certificate import check_user_certificate
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.private_key import PrivateKey, read_private_key, start_agent
+from sshload_worker.login.tickets import Tickets, by_keytab, by_password, by_ticket_cache
 from sshload_worker.outcomes import GeneratorFaultError
 
 Address = tuple[socket.AddressFamily, tuple[object, ...]]
@@ -24,7 +27,8 @@ class Credentials:
     """The credentials that `auth` needs. The others are empty.
 
     The private key is in OpenSSH's format, not encrypted. Its public half and the certificate are lines as ssh-keygen
-    writes them. With Auth.AGENT there is only the socket of the agent, which has the key.
+    writes them. With Auth.AGENT there is only the socket of the agent, which has the key, with Auth.GSSAPI there are
+    only the tickets.
     """
 
     auth: Auth
@@ -33,6 +37,7 @@ class Credentials:
     certificate: bytes
     password: str
     agent_socket: str
+    tickets: Tickets | None = None
 
 
 class InTurn(Protocol):
@@ -104,11 +109,27 @@ def credentials_with_key(auth: Auth, key: PrivateKey, certificate: bytes) -> Cre
     return replace(NOBODYS, auth=auth, private_key=key.openssh, public_key=key.public_line, certificate=certificate)
 
 
-def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
+def credentials_with_tickets(
+    endpoint: Endpoint, server: str, user: str, password: str, kerberos: Kerberos | None
+) -> Credentials:
+    """Return the credentials of a user of `endpoint`, who gets tickets by the password, or else by its files.
+
+    The tickets are not there yet: `Tickets.get` gets them. Raises GeneratorFaultError.
+    """
+    fresh = kerberos is not None and kerberos.fresh_tickets
+    tickets = Tickets(endpoint.host, _ticket_source(endpoint, server, user, password), fresh=fresh)
+    return replace(NOBODYS, auth=Auth.GSSAPI, tickets=tickets)
+
+
+def read_credentials(endpoint: Endpoint, server: str, kerberos: Kerberos | None = None) -> Credentials:
     """Return the credentials for `endpoint`; raises GeneratorFaultError, which calls it `server` ("the target").
 
-    For Auth.AGENT it starts an ssh-agent with the key, which ends with this process.
+    For Auth.AGENT it starts an ssh-agent with the key, which ends with this process. For Auth.GSSAPI the tickets are
+    not there yet: `Tickets.get` gets them.
     """
+    if endpoint.auth is Auth.GSSAPI:
+        password = _read_secret(endpoint.password_path, f"{server}'s password") if endpoint.password_path else ""
+        return credentials_with_tickets(endpoint, server, endpoint.user, password, kerberos)
     if endpoint.auth not in BY_KEY:
         password = _read_secret(endpoint.password_path, f"{server}'s password")
         return credentials_with_password(endpoint.auth, password)
@@ -128,6 +149,18 @@ def read_file(path: str, role: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise GeneratorFaultError(f"{role} ({Path(path).name}) cannot be read: {reason_of(error)}") from error
+
+
+def _ticket_source(endpoint: Endpoint, server: str, user: str, password: str) -> Callable[[str], int]:
+    """Return what gets a ticket for a user; raises GeneratorFaultError."""
+    if password:
+        return by_password(password, user)
+    if endpoint.ticket_cache_path:
+        read = partial(read_file, endpoint.ticket_cache_path, f"{server}'s ticket cache")
+        read()
+        return by_ticket_cache(read)
+    role = f"{server}'s keytab"
+    return by_keytab(read_file(endpoint.keytab_path, role), user, role)
 
 
 def _read_key(endpoint: Endpoint, server: str) -> PrivateKey:

@@ -6,11 +6,13 @@ there are, and what is drawn by a seed is the same in each run.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
 from time import time
 from typing import Final, Protocol
 
+from gevent.pool import Pool
 from sshload_contract.bounds import ContractError
 from sshload_contract.client import BY_KEY, Auth, Client, Library
 from sshload_contract.population import Population, read_population, user_name
@@ -28,10 +30,12 @@ from sshload_contract.wire.run_config import Endpoint
 
 from sshload_worker.login.certificate import check_user_certificate
 from sshload_worker.login.login import (
+    NOBODYS,
     Credentials,
     Login,
     credentials_with_key,
     credentials_with_password,
+    credentials_with_tickets,
     read_credentials,
     read_file,
 )
@@ -40,6 +44,7 @@ from sshload_worker.login.users_file import CERTIFICATE, KEY, PASSWORD, SOURCE_A
 from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
 _CANNOT_CHOOSE_SOURCE: Final = (Library.MINA_SSHD,)
+_AT_ONCE: Final = 16
 _BITS: Final = 53
 """Of a draw: as many as a float has."""
 
@@ -182,6 +187,52 @@ class _Derived:
         return f"the user {self.name(place)}"
 
 
+class _WithTickets:
+    """Users who log in by Kerberos. Each gets tickets by the password that it has by itself, or else by a keytab."""
+
+    def __init__(self, users: Users, endpoint: Endpoint, client: Client, role: str) -> None:
+        self._users = users
+        self._endpoint = endpoint
+        self._kerberos = client.kerberos
+        self._role = role
+        self._made: dict[int, Credentials] = {}
+        self.weights: Iterable[float] = users.weights
+        if endpoint.ticket_cache_path:
+            raise GeneratorFaultError(f"{role}'s ticket cache is of one user: give a keytab with the keys of all users")
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def name(self, place: int) -> str:
+        return self._users.name(place)
+
+    def credentials(self, place: int) -> Credentials:
+        made = self._made.get(place)
+        if made is None:
+            password = self._users.credentials(place).password
+            made = self._made[place] = credentials_with_tickets(
+                self._endpoint, self._role, self.name(place), password, self._kerberos
+            )
+        return made
+
+    def source_address(self, place: int) -> str:
+        return self._users.source_address(place)
+
+    def described(self, place: int) -> str:
+        return self._users.described(place)
+
+    def get_tickets(self, limit_s: float) -> None:
+        """Get the tickets of all users, some at once, before the load: each login would have to wait for its own."""
+        group = Pool(_AT_ONCE)
+        for _ in group.imap_unordered(partial(self._get_ticket, limit_s), range(len(self))):
+            pass
+
+    def _get_ticket(self, limit_s: float, place: int) -> None:
+        tickets = self.credentials(place).tickets
+        if tickets is not None:
+            tickets.get(limit_s)
+
+
 class LoginPopulation:
     """The users of a population in the order of their turns (login.InTurn)."""
 
@@ -243,8 +294,9 @@ def prepare_population(
     It `is_direct` if no jump host is before it.
     """
     common: Credentials | None = None
-    if not isinstance(config.source, DerivedUsers) and (endpoint.private_key_path or endpoint.password_path):
-        common = read_credentials(endpoint, role)
+    has_files = endpoint.private_key_path or endpoint.password_path or endpoint.keytab_path
+    if not isinstance(config.source, DerivedUsers) and has_files:
+        common = NOBODYS if endpoint.keytab_path else read_credentials(endpoint, role)
     users: Users
     match config.source:
         case DerivedUsers(path, count):
@@ -255,6 +307,9 @@ def prepare_population(
             if common is None:
                 raise GeneratorFaultError(f"the credentials of {role} are needed: all its users share them")
             users = _Numbered(named, common)
+    if endpoint.auth is Auth.GSSAPI:
+        users = _WithTickets(users, endpoint, client, role)
+        users.get_tickets(client.timeouts.auth_s)
     refusal = _no_source_address(client, is_direct=is_direct)
     if refusal and (place := next((one for one in range(len(users)) if users.source_address(one)), None)) is not None:
         raise GeneratorFaultError(f"{users.described(place)}: the field {SOURCE_ADDRESS} cannot be used: {refusal}")

@@ -19,6 +19,7 @@ from itertools import cycle
 import gevent
 from sshload_contract.allow_list import address_refusal, host_refusal, lookup_name
 from sshload_contract.client import Client, Library
+from sshload_contract.kerberos import Kdc, Kerberos
 from sshload_contract.wire.run_config import Endpoint, RunConfig, TargetEndpoint
 
 from sshload_worker.clients.delay import prepare_delay
@@ -26,6 +27,7 @@ from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
 from sshload_worker.login.login import NOBODYS, Address, Login, read_credentials, read_file
 from sshload_worker.login.population import prepare_population
+from sshload_worker.login.tickets import use_realms
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
 
 _RESOLVE_PAUSE_S = 0.2
@@ -73,6 +75,8 @@ def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], firs
     Raises TargetNotAllowedError if one of them, or another host on the way to the target, is not allowed.
     """
     server, allow_list = first_hop(config), config.allow_list
+    if config.client.kerberos is not None:
+        _use_realms(config, config.client.kerberos, on_problem)
     if allow_list is None:
         return resolve(server, on_problem, first)
     listed = config.via if config.is_managed else (*config.via, config.target)
@@ -89,6 +93,25 @@ def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], firs
     return addresses
 
 
+def _use_realms(config: RunConfig, kerberos: Kerberos, on_problem: Callable[[str], None]) -> None:
+    """Find the KDCs, and let Kerberos know no others; raises TargetNotAllowedError if one of them is not allowed.
+
+    That of a managed target is the target's own.
+    """
+    allow_list = None if config.is_managed else config.allow_list
+    found = {}
+    for kdc in (kdc for realm in kerberos.realms for kdc in realm.kdcs):
+        if allow_list is not None:
+            _refuse(kdc, "", host_refusal(allow_list, kdc.host, kdc.port))
+        name = kdc.host if allow_list is None else lookup_name(kdc.host)
+        addresses = _looked_up(name, kdc.host, kdc.port, on_problem)
+        for address in addresses:
+            why = "" if allow_list is None else address_refusal(allow_list, ip_address(str(address[1][0])), kdc.port)
+            _refuse(kdc, f"resolves to {address[1][0]}, which ", why)
+        found[kdc.host, kdc.port] = [str(address[1][0]) for address in addresses]
+    use_realms(kerberos, found)
+
+
 def resolve(
     server: TargetEndpoint,
     on_problem: Callable[[str], None],
@@ -103,16 +126,19 @@ def resolve(
     each of them said. If `name` is given, it is looked up in place of the host. Nothing connects to an address that has
     a `refusal`, and if the resolver's first family has one, that family is returned.
     """
+    return _of_one_family(_looked_up(name or server.host, server.host, server.port, on_problem), first, refusal)
+
+
+def _looked_up(name: str, host: str, port: int, on_problem: Callable[[str], None]) -> list[Address]:
+    """Return the addresses of a name, as soon as it has one. Report each problem until then, as one of `host`."""
     while True:
         try:
-            found = socket.getaddrinfo(
-                name or server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
-            )
+            found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
         except (OSError, UnicodeError) as error:  # UnicodeError if it cannot be a name
-            on_problem(f"{server.host}: {getattr(error, 'strerror', None) or error}")
+            on_problem(f"{host}: {getattr(error, 'strerror', None) or error}")
             gevent.sleep(_RESOLVE_PAUSE_S)
         else:
-            return _of_one_family(list(dict.fromkeys((entry[0], entry[4]) for entry in found)), first, refusal)
+            return list(dict.fromkeys((entry[0], entry[4]) for entry in found))
 
 
 def _of_one_family(found: list[Address], first: int, refusal: Callable[[Address], str]) -> tuple[Address, ...]:
@@ -144,7 +170,7 @@ def _accepts(address: Address) -> bool:
     return True
 
 
-def _refuse(server: TargetEndpoint, how: str, why: str) -> None:
+def _refuse(server: TargetEndpoint | Kdc, how: str, why: str) -> None:
     if why:
         raise TargetNotAllowedError(f"{server.host} port {server.port} {how}{why}")
 
@@ -155,12 +181,15 @@ def _login(server: Endpoint, client: Client, addresses: tuple[Address, ...], rol
         if server.users is None
         else prepare_population(server, server.users, client, role, is_direct=bool(addresses))
     )
+    credentials = NOBODYS if population is not None else read_credentials(server, role, client.kerberos)
+    if credentials.tickets is not None:
+        credentials.tickets.get(client.timeouts.auth_s)
     login = Login(
         address=addresses[0] if addresses else None,
         host=server.host,
         port=server.port,
         user=server.user,
-        credentials=NOBODYS if population is not None else read_credentials(server, role),
+        credentials=credentials,
         host_keys=_host_keys(server, client.library, role),
         client=client,
         via=(),

@@ -20,6 +20,8 @@ _PASSPHRASE: Final = "passphrase"  # noqa: S105 - the name of a file
 _PASSWORD: Final = "password"  # noqa: S105 - the name of a file
 _KNOWN_HOSTS: Final = "known_hosts"
 _USER: Final = Text(shortest=1, longest=USER_CHARACTERS, pattern=USER_PATTERN, wanted="a user's name")
+_KEYTAB: Final = "keytab"
+_TICKET_CACHE: Final = "ccache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class ExternalTarget(Server):
 
     The credentials' Secret holds what client.auth needs: `id` (a private key in OpenSSH's or PEM format) for publickey,
     certificate and agent, with `passphrase` beside it for an encryptedKey and `id-cert.pub` for certificate; `password`
-    for password and keyboard-interactive. The known hosts' Secret holds `known_hosts`.
+    for password and keyboard-interactive; `keytab` for gssapi, or `ccache` with ticketCache. The known hosts' Secret
+    holds `known_hosts`.
     """
 
     kind: ClassVar[str] = "external"
@@ -64,6 +67,17 @@ class ExternalTarget(Server):
             "is required, unless client.users.secretRef has the credentials of all users",
             at=".target.external.credentialsSecretRef",
         ),
+        Rule(
+            f"!has(self.target.external) || !self.target.external.ticketCache || self.client.auth == '{Auth.GSSAPI}'",
+            "must not be true: client.auth uses no tickets",
+            at=".target.external.ticketCache",
+        ),
+        Rule(
+            f"!has(self.target.external) || self.client.auth != '{Auth.GSSAPI}'"
+            " || has(self.client.kerberos) && has(self.client.kerberos.realms)",
+            "must have the realm and its KDCs in realms, because client.auth is gssapi",
+            at=".client.kerberos",
+        ),
     )
     credentials_field: ClassVar[str] = "credentialsSecretRef"
     auth_field: ClassVar[str] = "client.auth"
@@ -84,6 +98,11 @@ class ExternalTarget(Server):
         bool,
         Default(False),
         "Whether the private key is encrypted. Its passphrase is in the same Secret, under `passphrase`.",
+    ]
+    ticket_cache: Annotated[
+        bool,
+        Default(False),
+        "Whether the Secret has a ticket cache that you keep fresh (`ccache`) in place of a keytab.",
     ]
     known_hosts_secret: Annotated[
         SecretName,
@@ -139,6 +158,8 @@ class ExternalTarget(Server):
 
     @property
     def _credential_files(self) -> tuple[str, ...]:
+        if self.auth is Auth.GSSAPI:
+            return (_TICKET_CACHE if self.ticket_cache else _KEYTAB,)
         if self.auth not in BY_KEY:
             return (_PASSWORD,)
         certificate = (_CERTIFICATE,) if self.auth is Auth.CERTIFICATE else ()
@@ -159,6 +180,8 @@ class ExternalTarget(Server):
             password_path=taken.get(_PASSWORD, ""),
             known_hosts_path=taken.get(_KNOWN_HOSTS, ""),
             users=None if self.users is None else self.users.of_author(taken),
+            keytab_path=taken.get(_KEYTAB, ""),
+            ticket_cache_path=taken.get(_TICKET_CACHE, ""),
         )
 
     def cautions(self, field: str) -> Iterator[str]:

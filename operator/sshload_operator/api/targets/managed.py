@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from sshload_contract.client import BY_KEY_IN_CEL
+from sshload_contract.client import BY_KEY_IN_CEL, Auth
 from sshload_contract.declared import Default, Rule
 from sshload_contract.users import UsersInTurn
 from sshload_contract.vocabulary import InPath
@@ -38,6 +38,18 @@ class ManagedTarget(Pods, TargetKind):
             "a managed target accepts publickey, certificate and agent only, unless it has target.managed.system",
             at=".client.auth",
         ),
+        Rule(
+            f"!has(self.target.managed) || self.client.auth != '{Auth.GSSAPI}'"
+            " || has(self.target.managed.system) && has(self.target.managed.system.kerberos)",
+            "a managed target accepts gssapi only if it has target.managed.system.kerberos",
+            at=".client.auth",
+        ),
+        Rule(
+            "!has(self.target.managed) || has(self.via) || !has(self.client.kerberos)"
+            " || !has(self.client.kerberos.realms)",
+            "are for servers that exist: a managed target has a realm of its own",
+            at=".client.kerberos.realms",
+        ),
     )
     sshd: Annotated[Sshd, Default({})]
     fixtures: Annotated[Fixtures, Default({})]
@@ -53,6 +65,11 @@ class ManagedTarget(Pods, TargetKind):
     def users_in_turn(self, users: Users | None, path: str) -> UsersInTurn | None:
         """Return its users in turn, None if there is one. `path` is that of the secret of a population."""
         return None if self.system is None else self.system.in_turn(users, path)
+
+    @property
+    def has_kdc(self) -> bool:
+        """Whether a KDC runs beside its sshd."""
+        return self.system is not None and self.system.kerberos is not None
 
     @property
     def in_path(self) -> dict[InPath, ProgramInPath]:

@@ -3,13 +3,26 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from sshload_contract.declared import Default, Permission, Whole
+from sshload_contract.declared import Default, Duration, Named, Permission, Whole
 from sshload_contract.population import MOST_USERS, user_home, user_name
 from sshload_contract.users import DerivedUsers, UsersInTurn
-from sshload_contract.wire.target import PamSwitches, TargetSystem
+from sshload_contract.wire.target import PamSwitches, TargetKerberos, TargetSystem
 
 from sshload_operator.api.targets.ldap import Ldap
 from sshload_operator.api.users import ALL_IN_TURN, Users
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedKerberos:
+    """A Kerberos realm of the target's own, with a KDC beside its sshd (MIT's), for client.auth gssapi."""
+
+    ticket_s: Annotated[
+        float,
+        Duration("10s", "168h", example="10h"),
+        Named("ticketLifetime"),
+        Default("10h"),
+        "How long tickets are good. The workers renew theirs.",
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,7 @@ class System:
         " reaches.",
     ]
     ldap: Ldap | None
+    kerberos: ManagedKerberos | None
 
     @property
     def first_user(self) -> tuple[str, str]:
@@ -61,4 +75,5 @@ class System:
             pam=self.pam,
             max_logins=self.max_logins,
             ldap=None if self.ldap is None else self.ldap.wire,
+            kerberos=None if self.kerberos is None else TargetKerberos(ticket_s=self.kerberos.ticket_s),
         )

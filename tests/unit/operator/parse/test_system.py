@@ -4,7 +4,7 @@ from typing import Any
 
 import plans
 import pytest
-from sshload_contract.wire.target import PamSwitches, TargetSystem
+from sshload_contract.wire.target import PamSwitches, TargetKerberos, TargetSystem
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.targets.system import System
@@ -21,7 +21,7 @@ def system(**written: Any) -> System:
 
 
 def test_by_default_there_is_one_user_and_the_stack_of_the_distribution() -> None:
-    assert system() == System(users=1, pam=AS_IT_IS, max_logins=None, user_namespace=True, ldap=None)
+    assert system() == System(users=1, pam=AS_IT_IS, max_logins=None, user_namespace=True, ldap=None, kerberos=None)
 
 
 def test_every_field_reaches_the_target() -> None:
@@ -29,6 +29,11 @@ def test_every_field_reaches_the_target() -> None:
     assert asked.user_namespace is False
     assert (asked.wire.pam.motd, asked.wire.pam.limits, asked.wire.pam.env) == (False, True, None)
     assert asked.wire == TargetSystem(users=5000, pam=asked.pam, max_logins=4)
+
+
+def test_a_realm_of_the_targets_own_reaches_it() -> None:
+    assert system(kerberos={"ticketLifetime": "1m"}).wire.kerberos == TargetKerberos(ticket_s=60)
+    assert system(kerberos={}).wire.kerberos == TargetKerberos(ticket_s=36_000)
 
 
 @pytest.mark.parametrize("auth", ["password", "keyboard-interactive"])

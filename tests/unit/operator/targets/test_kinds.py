@@ -20,7 +20,10 @@ from sshload_operator.api.targets.gateway import GatewayTarget
 from sshload_operator.state import Reason, Role
 
 PATHS = {
-    name: f"/files/{name}" for name in ("id", "id-cert.pub", "passphrase", "password", "known_hosts", "token", "ca.crt")
+    name: f"/files/{name}"
+    for name in (
+        *("id", "id-cert.pub", "passphrase", "password", "keytab", "ccache", "known_hosts", "token", "ca.crt"),
+    )
 }
 
 
@@ -97,7 +100,8 @@ def test_all_managed_targets_are_one_and_others_are_told_apart_by_who_logs_in_wh
 def test_a_login_takes_the_files_that_it_needs_and_no_others(auth: Auth) -> None:
     target = external().logging_in_by(auth, None)
     credentials, known_hosts = target.secrets
-    wanted = {Auth.CERTIFICATE: ("id", "id-cert.pub")}.get(auth, ("id",) if auth in BY_KEY else ("password",))
+    others = {Auth.CERTIFICATE: ("id", "id-cert.pub"), Auth.GSSAPI: ("keytab",)}
+    wanted = others.get(auth, ("id",) if auth in BY_KEY else ("password",))
     assert (credentials.secret, credentials.files) == ("credentials", wanted)
     assert (known_hosts.secret, known_hosts.files) == ("hosts", ("known_hosts",))
     assert credentials.need == (
@@ -115,7 +119,16 @@ def test_a_login_takes_the_files_that_it_needs_and_no_others(auth: Auth) -> None
         passphrase_path="",
         password_path=taken.get("password", ""),
         known_hosts_path="/files/known_hosts",
+        keytab_path=taken.get("keytab", ""),
     )
+
+
+def test_a_ready_ticket_cache_takes_the_keytabs_place() -> None:
+    target = external(ticket_cache=True).logging_in_by(Auth.GSSAPI)
+    assert target.secrets[0].files == ("ccache",)
+    endpoint = target.endpoint(PATHS)
+    assert isinstance(endpoint, Endpoint)
+    assert (endpoint.keytab_path, endpoint.ticket_cache_path) == ("", "/files/ccache")
 
 
 @pytest.mark.parametrize("auth", sorted(BY_KEY))

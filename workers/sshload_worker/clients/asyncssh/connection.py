@@ -9,6 +9,7 @@ from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
 from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, Inbox, RequestChannel
 from sshload_worker.clients.asyncssh.driver import Driver, event_loop
+from sshload_worker.clients.asyncssh.gssapi import GssClient
 from sshload_worker.clients.asyncssh.protocol import Protocol, Tunnel
 from sshload_worker.clients.asyncssh.settings import connection_options
 from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
@@ -37,7 +38,10 @@ class AsyncsshConnection:
         self._jump = through
         self._loop = event_loop()
         options = connection_options(login)
-        self._protocol = Protocol(self._loop.asyncio, options, login)
+        self._tickets = login.credentials.tickets
+        self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login()
+        self._gss = None if self._tickets is None else GssClient(self._cache_path, login.host)
+        self._protocol = Protocol(self._loop.asyncio, options, login, self._gss)
         self._driver = Driver(self._loop, self._protocol)
         self._tunnel = Tunnel()
         self._descriptor: Descriptor | None = None
@@ -69,12 +73,16 @@ class AsyncsshConnection:
         self._driver.check(Timing.KEX)
 
     def auth(self) -> None:
+        if self._tickets is not None and (failure := self._tickets.failure) is not None:
+            raise failure
         self._driver.call(Timing.AUTH, self._protocol.log_in)
         milestones = self._protocol.milestones
         milestones.authenticated.wait()
         try:
             self._driver.check(Timing.AUTH)
         except StepFailure as failure:
+            if self._gss is not None and self._gss.failure is not None:
+                raise self._gss.failure from None
             if (
                 not (failure.outcome is Outcome.AUTH_REJECTED or milestones.is_refused)
                 or not milestones.offered_methods
@@ -123,6 +131,8 @@ class AsyncsshConnection:
         if self._descriptor is not None and not self._is_handed_over:
             self._descriptor.shut_down()  # once handed over, asyncssh closes it
         self._loop.post(self._protocol.close)
+        if self._tickets is not None:
+            self._tickets.give_back(self._cache_path)
         if self._jump is not None:
             self._jump.close()
 

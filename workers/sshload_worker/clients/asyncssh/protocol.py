@@ -86,10 +86,12 @@ class Protocol(SSHClientConnection):
     descriptor: Descriptor | None = None
     """The owner of the socket's file descriptor, kept until asyncssh has released it."""
 
-    def __init__(self, loop: Any, options: Any, login: Login) -> None:
+    def __init__(self, loop: Any, options: Any, login: Login, gss: Any) -> None:
         self.milestones = Milestones()
         options.protocol_factory = lambda: _Owner(login, self.milestones)
         super().__init__(loop, options)
+        self._gss = gss
+        self._gss_auth = self._gss_mic_auth = gss is not None
         self._login = login
         self._quick_ack = login.client.quick_ack
         self._requested_service = b""

@@ -20,7 +20,11 @@ from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
 _LARGEST_BYTES = 2**32 - 1
-_METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
+_METHODS = {
+    Auth.PASSWORD: "password",
+    Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive",
+    Auth.GSSAPI: "gssapi-with-mic",
+}
 _CERTIFICATE = b"-cert-v01@openssh.com"
 
 

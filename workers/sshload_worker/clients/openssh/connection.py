@@ -24,13 +24,16 @@ class OpenSSHConnection:
         self._login = login
         self._jump = through
         self._directory = directory_of(login)
+        self._tickets = login.credentials.tickets
+        self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login()
         self._running: Master | None = None
         self._channels: list[OpenSSHChannel] = []
         self._programs: FileTransfer | None = None
 
     def connect(self) -> None:
         """Start ssh, and wait until it has a connection."""
-        self._running = Master(self._directory, self._connect_options())
+        environment = {"KRB5CCNAME": f"FILE:{self._cache_path}"} if self._cache_path else {}
+        self._running = Master(self._directory, self._connect_options(), environment)
         self._master.await_step(Timing.CONNECT)
 
     @property
@@ -62,6 +65,10 @@ class OpenSSHConnection:
             self._master.await_step(Timing.AUTH)
         except StepFailure as failure:
             log = self._master.log
+            if self._tickets is not None and (why := self._tickets.failure) is not None:
+                raise why from None
+            if self._tickets is not None and log.kerberos_words:
+                raise self._tickets.refusal(log.kerberos_words) from None
             if failure.outcome is not Outcome.AUTH_REJECTED or not log.offered_methods:
                 raise
             auth, accepted = self._login.credentials.auth, log.is_partly_authenticated
@@ -114,6 +121,8 @@ class OpenSSHConnection:
         self._channels.clear()
         if self._running is not None:
             self._running.close()
+        if self._tickets is not None:
+            self._tickets.give_back(self._cache_path)
         if self._jump is not None:
             self._jump.close()
 

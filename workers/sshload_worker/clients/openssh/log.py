@@ -31,6 +31,7 @@ _NEGOTIATED = {
 }
 _OFFERED = re.compile(r"debug1: Authentications that can continue: (\S+)")
 _PARTLY = re.compile(r"Authenticated (using \"\S+\" )?with partial success")
+_OF_GSSAPI = re.compile(r"debug1: (Unspecified GSS failure|No credentials were supplied|The referenced credential)")
 _HOST_KEY = re.compile(r"debug1: Server host key: (\S+ \S+)")
 _KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
 _ACCEPTED = re.compile(
@@ -96,7 +97,7 @@ _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line
 class LoginLog:
     """The log of one ssh process so far. Each milestone is set when it is reached, and all at the end of the log.
 
-    `connecting_ns` is when ssh began to connect, 0 if it has not.
+    `connecting_ns` is when ssh began to connect, 0 if it has not. `kerberos_words` are what Kerberos said last.
     """
 
     def __init__(self) -> None:
@@ -110,8 +111,10 @@ class LoginLog:
         self.connecting_ns = 0
         self.offered_methods: tuple[str, ...] = ()
         self.is_partly_authenticated = False
+        self.kerberos_words = ""
         self.host_key = ""
         self._killed = 0
+        self._kerberos_is_next = False
         self._refusals: list[str] = []
         self._negotiated = dict.fromkeys(_NEGOTIATED, "")
         self._rest = bytearray()
@@ -156,6 +159,12 @@ class LoginLog:
             server_version=f"SSH-2.0-{negotiated['server_version']}",
         )
 
+    def _take_kerberos(self, line: str) -> None:
+        """Take what Kerberos says: it is the line after the one that tells what GSSAPI makes of it."""
+        if self._kerberos_is_next:
+            self.kerberos_words = line.strip()
+        self._kerberos_is_next = bool(_OF_GSSAPI.match(line))
+
     def _take_line(self, line: str) -> None:
         if len(self.lines) < _KEPT_LINES or Timing.AUTH in self.reached:
             self.lines = [*self.lines[-_KEPT_LINES:], line]
@@ -170,6 +179,7 @@ class LoginLog:
                 self._negotiated[name] = said[1]
         if offered := _OFFERED.match(line):
             self.offered_methods = tuple(offered[1].split(","))
+        self._take_kerberos(line)
         if presented := _HOST_KEY.match(line):
             self.host_key = presented[1]
         self.is_partly_authenticated |= bool(_PARTLY.match(line))

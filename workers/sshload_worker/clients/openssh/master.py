@@ -3,7 +3,7 @@
 import os
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from enum import IntEnum
 
@@ -13,7 +13,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.openssh.log import LoginLog, failure
 from sshload_worker.clients.openssh.process import PipeEnd, Process
-from sshload_worker.clients.openssh.settings import SERVER, Directory
+from sshload_worker.clients.openssh.settings import OWN_STDOUT, SERVER, Directory
 from sshload_worker.outcomes import StepFailure
 
 _MUX_VERSION = 4
@@ -21,7 +21,6 @@ _NO_ESCAPE = 0xFFFF_FFFF
 _MUX_MOST_BYTES = 262_144
 _MUX_REQUEST = 1
 
-_OWN_STDOUT = "/proc/self/fd/1"
 _KEPT_OUTPUT_BYTES = 4_096
 
 
@@ -127,8 +126,8 @@ def _text(body: bytes) -> str:
 class Master:
     """`ssh -M -N`: logs in, and then serves its control socket."""
 
-    def __init__(self, directory: Directory, options: list[str]) -> None:
-        """Start it; raises OSError."""
+    def __init__(self, directory: Directory, options: list[str], environment: Mapping[str, str]) -> None:
+        """Start it, with `environment` besides the directory's own; raises OSError."""
         self.socket_path = directory.new_name("s")
         self.log = LoginLog()
         self._ended = Event()
@@ -136,10 +135,10 @@ class Master:
         self._stderr = PipeEnd(reading=True)
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         # stderr also gets the server's login banner, so ssh's own log has a separate pipe.
-        command = ["ssh", "-E", _OWN_STDOUT, "-F", directory.config, "-M", "-N", "-S", self.socket_path]
+        command = ["ssh", "-E", OWN_STDOUT, "-F", directory.config, "-M", "-N", "-S", self.socket_path]
         descriptors = (nothing, self._log_pipe.given, self._stderr.given)
         try:
-            self.process = Process([*command, *options, SERVER], directory.environment, descriptors)
+            self.process = Process([*command, *options, SERVER], {**directory.environment, **environment}, descriptors)
         finally:
             os.close(nothing)
             self._log_pipe.give_away()

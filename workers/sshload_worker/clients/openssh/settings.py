@@ -24,6 +24,7 @@ from sshload_worker.clients.openssh.process import program
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.login import Credentials, Login
+from sshload_worker.login.tickets import config_path
 
 _QUERIES = {
     "kex_algorithms": "kex",
@@ -42,11 +43,17 @@ _MOST_SFTP_BYTES = 2**32 - 1
 
 _PRIVATE_MODE = 0o600
 _EXECUTABLE_MODE = 0o700
+OWN_STDOUT = "/proc/self/fd/1"
+"""Where ssh, and Kerberos in it, write their logs."""
 SERVER = "server"
 """The server's name in command lines of OpenSSH's programs. The real host is in the settings only: it may be an IPv6
 address, which each program would parse differently."""
 
-_METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
+_METHODS = {
+    Auth.PASSWORD: "password",
+    Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive",
+    Auth.GSSAPI: "gssapi-with-mic",
+}
 
 
 def check_client(client: Client) -> None:
@@ -130,6 +137,9 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
         asking = f"#!/bin/sh\nexec cat {shlex.quote(str(path / 'password'))}\n"
         _write(path / "askpass", asking.encode(), _EXECUTABLE_MODE)
         environment |= {"SSH_ASKPASS": str(path / "askpass"), "SSH_ASKPASS_REQUIRE": "force"}
+    if credentials.auth is Auth.GSSAPI:
+        # What Kerberos says of a failure is in no line of ssh's own log if the server says it.
+        environment |= {"KRB5_CONFIG": config_path(), "KRB5_TRACE": OWN_STDOUT}
     config = path / "config"
     _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE_MODE)
     return Directory(path, str(config), environment, count())
@@ -166,12 +176,13 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         "StrictHostKeyChecking": "no" if host_keys.any_key else "yes",
         "UpdateHostKeys": "no",
         "VerifyHostKeyDNS": "no",
-        "BatchMode": "yes" if method == "publickey" else "no",
+        "BatchMode": "no" if credentials.password else "yes",
         "PreferredAuthentications": method,
         "PubkeyAuthentication": _yes(method == "publickey"),
         "PasswordAuthentication": _yes(method == "password"),
         "KbdInteractiveAuthentication": _yes(method == "keyboard-interactive"),
-        "GSSAPIAuthentication": "no",
+        "GSSAPIAuthentication": _yes(credentials.auth is Auth.GSSAPI),
+        "GSSAPIDelegateCredentials": "no",
         "HostbasedAuthentication": "no",
         "NumberOfPasswordPrompts": 1,
         "IdentitiesOnly": _yes(credentials.auth is not Auth.AGENT),
@@ -190,6 +201,8 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         # that the server has accepted a command, and that it has closed a channel
         "LogVerbose": "clientloop.c:client_status_confirm():*,nchan.c:chan_rcvd_oclose():*",
     }
+    if credentials.auth is Auth.GSSAPI:
+        settings["GSSAPIServerIdentity"] = host  # HostName is an address
     if credentials.auth is Auth.CERTIFICATE:
         settings["CertificateFile"] = path / "key-cert.pub"
     if client.rekey_bytes is not None:

@@ -16,6 +16,19 @@ BAD: dict[str, Bad] = {
     "unknown-library": bad("client.library", "libssh"),
     "unknown-auth": bad("client.auth", "gssapi-with-mic"),
     "algorithm-with-a-comma": bad("client.ciphers", ["a,b"], "spec.client.ciphers[0]"),
+    "tickets-of-ssh2-python": bad("client.auth", "gssapi", says="asyncssh or openssh"),
+    "tickets-of-a-target-without-a-kdc": bad("client", {"library": "asyncssh", "auth": "gssapi"}, "spec.client.auth"),
+    "realm-for-a-managed-target": bad(
+        "client", {"kerberos": {"realms": [{"name": "A", "kdcs": [{"host": "a"}]}]}}, "spec.client.kerberos.realms"
+    ),
+    "realm-without-a-kdc": bad(
+        "client", {"kerberos": {"realms": [{"name": "A", "kdcs": []}]}}, "spec.client.kerberos.realms[0].kdcs"
+    ),
+    "realm-of-two-lines": bad(
+        "client",
+        {"kerberos": {"realms": [{"name": "A\nB", "kdcs": [{"host": "a"}]}]}},
+        "spec.client.kerberos.realms[0].name",
+    ),
     "window-of-zero": bad("client.windowSize", 0),
     "window-of-4-gibibytes": bad("client.windowSize", "4Gi", says="from 32Ki to 1Gi"),
     "window-in-words": bad("client.windowSize", "large"),

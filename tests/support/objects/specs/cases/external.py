@@ -5,12 +5,17 @@ from specs.external import EXTERNAL_HOLD, EXTERNAL_USERS
 from specs.small import SMALL
 from specs.spec import Spec, changed
 
+_BY_TICKETS = {"library": "asyncssh", "auth": "gssapi"}
+_REALM = {"realms": [{"name": "EXAMPLE.ORG", "kdcs": [{"host": "kdc.example.org"}], "domains": [".example.org"]}]}
+
 BAD: dict[str, Bad] = {
     "host-with-a-space": bad("target.external.host", "a b", base=EXTERNAL_USERS),
     "host-with-an-empty-label": bad("target.external.host", "a..b", base=EXTERNAL_USERS),
     "port-zero": bad("target.external.port", 0, base=EXTERNAL_USERS),
     "port-above-the-last": bad("target.external.port", 65536, base=EXTERNAL_USERS),
     "user-who-is-an-option": bad("target.external.user", "-oProxyCommand=x", base=EXTERNAL_USERS),
+    "tickets-without-a-realm": bad("client", _BY_TICKETS, "spec.client.kerberos", base=EXTERNAL_USERS, says="realms"),
+    "ticket-cache-of-a-password": bad("target.external.ticketCache", value=True, base=EXTERNAL_USERS),
     "host-keys-neither-known-nor-ignored": bad(
         "target.external.knownHostsSecretRef", None, base=EXTERNAL_USERS, says="insecureIgnoreHostKey"
     ),
@@ -25,6 +30,18 @@ BAD: dict[str, Bad] = {
     "encrypted-key-of-a-jump-hosts-password": bad(
         "via.0.encryptedKey", value=True, field="spec.via[0].encryptedKey", base=EXTERNAL_HOLD
     ),
+    "jump-host-by-tickets-without-a-realm": bad(
+        "via",
+        [{**EXTERNAL_HOLD["via"][0], "auth": "gssapi"}],
+        "spec.client.kerberos",
+        base=changed(EXTERNAL_HOLD, "client", {"library": "asyncssh"}),
+    ),
+    "jump-host-by-tickets-with-another-library": bad(
+        "via",
+        [{**EXTERNAL_HOLD["via"][0], "auth": "gssapi"}],
+        base=changed(EXTERNAL_HOLD, "client", {"kerberos": _REALM}),
+        says="asyncssh or openssh",
+    ),
     "jump-host-without-a-user": bad("via", [{"host": "a"}], "spec.via[0].user", base=EXTERNAL_HOLD),
     "jump-host-without-host-keys": bad(
         "via.0.knownHostsSecretRef", None, "spec.via[0].knownHostsSecretRef", base=EXTERNAL_HOLD
@@ -34,6 +51,12 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
+    "tickets": changed(EXTERNAL_USERS, "client", {**_BY_TICKETS, "kerberos": _REALM}),
+    "ready-tickets": changed(
+        changed(EXTERNAL_USERS, "client", {**_BY_TICKETS, "kerberos": {**_REALM, "freshTickets": True}}),
+        "target.external.ticketCache",
+        True,
+    ),
     "address-for-a-host": changed(EXTERNAL_USERS, "target.external.host", "192.0.2.7"),
     "no-jump-host": changed(SMALL, "via", []),
 }
