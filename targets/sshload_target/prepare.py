@@ -18,11 +18,13 @@ from sshload_target.errors import ConfigRefusedError
 from sshload_target.fixtures import make_directory, make_file, make_repository, refuse_escapes
 from sshload_target.pid1 import stop_is_pending
 from sshload_target.sshd.program import OwnSettings, check_measurable, read_effective_config, render_sshd_config
+from sshload_target.system.shared_fixtures import link_from_homes, make_shared_folder
 
 if TYPE_CHECKING:
     from sshload_target.system.make import MadeSystem
 
 _AUTHORIZED_KEYS_HEADER = "# made by sshload: the only key that may log in"
+_ROOT = (0, 0)
 _HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 
 
@@ -74,13 +76,21 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
     refusal = check_measurable(effective, config.sshd_port)
     if refusal:
         raise ConfigRefusedError(refusal)
-    for file in config.files:
-        make_file(home, file, owner, stop_is_pending)
-    for directory in config.directories:
-        make_directory(home, directory, owner)
-    for repository in config.repositories:
-        make_repository(home, repository, owner, stop_is_pending)
+    if system is None or len(system.accounts) == 1:
+        _make_fixtures(config, home, owner)
+    else:
+        _make_fixtures(config, make_shared_folder(), _ROOT)
+        link_from_homes(system.accounts)
     return Prepared(sshd_config, effective, system)
+
+
+def _make_fixtures(config: TargetConfig, folder: Path, owner: tuple[int, int]) -> None:
+    for file in config.files:
+        make_file(folder, file, owner, stop_is_pending)
+    for directory in config.directories:
+        make_directory(folder, directory, owner)
+    for repository in config.repositories:
+        make_repository(folder, repository, owner, stop_is_pending)
 
 
 def _make_system(system: TargetSystem | None, keys_dir: Path) -> "MadeSystem | None":

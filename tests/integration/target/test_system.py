@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from running_target import WITHIN_S, RunningTarget, ready_target, started_target, wait_until
+from sshload_contract.wire.target import FileFixture, RepositoryFixture
 from sshload_target.usage.process_tree import descendants
 from system_target import AS_IT_IS, make_system_folder, population_of, run_as
 
@@ -211,3 +212,22 @@ def test_accounts_are_made_nowhere_but_in_a_private_etc(tmp_path: Path) -> None:
         assert target.process.wait(timeout=WITHIN_S) == 78
     assert "/etc is not a private one" in folder.termination_log.read_text()
     assert {file: Path(file).read_bytes() for file in accounts} == accounts
+
+
+def test_all_users_read_fixtures_that_are_made_once(tmp_path: Path) -> None:
+    file, repository = FileFixture("data/archive", 1024), RepositoryFixture("project.git", 2, 4096)
+    folder = make_system_folder(tmp_path, 2, fixtures={"files": (file,), "repositories": (repository,)})
+    with ready_target(folder) as target:
+        read = (
+            "stat -Lc %s data/archive; git clone -q project.git copy && ls copy | wc -l; echo x > data/new || echo no"
+        )
+        for name in ("user00001", "user00002"):
+            done = run_as(target, name, read)
+            assert done.stdout.split() == ["1024", "2", "no"], done.stderr
+
+
+def test_the_only_user_has_fixtures_of_their_own(tmp_path: Path) -> None:
+    with ready_target(
+        make_system_folder(tmp_path, 1, fixtures={"files": (FileFixture("data/archive", 1024),)})
+    ) as target:
+        assert target.run("stat -c '%U %s' data/archive; touch data/new && echo written") == "user00001 1024\nwritten\n"

@@ -31,13 +31,15 @@ class SystemFolder(TargetFolder):
         return [*TargetFolder.command(self), "--own-namespaces"]
 
 
-def make_system_folder(path: Path, users: int = 2, *, sshd_config: str = "", **system: Any) -> SystemFolder:
+def make_system_folder(
+    path: Path, users: int = 2, *, sshd_config: str = "", fixtures: Mapping[str, Any] | None = None, **system: Any
+) -> SystemFolder:
     """Write keys, the secret of a population and a configuration for a target with its accounts.
 
-    `system` are further fields of a TargetSystem.
+    `fixtures` are fields of a TargetConfig, as `files`, and `system` further fields of a TargetSystem.
     """
     first = user_name(1)
-    made = make_target_folder(path, "", user=first)
+    made = make_target_folder(path, "", user=first, **(fixtures or {}))
     (path / "keys" / "population").write_text(new_population_secret())
     (path / "keys").chmod(0o700)
     for file in (path / "keys").iterdir():
