@@ -91,12 +91,25 @@ def _values(agreed: Iterable[Agreement], field: str) -> dict[str, None]:
 
 
 def _other_sshd(ours: Results, theirs: Results) -> Iterator[str]:
-    """Yield how the sshd of the targets differ in words, where no login told their servers."""
+    """Yield how the sshd of the targets differ in words; their versions where no login told their servers."""
     here, there = (None if one.negotiated or one.target is None else one.target.sshd_version for one in (ours, theirs))
     if here and there and here != there:
         yield f"sshd is {here} here and {there} there"
+    if ours.target is None or theirs.target is None:
+        return
+    for field, what in _MADE_OF.items():
+        mine, other = getattr(ours.target, field), getattr(theirs.target, field)
+        if None not in (mine, other) and mine != other:
+            yield f"{what} is {_YES_OR_NO.get(mine, mine)} here and {_YES_OR_NO.get(other, other)} there"
 
 
+_MADE_OF: Mapping[str, str] = {
+    "distribution": "the distribution",
+    "as_root": "root's sshd",
+    "pam": "UsePAM",
+    "accounts": "the source of accounts",
+}
+_YES_OR_NO = {True: "yes", False: "no"}
 _AGREED: Mapping[str, str] = {
     "kex": "the key exchange",
     "cipher": "the cipher",

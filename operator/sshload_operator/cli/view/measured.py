@@ -10,7 +10,6 @@ from sshload_contract.wire.report import IMPLICIT_MAC
 from sshload_operator.api.status.measured import Figure, declared, figures_of_step
 from sshload_operator.api.status.results import (
     Agreement,
-    DirectoryResult,
     FailureCount,
     FreshLogin,
     GeneratorResult,
@@ -50,7 +49,6 @@ def measured_parts(
         yield _figures_of_run(figures)
     facts = (
         *_server(results, verbose=verbose),
-        *_made_of(results.target),
         *(fact for part, used in results.in_path.items() for fact in _in_path(part, used)),
         *_generator(results.generator),
         *_max_startups(results),
@@ -202,36 +200,6 @@ def _server(results: Results, *, verbose: bool) -> Iterator[tuple[str, str]]:
     words = [] if results.target is None else list(_target(results.target))
     if words:
         yield "" if shown else "server", ", ".join(words)
-
-
-def _made_of(target: TargetResult | None) -> Iterator[tuple[str, str]]:
-    """Yield what kind of server a managed target is, as far as it says so."""
-    if target is None or target.as_root is None:
-        return
-    words = [
-        "sshd as root" if target.as_root else "sshd without root",
-        "with PAM" if target.pam else "without PAM",
-        *([f"accounts from {target.accounts}{_of_directory(target.directory)}"] if target.accounts else []),
-        *([target.distribution] if target.distribution else []),
-    ]
-    yield "target", ", ".join(words)
-
-
-def _of_directory(directory: DirectoryResult | None) -> str:
-    """Return in words what is behind who answers for accounts, empty if it is only itself."""
-    if directory is None:
-        return ""
-    versions = [
-        f"{name} {version}"
-        for name, version in (("sssd", directory.sssd_version), ("slapd", directory.slapd_version))
-        if version
-    ]
-    paused = (
-        [f"slapd paused {directory.paused_from_seconds:g} to {directory.paused_to_seconds:g} s"]
-        if (directory.paused_from_seconds is not None and directory.paused_to_seconds is not None)
-        else []
-    )
-    return f" ({', '.join(('LDAP', f'{directory.cache} cache', *versions, *paused))})"
 
 
 def agreement_text(one: Agreement) -> str:

@@ -51,7 +51,7 @@ from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.load_test.busy_machine import busy_machine
 from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
-from sshload_operator.decision.load_test.scope import pause_that_was_not, scope
+from sshload_operator.decision.load_test.scope import of_server, pause_that_was_not, scope
 from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.load_test.users import users_result
 from sshload_operator.decision.max_startups.advice import advice
@@ -104,7 +104,8 @@ def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]
     is_one_server = len({(one.kex, one.server_version) for one in agreed}) == 1
     sentences = scope(plan, next(iter(agreed), None), summary.better_kex if is_one_server else None)
     of_pause = pause_that_was_not(plan, summary.trial.paused)
-    found = (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), of_pause, *sentences)
+    of_run = (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), of_pause)
+    found = (*of_run, *of_server(summary.trial.target_after), *sentences)
     return tuple(filter(None, found))
 
 

@@ -7,6 +7,7 @@ from sshload_contract.client import Library
 from sshload_contract.shortened import shortened
 from sshload_contract.wire.report import Negotiated
 from sshload_contract.wire.run_summary import Paused
+from sshload_contract.wire.target import TargetStats
 
 from sshload_operator.api.server_software import is_openssh, openssh_version
 from sshload_operator.api.status.results import ALGORITHM_CHARACTERS, SCOPE_CHARACTERS
@@ -66,6 +67,21 @@ def _made_of(system: System | None) -> str:
     if system is None:
         return _MANAGED
     return _SYSTEM if system.ldap is None else _WITH_LDAP
+
+
+def of_server(target: TargetStats | None) -> Iterator[str]:
+    """Yield of which kind a managed target is, by its own words."""
+    if target is None or target.as_root is None:
+        return
+    words = (
+        "as root" if target.as_root else "without root",
+        "with PAM" if target.pam else "without PAM",
+        f"accounts from {target.accounts}" if target.accounts else "",
+        f"on {target.distribution}" if target.distribution else "",
+    )
+    yield shortened(
+        f"{target.sshd_version[:ALGORITHM_CHARACTERS]} ran {', '.join(filter(None, words))}", SCOPE_CHARACTERS
+    )
 
 
 def _key_exchange(agreed: str, better: str | None, library: Library) -> Iterator[str]:

@@ -40,6 +40,17 @@ def test_resources_that_only_one_of_two_statuses_tells_make_no_difference() -> N
         assert installed_difference(given, nothing) == installed_difference(nothing, given) == ""
 
 
+def test_another_kind_of_sshd_is_told_as_another_login() -> None:
+    alone = {"asRoot": False, "pam": False, "accounts": "files", "distribution": "Debian 13"}
+    whole = {"asRoot": True, "pam": True, "accounts": "sss", "distribution": "Debian 13"}
+    ours, theirs = (read_test_status({"results": {**RESULTS, "target": one}}).results for one in (alone, whole))
+    assert other_login(ours, theirs) == (
+        "the login is not the same: root's sshd is no here and yes there, UsePAM is no here and yes there,"
+        " the source of accounts is files here and sss there"
+    )
+    assert other_login(ours, ours) == ""
+
+
 @pytest.mark.parametrize("theirs", [None, {**RESULTS, "target": {"sshdVersion": "OpenSSH_9.2"}}], ids=["none", "some"])
 def test_logins_are_the_same_as_far_as_one_of_two_runs_has_no_results(theirs: dict[str, Any] | None) -> None:
     found = None if theirs is None else read_test_status({"results": theirs}).results

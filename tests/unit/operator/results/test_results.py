@@ -398,6 +398,13 @@ def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> No
     }
 
 
+def test_what_was_measured_is_told_in_fields_of_its_own() -> None:
+    facts = {"as_root": True, "pam": False, "accounts": "files", "distribution": "Debian"}
+    target = results_json(PLAN, summary(target_after=target_stats(700, **facts)))["target"]
+    told = {name: target[name] for name in ("asRoot", "pam", "accounts", "distribution")}
+    assert told == {"asRoot": True, "pam": False, "accounts": "files", "distribution": "Debian"}
+
+
 def test_a_target_with_which_all_was_well_states_no_count_of_what_was_not() -> None:
     target = results_json(PLAN, summary(target_after=target_stats(700)))["target"]
     assert target.keys() == {

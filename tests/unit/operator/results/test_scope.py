@@ -73,6 +73,36 @@ def test_a_managed_target_is_told_as_what_it_is() -> None:
     assert scope(OWN) == [KEX]
 
 
+def of_server(**facts: Any) -> list[str]:
+    found = summary(600, target_before=target_stats(0), target_after=target_stats(700, **facts))
+    return [told for told in results_status(plan(MANAGED), found, Verdict.PASSED).scope if " ran " in told]
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        (
+            {"as_root": True, "pam": True, "accounts": "sss", "distribution": "Debian GNU/Linux 13 (trixie)"},
+            ["OpenSSH_10.0p1 ran as root, with PAM, accounts from sss, on Debian GNU/Linux 13 (trixie)"],
+        ),
+        ({"as_root": False, "pam": False}, ["OpenSSH_10.0p1 ran without root, without PAM"]),
+        ({}, []),
+    ],
+    ids=["a system", "a small sshd", "an image that does not say"],
+)
+def test_a_managed_target_says_itself_as_what_it_ran(facts: dict[str, Any], told: list[str]) -> None:
+    assert of_server(**facts) == told
+
+
+def test_words_of_a_target_are_cut_to_what_a_status_holds() -> None:
+    (told,) = of_server(as_root=True, pam=True, accounts="x" * 1000, distribution="y" * 1000, sshd_version="z" * 1000)
+    assert len(told) <= 300
+
+
+def test_a_managed_target_with_accounts_is_told_as_what_it_is() -> None:
+    assert scope(quickstart(target={"managed": {"system": {}}}))[0].startswith("The target is an sshd as root with PAM")
+
+
 def test_a_managed_target_with_key_exchanges_of_the_spec_is_told_as_such() -> None:
     own = quickstart(target={"managed": {"sshd": {"kexAlgorithms": ["curve25519-sha256"]}}})
     assert scope(own)[0].endswith("It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms")
