@@ -93,7 +93,7 @@ def test_an_item_of_a_patch_is_whole_but_for_rules_and_defaults() -> None:
 )
 def test_a_member_of_a_patch_may_be_what_it_may_be_in_the_whole_or_null(whole: Schema, patch: Schema) -> None:
     found = merge_patch_schema({"type": "object", "required": ["a"], "properties": {"a": whole}})
-    assert found == {"type": "object", "properties": {"a": {**patch, "nullable": True}}}
+    assert found == {"type": "object", "properties": {"a": {**patch, "nullable": True, "description": "See base."}}}
 
 
 def test_a_patch_of_a_map_may_take_away_all_entries_and_set_as_many() -> None:
