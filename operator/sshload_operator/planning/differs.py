@@ -121,6 +121,7 @@ _AGREED: Mapping[str, str] = {
 _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
     ("spec.target", lambda spec: spec.target.identity),
     ("spec.via", _via),
+    ("spec.client.users", lambda spec: spec.users),
     ("spec.load", lambda spec: spec.load.identity),
     ("spec.warmUp", lambda spec: f"{spec.warm_up_s:g} s" if spec.load.recorded else ""),
     ("spec.thresholds", _promises),

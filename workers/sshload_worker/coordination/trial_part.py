@@ -61,7 +61,7 @@ class TrialPart:
         self._generator = Generator(config, share, iteration, held, start_ns)
         self._generator.trace = equipment.trace
         if (population := equipment.target.population) is not None:
-            self._generator.most_turns = population.most_turns
+            self._generator.take_turns(len(population), population.most_turns)
             self._recorder.population = len(population)
 
     def tell_of_used_up_users(self, tell: Callable[[float], object]) -> None:

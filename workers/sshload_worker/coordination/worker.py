@@ -161,9 +161,12 @@ class Worker:
         try:
             trace = read_checked_trace(self._config)
             self._addresses = self._resolve()
+            target = prepare_target(self._config, self._addresses)
+            if target.population is not None:
+                target.population.prepare(range(self._index, len(target.population), self._config.workers))
             return WorkerContext(
                 run=self._config,
-                target=prepare_target(self._config, self._addresses),
+                target=target,
                 locust_users=self._load_locust_users(),
                 listener=self._listener,
                 numbers=count(),

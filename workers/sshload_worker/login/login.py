@@ -1,7 +1,7 @@
 """Login: what logins to one server need, prepared once before the start. Its credentials are read from files."""
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,12 @@ class InTurn(Protocol):
 
     def check_names(self) -> None:
         """Raise GeneratorFaultError if a name cannot stand in a command."""
+
+    def prepare(self, turns: Iterable[int]) -> None:
+        """Make the credentials of the first of these turns; raises GeneratorFaultError if one cannot be used."""
+
+    def described(self, place: int) -> str:
+        """Return which user it is, for a message: without a name from a file, which may be a person's."""
 
     def login_of(self, login: "Login", turn: int) -> "Login":
         """Return the Login with the user whose turn it is; raises StepFailure if their credentials cannot be used."""

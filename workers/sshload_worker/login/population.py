@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
-from time import time
+from time import process_time, time
 from typing import Final, Protocol
 
+import gevent
 from gevent.pool import Pool
 from sshload_contract.bounds import ContractError
 from sshload_contract.client import BY_KEY, Auth, Client, Library
@@ -45,6 +46,10 @@ from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
 _CANNOT_CHOOSE_SOURCE: Final = (Library.MINA_SSHD,)
 _AT_ONCE: Final = 16
+_PREPARED_WITHIN_S: Final = 1.0
+_USERS_IN_A_TURN: Final = 20
+"""For how many users credentials are made before other greenlets get their turn of the event loop."""
+
 _BITS: Final = 53
 """Of a draw: as many as a float has."""
 
@@ -259,6 +264,23 @@ class LoginPopulation:
                     " step, where a shell would not read it as it is written"
                 )
 
+    def prepare(self, turns: Iterable[int]) -> None:
+        """Make the credentials of the first of these turns, as many as a second of CPU time is enough for.
+
+        To make them costs a quarter of a login. Raises GeneratorFaultError if one cannot be used.
+        """
+        end_s = process_time() + _PREPARED_WITHIN_S
+        for number, turn in enumerate(turns):
+            self._users.credentials(self._place_of(turn))
+            if number % _USERS_IN_A_TURN == 0:
+                if process_time() > end_s:
+                    return
+                gevent.sleep(0)
+
+    def described(self, place: int) -> str:
+        """Return which user it is, for a message: without a name from a file, which may be a person's."""
+        return self._users.described(place)
+
     def place_of(self, turn: int) -> int:
         """Return whose turn it is, by their place from 0."""
         return self._place_of(turn)
@@ -337,9 +359,7 @@ def _pick(config: UsersInTurn, users: Users) -> Callable[[int], int]:
     size = len(users)
     match config.pick:
         case Pick.ROUND_ROBIN | Pick.ONCE_PER_USER:
-            # Each round begins one place later. Otherwise every n-th turn, which is a worker's, would be of the same
-            # users in each round, and these would log in more often than others if the worker is faster than others.
-            return lambda turn: (turn + turn // size) % size
+            return lambda turn: turn % size
         case Pick.RANDOM:
             return lambda turn: _draw(config.seed, turn) * size >> _BITS
         case Pick.WEIGHTED:

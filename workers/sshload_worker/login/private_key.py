@@ -107,7 +107,7 @@ def ed25519_key(seed: bytes) -> PrivateKey:
     one_key = none + none + wire_string(b"") + b"\0\0\0\1" + wire_string(public_blob) + wire_string(private)
     text = b64encode(_OPENSSH_MAGIC + one_key)
     lines = (text[at : at + _LINE_CHARACTERS] for at in range(0, len(text), _LINE_CHARACTERS))
-    return PrivateKey(b"\n".join((_OPENSSH_BEGIN, *lines, _OPENSSH_END)), public_blob)
+    return PrivateKey(b"\n".join((_OPENSSH_BEGIN, *lines, _OPENSSH_END, b"")), public_blob)
 
 
 def agent_identity(key: PrivateKey) -> bytes:

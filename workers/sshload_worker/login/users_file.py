@@ -46,9 +46,8 @@ _LONGEST_LINE_BYTES: Final = 65_536
 _LONGEST_FIELD: Final = 16_384
 _LONGEST_PASSWORD: Final = 1_024
 _MOST_WEIGHT: Final = 1_000_000
-_MOST_USERS_IN_YAML: Final = 20_000
-"""YAML takes ten times as long to read as CSV."""
-
+_MOST_LINES: Final = 2_000_000
+_MOST_BRACKETS: Final = 1_000
 _LONGEST_ADDRESS: Final = 64
 _AROUND_USERS: Final = ("StreamStart", "DocumentStart", "SequenceStart", "SequenceEnd", "DocumentEnd", "StreamEnd")
 _ROWS_IN_A_TURN: Final = 2_000
@@ -132,6 +131,8 @@ class _Lines:
             self._size_bytes += len(line)
             if len(line) > _LONGEST_LINE_BYTES:
                 raise _FileFault(self.number, f"is longer than {_LONGEST_LINE_BYTES:,} bytes")
+            if self.number > _MOST_LINES:
+                raise _FileFault(self.number, f"the file has more than {_MOST_LINES:,} lines")
             if self._size_bytes > _MOST_BYTES:
                 raise _FileFault(self.number, f"the file has more than {_MOST_BYTES >> 20} MiB without compression")
             try:
@@ -181,8 +182,9 @@ def _yaml_rows(head: str, texts: Iterator[str], first_line: int) -> tuple[Mappin
     import yaml  # noqa: PLC0415 - few runs need it
 
     def rows() -> Iterator[_Row]:
-        events: Iterator[Any] = yaml.parse(_Joined(head, texts), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        kinds = ((type(event).__name__.removesuffix("Event"), event) for event in events)
+        text = _TextOfYaml(head, texts, first_line)
+        events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        kinds = ((type(text.note(event)).__name__.removesuffix("Event"), event) for event in events)
         try:
             yield from _users_of_events(kinds, first_line)
         except yaml.YAMLError as error:
@@ -192,28 +194,41 @@ def _yaml_rows(head: str, texts: Iterator[str], first_line: int) -> tuple[Mappin
     return {name: column for column, name in enumerate(FIELDS)}, rows()
 
 
-class _Joined:
-    """Lines as a file that YAML's parser reads."""
+class _TextOfYaml:
+    """Lines as a file that YAML's parser reads, which makes events of them.
 
-    def __init__(self, head: str, texts: Iterator[str]) -> None:
+    The parser's time grows with the square of the brackets that are open before it makes an event.
+    """
+
+    def __init__(self, head: str, texts: Iterator[str], first_line: int) -> None:
         self._texts = chain((head,), texts)
+        self._line = first_line - 1
+        self._brackets = 0
 
     def read(self, size: int = -1) -> str:
         """Return the next line, empty at the end."""
         del size
-        return next(self._texts, "")
+        text = next(self._texts, "")
+        self._line += 1
+        self._brackets += text.count("[") + text.count("{")
+        if self._brackets > _MOST_BRACKETS:
+            raise _FileFault(self._line, f"has more than {_MOST_BRACKETS:,} brackets, with what is before it")
+        return text
+
+    def note(self, event: Any) -> Any:
+        """Return an event that was made."""
+        self._brackets = 0
+        return event
 
 
 def _users_of_events(events: Iterator[tuple[str, Any]], first_line: int) -> Iterator[_Row]:
-    users = 0
+    has_begun = False
     for kind, event in events:
         line = first_line + event.start_mark.line
         if kind == "MappingStart":
-            users += 1
-            if users > _MOST_USERS_IN_YAML:
-                raise _FileFault(line, f"YAML may have at most {_MOST_USERS_IN_YAML:,} users: use CSV for more")
+            has_begun = True
             yield _Row(line, _user_of_events(events, first_line))
-        elif kind not in _AROUND_USERS or (kind == "SequenceStart" and users):
+        elif kind not in _AROUND_USERS or (kind == "SequenceStart" and has_begun):
             raise _FileFault(line, "must be a list of users, each with its fields")
 
 

@@ -1,7 +1,7 @@
 """Generator: starts iterations when they are due, and ends with the load, the drain, or a stop."""
 
 from bisect import bisect_right
-from itertools import accumulate, count
+from itertools import accumulate
 from random import Random
 from time import monotonic_ns
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ class Generator:
         self.trace: Trace | None = None
         self.on_users_used_up: Callable[[float], object] = lambda after_s: None  # noqa: ARG005 - nobody wants to know
         self.most_turns: int | None = None
-        self._turns = count(share.index, share.of)
+        self._turns = share.turns(1)
         self._end_ns = start_ns + int((config.warm_up_s + config.trial_load.lasts_s) * _NS_PER_S)
         durations_s = config.trial_load.stage_durations_s
         self._stage_ends_s = list(accumulate(durations_s, initial=config.warm_up_s))[1:]
@@ -67,6 +67,11 @@ class Generator:
         self._beside = Group()
         self._leaving: dict[int, Event] = {}
         self._schedule: gevent.Greenlet[[], None] | None = None
+
+    def take_turns(self, users: int, most_turns: int | None) -> None:
+        """Let iterations be those of so many users in turn."""
+        self._turns = self._share.turns(users)
+        self.most_turns = most_turns
 
     def run(self) -> None:
         """Generate the whole load, then wait for the last iterations. The end of the drain cuts them off."""

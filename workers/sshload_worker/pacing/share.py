@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice
+from math import gcd
 from typing import TypeVar
 
 from sshload_contract.wire.run_config import RunConfig
@@ -20,6 +21,16 @@ class Share:
     def take(self, items: Iterable[T]) -> Iterator[T]:
         """Yield this worker's elements of the whole schedule."""
         return islice(items, self.index, None, self.of)
+
+    def turns(self, users: int) -> Iterator[int]:
+        """Yield the numbers of this worker's iterations where they begin at its own pace, for so many users in turn.
+
+        Those of all workers are different. Every `of`-th turn would be of the same users if their number has a divisor
+        in common with `of`, and these would log in more often if this worker is faster than others. So after a lap the
+        workers change places.
+        """
+        lap = users // gcd(users, self.of)
+        return (self.of * own + (self.index + own // lap) % self.of for own in count())
 
     def owns(self, number: int) -> bool:
         """Return whether the element `number` of the whole schedule is this worker's."""

@@ -254,6 +254,8 @@ def _failure(worker: int, login: Login, clock: StepClock, failure: StepFailure) 
     outcome = failure.outcome
     if outcome in _KEX_ENDS and clock.failed_step.endswith(Timing.KEX) and (lacking := _lacking(server)):
         outcome, message = Outcome.KEX_FAILED, lacking
+    if not jump_host and login.population is not None and clock.login is not None and clock.login.place is not None:
+        message = f"{login.population.described(clock.login.place)}: {message}"
     return LoginFailure(worker, jump_host, server.host, server.port, outcome, message)
 
 
