@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
-from sshload_contract.declared import Absent, Default, Duration, Items, Named, Rule, Size, Text
+from sshload_contract.declared import Absent, Default, Duration, Items, Named, Rule, Size, Text, Whole
 from sshload_contract.kerberos import Kerberos
 
 _TIMEOUT = Duration("1ms", "1h", example="10s")
@@ -57,6 +57,87 @@ class Timeouts:
     auth_s: Annotated[float, _TIMEOUT, Default("20s"), "For the login."]
     channel_s: Annotated[float, _TIMEOUT, Default("10s"), "For opening a channel."]
     step_s: Annotated[float, _TIMEOUT, Default("1m"), "For the rest of a step."]
+
+
+_NAME = Text(
+    shortest=1, longest=100, pattern=r"[A-Za-z0-9_{][A-Za-z0-9_.@+{}-]*", wanted="a name of letters, digits and _.@+-"
+)
+_RENEWED_BEFORE: Final = 1 / 3
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Certificates that the workers sign for those who log in, ahead of their logins, and renew before they end.
+
+    A managed target gets an authority that is made for the run.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!has(self.renewBefore) || duration(self.renewBefore) < duration(self.lifetime)",
+            "must be shorter than lifetime",
+            at=".renewBefore",
+        ),
+        Rule("!has(self.renewBefore) || self.renew", "is for certificates that are renewed", at=".renewBefore"),
+    )
+
+    lifetime_s: Annotated[
+        float,
+        Duration("5s", "168h", example="1m", whole_seconds=True),
+        Default("1h"),
+        "How long a certificate is valid after its signature, in whole seconds.",
+    ]
+    renew: Annotated[
+        bool,
+        Default(True),
+        "Whether certificates are renewed. Without, each is signed when the load begins, and logins after its end are"
+        " refused (certificateExpired).",
+    ]
+    renew_before_s: Annotated[
+        float | None,
+        Duration("1s", "168h", example="20s", whole_seconds=True),
+        "How long before its end a certificate is renewed. Without it, a third of lifetime.",
+    ]
+    backdate_s: Annotated[
+        float,
+        Duration("0s", "1h", whole_seconds=True),
+        Default("1m"),
+        "How long before its signature a certificate begins to be valid, because the clocks of workers and servers"
+        " differ.",
+    ]
+    principals: Annotated[
+        tuple[Annotated[str, _NAME, "One principal. `{user}` in it is replaced by who logs in."], ...],
+        Items(most=20, distinct=True),
+        Absent(("{user}",)),
+        "The names that a certificate is for. Without it, who logs in.",
+    ]
+    extensions: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Text(shortest=1, longest=64, pattern=r"[a-z][A-Za-z0-9@.-]*", wanted="an extension such as permit-pty"),
+                "One extension.",
+            ],
+            ...,
+        ],
+        Items(most=20, distinct=True),
+        Absent(
+            (
+                "permit-X11-forwarding",
+                "permit-agent-forwarding",
+                "permit-port-forwarding",
+                "permit-pty",
+                "permit-user-rc",
+            )
+        ),
+        "What a certificate permits. Without it, what ssh-keygen writes: permit-pty and four more.",
+    ]
+
+    @property
+    def renewed_after_s(self) -> float:
+        """How long after its signature a certificate is renewed."""
+        before_s = self.lifetime_s * _RENEWED_BEFORE if self.renew_before_s is None else self.renew_before_s
+        return self.lifetime_s - before_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +225,7 @@ class Library(StrEnum):
         LibraryTraits(
             package="mina",
             logins=(Auth.PUBLICKEY, Auth.PASSWORD),
-            lacks={"readBufferSize": ""},
+            lacks={"readBufferSize": "", "extraKeys": ""},
             has_jump_hosts=False,
             commands_only=True,
             runs_programs=True,
@@ -170,6 +251,7 @@ def in_cel(words: Iterable[str]) -> str:
 
 BY_KEY_IN_CEL: Final = in_cel(BY_KEY)
 RUN_PROGRAMS: Final = tuple(library for library in Library if library.traits.runs_programs)
+CHECK_HOST_CERTIFICATES: Final = tuple(library for library in Library if library.traits.checks_host_certificates)
 RUN_PROGRAMS_IN_CEL: Final = in_cel(RUN_PROGRAMS)
 
 
@@ -204,7 +286,7 @@ class Client:
             "only the library openssh has a ControlMaster",
             at=".controlMaster",
         ),
-        *map(_lacking, ("rekeyLimit", "windowSize", "packetSize", "readBufferSize")),
+        *map(_lacking, ("rekeyLimit", "windowSize", "packetSize", "readBufferSize", "extraKeys")),
         Rule(
             f"duration(self.networkDelay) == duration('0s') || !(self.library in {RUN_PROGRAMS_IN_CEL})",
             f"the libraries {listed(RUN_PROGRAMS)} make their connections themselves, so they cannot be delayed",
@@ -288,3 +370,11 @@ class Client:
     ]
     timeouts: Annotated[Timeouts, Default({})]
     kerberos: Kerberos | None = field(default=None, kw_only=True)
+    certificates: Certificates | None = field(default=None, kw_only=True)
+    extra_keys: Annotated[
+        int | None,
+        Whole(1, 50, read_by_rule=True),
+        "Keys that the server does not know, which are offered before the right one, as the agent of a person with"
+        " several keys does. They are made by each worker. sshd takes MaxAuthTries of them (6), and then ends the"
+        " connection (tooManyAuthFailures).",
+    ] = field(default=None, kw_only=True)

@@ -111,6 +111,8 @@ class Outcome(StrEnum):
     KEX_TIMEOUT = "kexTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
     HOST_KEY_MISMATCH = "hostKeyMismatch", Trait.FINAL
     AUTH_REJECTED = "authRejected", Trait.FINAL
+    CERTIFICATE_EXPIRED = "certificateExpired", Trait.FINAL
+    TOO_MANY_AUTH_FAILURES = "tooManyAuthFailures", Trait.FINAL
     AUTH_TIMEOUT = "authTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
     NO_TICKET = "noTicket", Trait.BY_TIME
     KDC_UNREACHABLE = "kdcUnreachable", Trait.BY_TIME

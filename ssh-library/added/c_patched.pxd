@@ -19,4 +19,5 @@ from . cimport c_ssh2
 
 cdef extern from "libssh2.h" nogil:
     int libssh2_channel_exit_status_told(c_ssh2.LIBSSH2_CHANNEL *channel)
+    size_t libssh2_session_disconnect_text(c_ssh2.LIBSSH2_SESSION *session, const char **text)
     int libssh2_session_serve(c_ssh2.LIBSSH2_SESSION *session, int ask, int *answers)

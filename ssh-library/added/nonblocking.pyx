@@ -20,6 +20,7 @@
   object is destroyed, without waiting for the server.
 - A channel's window and packet size cannot be chosen.
 - Reading the text of an error leaks one kilobyte.
+- What the server says when it ends the connection is told nowhere.
 - libssh2 stops waiting for a reply after 60 s, whatever the time limits of the program are.
 - A signature cannot come from elsewhere than from a key or libssh2's own agent client, which blocks.
 - An idle session answers nothing, and a session of many channels cannot be kept from receiving.
@@ -30,7 +31,7 @@ from libc.limits cimport INT_MAX
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from .c_patched cimport libssh2_channel_exit_status_told, libssh2_session_serve
+from .c_patched cimport libssh2_channel_exit_status_told, libssh2_session_disconnect_text, libssh2_session_serve
 from .channel cimport Channel, PyChannel
 from .session cimport Session
 from .sftp cimport SFTP
@@ -63,6 +64,13 @@ def last_error_text(Session session not None):
     cdef int size = 0
     c_ssh2.libssh2_session_last_error(session._session, &text, &size, 0)
     return '' if text is NULL else text[:size].decode('utf-8', 'replace')
+
+
+def disconnect_text(Session session not None):
+    """Return the beginning of what the server said when it ended the connection, empty if it said nothing."""
+    cdef const char *text = NULL
+    cdef size_t size = libssh2_session_disconnect_text(session._session, &text)
+    return text[:size].decode('utf-8', 'replace')
 
 
 def serve(Session session not None, bint ask):

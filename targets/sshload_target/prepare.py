@@ -5,6 +5,7 @@ import pwd
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from sshload_contract.population import user_home, user_name
 from sshload_contract.wire.target import (
     DirectoryFixture,
     FileFixture,
@@ -18,6 +19,7 @@ from sshload_target.errors import ConfigRefusedError
 from sshload_target.fixtures import make_directory, make_file, make_repository, refuse_escapes
 from sshload_target.pid1 import stop_is_pending
 from sshload_target.sshd.program import OwnSettings, check_measurable, read_effective_config, render_sshd_config
+from sshload_target.sshd.revocation import make_revocation_list
 from sshload_target.system.shared_fixtures import link_from_homes, make_shared_folder
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
     owner, check_modes = _owner(config.user, home) if system is None else (_ids_of_first(system), True)
     try:
         host_keys = _copy_host_keys(keys_dir, private_dir)
+        host_certificates = tuple(filter(Path.exists, (keys_dir / f"{name}-cert.pub" for name in _HOST_KEY_FILES)))
         authorized_keys = None if config.system else _make_home(home, keys_dir / "id_ed25519.pub", owner)
     except OSError as error:
         raise ConfigRefusedError(f"keys and home cannot be made ready: {error}") from error
@@ -67,8 +70,10 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         port=config.sshd_port,
         listen_address=listen_address,
         host_keys=host_keys,
+        host_certificates=host_certificates,
         authorized_keys=authorized_keys,
         user_ca=_user_ca(keys_dir),
+        revoked_keys=_revocation_list(config, private_dir),
         check_modes=check_modes,
     )
     sshd_config = _write_sshd_config(config.sshd_config, own, private_dir)
@@ -105,6 +110,25 @@ def _ids_of_first(system: "MadeSystem") -> tuple[int, int]:
     """Return the ids to give files to. Who answers for accounts may not run yet."""
     number = system.accounts[0].number
     return number, number
+
+
+def _revocation_list(config: TargetConfig, private_dir: Path) -> Path | None:
+    """Make the list of revoked keys, if there is one: those that let its users in. Raises ConfigRefusedError."""
+    revoked = config.revoked_keys
+    if revoked is None:
+        return None
+    users = 1 if config.system is None else config.system.users
+    homes = (config.home if config.system is None else user_home(user_name(number)) for number in revoked.of(users))
+    try:
+        texts = [_authorized_keys(Path(home)).read_text() for home in homes]
+    except OSError as error:
+        raise ConfigRefusedError(f"the keys to revoke cannot be read: {error}") from error
+    keys = [line for text in texts for line in text.splitlines() if line and not line.startswith("#")]
+    return make_revocation_list(keys, revoked.others, private_dir)
+
+
+def _authorized_keys(home: Path) -> Path:
+    return home / ".ssh" / "authorized_keys"
 
 
 def _user_ca(keys_dir: Path) -> Path | None:
@@ -154,7 +178,7 @@ def _make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
     """
     if not home.is_absolute() or home == Path("/"):
         raise ConfigRefusedError(f"home {str(home)!r} has to be an absolute path below /")
-    authorized_keys = home / ".ssh" / "authorized_keys"
+    authorized_keys = _authorized_keys(home)
     if authorized_keys.exists() and not authorized_keys.read_text().startswith(_AUTHORIZED_KEYS_HEADER):
         raise ConfigRefusedError(f"{authorized_keys} exists and was not made by sshload: it is left alone")
     key = public_key.read_text().strip()

@@ -11,6 +11,11 @@ PRE_BANNER_TEXTS = {
     "Exceeded MaxStartups": Outcome.THROTTLED,  # OpenSSH 8.2 to 9.7
     "Not allowed at this time": Outcome.DROPPED_UNKNOWN,  # 9.8 and later, for MaxStartups and penalties alike
 }
+DISCONNECT_TEXTS = {
+    "Too many authentication failures": Outcome.TOO_MANY_AUTH_FAILURES,  # sshd's MaxAuthTries
+}
+"""What a server says when it ends a connection that logs in (RFC 4253 section 11.1)."""
+
 CONNECT_ERRNOS = {
     errno.ECONNREFUSED: Outcome.REFUSED,
     errno.ETIMEDOUT: Outcome.CONNECT_TIMEOUT,
@@ -66,6 +71,11 @@ def timeout_outcome(step: str) -> Outcome:
 def refused_outcome(step: str) -> Outcome:
     """Return the outcome of a step in which a library raised an error that has no outcome of its own."""
     return REFUSALS.get(step, Outcome.DISCONNECTED)
+
+
+def disconnect_outcome(text: str) -> Outcome:
+    """Return the outcome of a connection that the server ended with these words."""
+    return DISCONNECT_TEXTS.get(text.strip(), Outcome.DISCONNECTED)
 
 
 def pre_banner_outcome(line: str) -> Outcome | None:

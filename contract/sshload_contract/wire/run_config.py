@@ -23,7 +23,8 @@ class Endpoint:
 
     An empty `passphrase_path` means that the private key is not encrypted, an empty `known_hosts_path` that any host
     key is accepted. If there are `users`, they log in, and the files are for those without credentials of their own:
-    such paths may be empty too.
+    such paths may be empty too. With `user_ca_path`, the workers sign certificates by that key, as client.certificates
+    has it.
     """
 
     kind: ClassVar[str] = "ssh"
@@ -39,6 +40,8 @@ class Endpoint:
     users: UsersInTurn | None = None
     keytab_path: str = ""
     ticket_cache_path: str = ""
+    user_ca_path: str = ""
+    user_ca_passphrase_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """A managed target: TargetConfig, which its PID 1 reads, and TargetStats, its answer at `/stats`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import floor
 from typing import Annotated, TypeAlias
 
 from sshload_contract.bounds import WIRE_VERSION, Amount, Count
-from sshload_contract.declared import Size, Text, Whole
+from sshload_contract.declared import Default, Percentage, Size, Text, Whole
 from sshload_contract.steal import MachineCpu
 from sshload_contract.wire.ldap import LdapAccounts, LdapFacts
 
@@ -19,6 +21,7 @@ _FixturePath: TypeAlias = Annotated[
 ]
 
 _SHORTEST_S = 0.001
+_ROUNDING = 1e-9
 
 NO_USER_NAMESPACE_EXIT = 69
 """The exit code of the proof that a pod has a user namespace, where it has none (EX_UNAVAILABLE of sysexits.h)."""
@@ -111,6 +114,35 @@ class TargetSystem:
     kerberos: TargetKerberos | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RevokedKeys:
+    """A list of revoked keys (RevokedKeys of sshd_config(5)), which sshd reads whole at each login by a key.
+
+    Logins by a revoked key, or by a certificate for it, are refused: sshd tells a client no reason (authRejected).
+    """
+
+    users: Annotated[
+        float,
+        Percentage("0%", "100%"),
+        Default("0%"),
+        "The share of the users who log in whose keys are revoked, spread evenly over them.",
+    ]
+    others: Annotated[
+        int,
+        Whole(0, 1_000_000),
+        Default(0),
+        "How many keys that nobody has are in the list too: what a long list costs.",
+    ]
+
+    def of(self, users: int) -> Iterator[int]:
+        """Yield the numbers of those of so many users, from 1, whose keys are revoked."""
+        return (
+            number
+            for number in range(1, users + 1)
+            if floor(number * self.users + _ROUNDING) > floor((number - 1) * self.users + _ROUNDING)
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPlaces:
     """Where a managed target runs: the user who may log in and their home, the keys' folder, and its ports.
@@ -132,10 +164,11 @@ class TargetConfig(TargetPlaces):
     """A managed target, as it is read from `--config`.
 
     `keys_dir` contains `ssh_host_ed25519_key`, `ssh_host_ecdsa_key`, `id_ed25519.pub` (the key that may log in) and
-    `user_ca.pub` (the authority whose certificates may log in). `home` is the user's home, which is created if it does
-    not exist. `sshd_config` is the text of the rendered file without the lines HostKey, AuthorizedKeysFile,
-    TrustedUserCAKeys, Port and PidFile. The target adds these, because only it knows their values. Without `system`,
-    sshd logs in only the user whose uid it has.
+    `user_ca.pub` (the authority whose certificates may log in), and `ssh_host_*_key-cert.pub` if the host keys have
+    certificates. `home` is the user's home, which is created if it does not exist. `sshd_config` is the text of the
+    rendered file without the lines HostKey, HostCertificate, AuthorizedKeysFile, TrustedUserCAKeys, RevokedKeys, Port
+    and PidFile. The target adds these, because only it knows their values. Without `system`, sshd logs in only the user
+    whose uid it has.
     """
 
     version: int = WIRE_VERSION
@@ -144,6 +177,7 @@ class TargetConfig(TargetPlaces):
     directories: tuple[DirectoryFixture, ...]
     repositories: tuple[RepositoryFixture, ...]
     system: TargetSystem | None = None
+    revoked_keys: RevokedKeys | None = None
 
 
 @dataclass(frozen=True, slots=True)

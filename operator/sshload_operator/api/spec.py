@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 
-from sshload_contract.client import WITHOUT_TICKETS, Auth, Client, Library, having, in_cel, listed
+from sshload_contract.client import (
+    BY_KEY_IN_CEL,
+    WITHOUT_TICKETS,
+    Auth,
+    Certificates,
+    Client,
+    Library,
+    having,
+    in_cel,
+    listed,
+)
 from sshload_contract.declared import (
     Absent,
     Check,
@@ -32,7 +42,7 @@ from sshload_operator.api.pods import Pods
 from sshload_operator.api.search import WrittenSearch, search_budget_s
 from sshload_operator.api.shapes.errors import naming
 from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
-from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target
+from sshload_operator.api.targets import JumpHost, ManagedTarget, Server, Target, UserCa
 from sshload_operator.api.targets.ldap import LdapPause
 from sshload_operator.api.thresholds import RelativeThreshold, WrittenThreshold
 from sshload_operator.api.users import Users
@@ -188,12 +198,41 @@ class TimeToLive:
     failed_s: Annotated[float | None, _TTL, "After any other verdict."]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenCertificates(Certificates):
+    """Certificates that the workers sign for those who log in, ahead of their logins, and renew before they end.
+
+    For a managed target, the authority is made for the run.
+    """
+
+    ca: UserCa | None
+
+    def without_ca(self) -> Certificates:
+        """Return the settings of the certificates."""
+        return Certificates(**{one.name: getattr(self, one.name) for one in fields(Certificates)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenClient(Client):
     """How the workers speak SSH."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         *Client.rules,
+        Rule(
+            f"!has(self.certificates) || self.auth == '{Auth.CERTIFICATE}'",
+            "is for auth certificate only",
+            at=".certificates",
+        ),
+        Rule(
+            f"!has(self.extraKeys) || self.auth in {BY_KEY_IN_CEL}",
+            "is for publickey, certificate and agent only",
+            at=".extraKeys",
+        ),
+        Rule(
+            f"!has(self.extraKeys) || self.library != '{Library.OPENSSH}' || self.auth != '{Auth.CERTIFICATE}'",
+            "the library openssh offers a certificate before all other keys",
+            at=".extraKeys",
+        ),
         *(
             Rule(
                 f"self.library != '{library}' || self.auth in {in_cel(library.traits.logins)}",
@@ -218,10 +257,18 @@ class WrittenClient(Client):
     ]
 
     users: Users | None
+    certificates: WrittenCertificates | None
 
-    def without_auth(self) -> Client:
+    @property
+    def user_ca(self) -> UserCa | None:
+        """The author's own authority for users' certificates."""
+        return None if self.certificates is None else self.certificates.ca
+
+    def without_credentials(self) -> Client:
         """Return the client's settings."""
-        return Client(**{one.name: getattr(self, one.name) for one in fields(Client)})
+        settings = {one.name: getattr(self, one.name) for one in fields(Client)}
+        signed = None if self.certificates is None else self.certificates.without_ca()
+        return Client(**{**settings, "certificates": signed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,10 +404,10 @@ class WrittenSpec:
         thresholds = [one.value() for one in self.thresholds]
         budget_s = search_budget_s(self.deadline_s, self.start_timeout_s)
         return LoadTestSpec(
-            target=self.target.logging_in_by(self.client.auth, self.client.users),
+            target=self.target.logging_in_by(self.client.auth, self.client.users, self.client.user_ca),
             via=self.via,
             auth=self.client.auth,
-            client=self.client.without_auth(),
+            client=self.client.without_credentials(),
             scenario=self.scenario.value(),
             locustfile=self.scenario.locustfile,
             load=load.search(budget_s) if isinstance(load := self.load, WrittenSearch) else load,

@@ -78,8 +78,10 @@ _USERS: Final = (
     Rule(
         "self.?target.?managed.?system.?users.orValue(1) == 1 && !(has(self.client) && has(self.client.users)"
         " && has(self.target.managed))"
-        " || self.client.auth in ['publickey', 'password', 'keyboard-interactive', 'gssapi']",
-        "accounts of target.managed.system log in by publickey, password, keyboard-interactive and gssapi only",
+        " || self.client.auth in ['publickey', 'password', 'keyboard-interactive', 'gssapi']"
+        " || self.client.auth == 'certificate' && has(self.client.certificates)",
+        "accounts of target.managed.system log in by publickey, password, keyboard-interactive and gssapi, and by"
+        " certificate with client.certificates, only",
         at=".client.auth",
     ),
     Rule(

@@ -7,7 +7,7 @@ from functools import cache
 from math import ceil
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args, get_type_hints
 
-from sshload_contract.client import Algorithms
+from sshload_contract.client import CHECK_HOST_CERTIFICATES, Algorithms, listed
 from sshload_contract.declared import (
     Absent,
     Default,
@@ -20,22 +20,33 @@ from sshload_contract.declared import (
     WholeOrText,
     Words,
 )
+from sshload_contract.wire.target import RevokedKeys
 
 from sshload_operator.api.shapes.errors import naming
 
-# The defaults of sshd_config(5): MaxSessions is 10, and MaxStartups 10:30:100.
+# The defaults of sshd_config(5): MaxSessions is 10, MaxAuthTries 6, and MaxStartups 10:30:100.
 _MAX_SESSIONS: Final = 10
+_MAX_AUTH_TRIES: Final = 6
 STARTUPS_BEFORE_DROPS: Final = 10
 _DIRECTIVE: Final = r"[A-Za-z][A-Za-z0-9]{1,50}"
 
 TARGETS_DIRECTIVES: Final = frozenset(
-    {"authorizedkeysfile", "hostkey", "include", "match", "pidfile", "port", "trustedusercakeys"}
+    {
+        "authorizedkeysfile",
+        "hostcertificate",
+        "hostkey",
+        "include",
+        "match",
+        "pidfile",
+        "port",
+        "revokedkeys",
+        "trustedusercakeys",
+    }
 )
 """The target writes these itself, because it knows the files and ports; a map cannot order Match and Include."""
 
 _SETTLED_DIRECTIVES: Final = TARGETS_DIRECTIVES | {
     "addressfamily",
-    "hostcertificate",
     "hostkeyagent",
     "listenaddress",
     "subsystem",
@@ -191,6 +202,13 @@ class Sshd:
         Directive("Subsystem", prefix="sftp "),
         "The program that serves SFTP.",
     ]
+    host_certificates: Annotated[
+        bool,
+        Default(False),
+        "Whether the host keys have certificates, of an authority that is made for the run. known_hosts then has that"
+        f" authority only, so only the libraries {listed(CHECK_HOST_CERTIFICATES)} can log in.",
+    ]
+    revoked_keys: RevokedKeys | None
     extra_config: Annotated[
         Mapping[
             str,
@@ -215,6 +233,11 @@ class Sshd:
     def most_sessions(self) -> int:
         """How many sessions it takes on one connection."""
         return _MAX_SESSIONS if self.max_sessions is None else self.max_sessions
+
+    @property
+    def most_auth_tries(self) -> int:
+        """How many failed attempts end a connection."""
+        return _MAX_AUTH_TRIES if self.max_auth_tries is None else self.max_auth_tries
 
     @property
     def startups_before_drops(self) -> int:

@@ -49,6 +49,8 @@ _EXTERNAL: Final = (
     ("token-file", "The bearer token for requests to a gateway."),
     ("ca-file", "The CA certificates to verify a gateway's certificate with."),
     ("users", "The users who log in to an external target, as CSV or YAML."),
+    ("user-ca", "The private key that signs users' certificates (client.certificates)."),
+    ("user-ca-passphrase-file", "The passphrase of that key."),
 )
 
 _OF_FILES: Final[Mapping[str, str]] = {

@@ -22,6 +22,8 @@ _OPTIONS: Final = {
     "token": "token-file",
     "ca.crt": "ca-file",
     **{str(key): "users" for key in UsersKey},
+    "ca": "user-ca",
+    "ca-passphrase": "user-ca-passphrase-file",
 }
 """The options that name files, by the keys of the Secrets that have them in a cluster."""
 
@@ -40,6 +42,8 @@ class Credentials:
     token_file: Path | None = None
     ca_file: Path | None = None
     users: Path | None = None
+    user_ca: Path | None = None
+    user_ca_passphrase_file: Path | None = None
 
 
 def target_endpoint(target: Server, given: Credentials) -> TargetEndpoint:

@@ -90,7 +90,7 @@ async def managed_target(plan: Plan, target: ManagedTarget, free: Iterator[int],
         host=LOOPBACK,
     )
     login_port, valid_s = path[0] if target.access.speaks_ssh else sshd_port, plan.spec.deadline_s
-    keys = await make_keys(KeysAsked(LOOPBACK, login_port, user, valid_s, target.system is not None))
+    keys = await make_keys(KeysAsked.of(plan.spec, target, LOOPBACK, login_port, user))
     notes, process = _sshd(plan, target, places, keys, folder)
     login = managed_endpoint(plan, target, LOOPBACK, login_port, user, places.keys_dir)
     speaks_http = not target.access.speaks_ssh

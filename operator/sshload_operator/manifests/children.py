@@ -11,12 +11,14 @@ from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
+    HOST_CERTIFICATE_FILES,
     HOST_KEY_FILES,
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,
     PUBLIC_KEY_FILE,
     TOKEN_FILE,
     USER_CA_FILE,
+    USER_CA_KEY_FILE,
 )
 from sshload_operator.manifests.network_policy import (
     in_path_policies,
@@ -57,7 +59,10 @@ def key_files(plan: Plan) -> tuple[str, ...]:
     if target is None:
         return ()
     of_population = () if target.system is None else (POPULATION_FILE, POPULATION_PASSWORD_FILE)
-    return (*KEY_FILES, *of_population, *(file for one in in_path(target) for file in one.key_files))
+    signing = (USER_CA_KEY_FILE,) if plan.spec.client.certificates is not None else ()
+    certified = HOST_CERTIFICATE_FILES if target.sshd.host_certificates else ()
+    of_path = (file for one in in_path(target) for file in one.key_files)
+    return (*KEY_FILES, *of_population, *signing, *certified, *of_path)
 
 
 def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:

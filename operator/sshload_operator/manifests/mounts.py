@@ -24,9 +24,11 @@ PRIVATE_KEY_FILE = "id_ed25519"
 PUBLIC_KEY_FILE = "id_ed25519.pub"
 CERTIFICATE_FILE = "id_ed25519-cert.pub"
 USER_CA_FILE = "user_ca.pub"
+USER_CA_KEY_FILE = "user_ca"
 KNOWN_HOSTS_FILE = "known_hosts"
 TOKEN_FILE = "run_token"  # noqa: S105 - the name of a file
 HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
+HOST_CERTIFICATE_FILES = tuple(f"{name}-cert.pub" for name in HOST_KEY_FILES)
 CONFIG_VOLUME = "config"
 ROOT_READS = 0o400
 _GROUP_READS = 0o440
@@ -37,30 +39,35 @@ def managed_endpoint(  # noqa: PLR0913, PLR0917 - what a login needs
     plan: Plan, target: ManagedTarget, host: str, port: int, user: str, keys_dir: str
 ) -> Endpoint:
     """Return how workers log in to a managed target, whose keys the operator made."""
-    auth = plan.spec.auth
+    files = login_files(plan, target)
+
+    def path(file: str) -> str:
+        return f"{keys_dir}/{file}" if file in files else ""
+
     return Endpoint(
         host=host,
         port=port,
         user=user,
-        auth=auth,
-        private_key_path=f"{keys_dir}/{PRIVATE_KEY_FILE}" if auth in BY_KEY else "",
-        certificate_path=f"{keys_dir}/{CERTIFICATE_FILE}" if auth is Auth.CERTIFICATE else "",
+        auth=plan.spec.auth,
+        private_key_path=path(PRIVATE_KEY_FILE),
+        certificate_path=path(CERTIFICATE_FILE),
         passphrase_path="",
-        password_path="" if auth in BY_KEY else f"{keys_dir}/{POPULATION_PASSWORD_FILE}",
-        known_hosts_path=f"{keys_dir}/{KNOWN_HOSTS_FILE}",
+        password_path=path(POPULATION_PASSWORD_FILE),
+        known_hosts_path=path(KNOWN_HOSTS_FILE),
         users=target.users_in_turn(plan.spec.users, f"{keys_dir}/{POPULATION_FILE}"),
+        user_ca_path=path(USER_CA_KEY_FILE),
     )
 
 
 def login_files(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
     """Return the files of a run's keys that a login to its managed target needs."""
-    auth = plan.spec.auth
-    if target.users_in_turn(plan.spec.users, POPULATION_FILE) is not None and auth is Auth.PUBLICKEY:
-        return (POPULATION_FILE, KNOWN_HOSTS_FILE)
-    if auth not in BY_KEY:
+    spec = plan.spec
+    if spec.auth not in BY_KEY:
         return (POPULATION_PASSWORD_FILE, KNOWN_HOSTS_FILE)
-    certificate = (CERTIFICATE_FILE,) if auth is Auth.CERTIFICATE else ()
-    return (PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE)
+    has_population = target.users_in_turn(spec.users, POPULATION_FILE) is not None
+    signed = CERTIFICATE_FILE if spec.client.certificates is None else USER_CA_KEY_FILE
+    certificate = (signed,) if spec.auth is Auth.CERTIFICATE else ()
+    return (POPULATION_FILE if has_population else PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE)
 
 
 def config_mount() -> dict[str, Any]:

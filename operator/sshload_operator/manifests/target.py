@@ -26,6 +26,7 @@ from sshload_operator.manifests.labels import (
 )
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
+    HOST_CERTIFICATE_FILES,
     HOST_KEY_FILES,
     KEYS_DIR,
     PUBLIC_KEY_FILE,
@@ -74,6 +75,7 @@ def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
         directories=target.fixtures.directories,
         repositories=target.fixtures.repositories,
         system=None if target.system is None else target.system.wire,
+        revoked_keys=target.sshd.revoked_keys,
     )
 
 
@@ -83,7 +85,8 @@ def target_objects(plan: Plan, target: ManagedTarget) -> tuple[Manifest, Manifes
     if target.has_kdc:
         ports[KDC_PORT_NAME] = KDC_PORT
     of_population = () if target.system is None else (POPULATION_FILE,)
-    keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES, *of_population))
+    certificates = HOST_CERTIFICATE_FILES if target.sshd.host_certificates else ()
+    keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES, *of_population, *certificates))
     config = config_source(plan, TARGET_FILE)
     container = Container(
         role=Role.TARGET,

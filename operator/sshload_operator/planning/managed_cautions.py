@@ -22,6 +22,7 @@ def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
     return (
         *_penalties(target),
         *_channels_above_max_sessions(plan, target),
+        *_no_try_left(plan, target),
         *_of_programs_in_path(plan, target),
         *_home_too_small(plan, target),
         *_full_proxy(plan, target),
@@ -51,6 +52,15 @@ def _channels_above_max_sessions(plan: Plan, target: ManagedTarget) -> Iterator[
             f"up to {at_once} iterations share the {scenario.pool_sessions} sessions of spec.scenario.poolSize, so that"
             f" {needed} channels may be open on each, and spec.target.managed.sshd.maxSessions is {allowed}: those"
             " beyond it end in channelRefused"
+        )
+
+
+def _no_try_left(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    extra, tries = plan.spec.client.extra_keys or 0, target.sshd.most_auth_tries
+    if extra >= tries:
+        yield (
+            f"spec.client.extraKeys offers {extra} keys before the right one, and the server ends a connection after"
+            f" {tries} (spec.target.managed.sshd.maxAuthTries): every login ends in tooManyAuthFailures"
         )
 
 

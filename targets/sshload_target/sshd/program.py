@@ -75,7 +75,8 @@ def start(sshd: Path, config: Path) -> tuple[int, int]:
 class OwnSettings:
     """The settings that only the target knows. An empty `listen_address` means every address.
 
-    `user_ca` is the public key that signs the certificates which may log in, None if there is none.
+    `user_ca` is the public key that signs the certificates which may log in, and `revoked_keys` the list of those that
+    may not; they are None if there is none.
     `authorized_keys` is None where each user has those of their own home, which is sshd's default.
     `check_modes` is StrictModes: with it sshd refuses keys below a folder that others may write to, up to the user's
     home in the user database.
@@ -87,6 +88,8 @@ class OwnSettings:
     authorized_keys: Path | None
     user_ca: Path | None
     check_modes: bool
+    host_certificates: tuple[Path, ...] = ()
+    revoked_keys: Path | None = None
 
 
 def render_sshd_config(own: OwnSettings, given: Path) -> str:
@@ -98,11 +101,14 @@ def render_sshd_config(own: OwnSettings, given: Path) -> str:
     if own.listen_address:
         lines.append(f"ListenAddress {own.listen_address}")
     lines += [f"HostKey {_quoted(path)}" for path in own.host_keys]
+    lines += [f"HostCertificate {_quoted(path)}" for path in own.host_certificates]
     lines.append("PidFile none")
     if own.authorized_keys is not None:
         lines.append(f"AuthorizedKeysFile {_quoted(own.authorized_keys).replace('%', '%%')}")
     if own.user_ca is not None:
         lines.append(f"TrustedUserCAKeys {_quoted(own.user_ca)}")
+    if own.revoked_keys is not None:
+        lines.append(f"RevokedKeys {_quoted(own.revoked_keys)}")
     if not own.check_modes:
         lines.append("StrictModes no")
     lines.append(f"Include {_quoted(given, also_special='*?[]{}~')}")

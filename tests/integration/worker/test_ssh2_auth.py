@@ -15,6 +15,7 @@ from ssh2_connections import credentials, key_credentials, logged_in, login_at
 from ssh_server import SshServer
 from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome
+from sshload_worker.login.certificate import UserCertificate
 from sshload_worker.login.login import Credentials
 from sshload_worker.outcomes import StepFailure
 from unkind_servers import speaking
@@ -65,7 +66,7 @@ def test_a_certificate_logs_in(
     authority, key = make_authority(tmp_path), copied_key(kind, bits)
     server = start_sshd(f"TrustedUserCAKeys {authority}.pub\nAuthorizedKeysFile none")
     keygen("-s", authority, "-I", "test", "-n", server.user, key)
-    certificate = Path(f"{key}-cert.pub").read_bytes()
+    certificate = UserCertificate(Path(f"{key}-cert.pub").read_bytes(), 0, 2**63)
     known = credentials(Auth.CERTIFICATE, private_key=key.read_bytes(), certificate=certificate)
     log_in(server.port, server.user, known)
     server.await_log("^Accepted publickey for .*-CERT ")
@@ -77,7 +78,7 @@ def test_a_certificate_for_somebody_else_is_rejected(
     authority, key = make_authority(tmp_path), copied_key("ed25519", "256")
     server = start_sshd(f"TrustedUserCAKeys {authority}.pub\nAuthorizedKeysFile none")
     keygen("-s", authority, "-I", "test", "-n", "somebody-else", key)
-    certificate = Path(f"{key}-cert.pub").read_bytes()
+    certificate = UserCertificate(Path(f"{key}-cert.pub").read_bytes(), 0, 2**63)
     with pytest.raises(StepFailure) as failed:
         log_in(
             server.port,

@@ -20,7 +20,7 @@ LIMIT_S = 300.0
 
 def credentials(auth: Auth, **changes: Any) -> Credentials:
     """Return credentials that hold nothing but what is given."""
-    nothing = Credentials(auth=auth, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket="")
+    nothing = Credentials(auth=auth, private_key=b"", public_key=b"", certificate=None, password="", agent_socket="")
     return replace(nothing, **changes)
 
 

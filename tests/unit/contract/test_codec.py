@@ -33,6 +33,7 @@ TARGET: dict[str, Any] = {
     "system": None,
     "kdc_port": 0,
     "host": "",
+    "revoked_keys": None,
 }
 
 

@@ -40,6 +40,13 @@ def test_a_certificate_authority_is_trusted_where_there_is_one() -> None:
     assert 'TrustedUserCAKeys "/keys/user_ca.pub"' in render_sshd_config(own, Path("/private/sshd_config")).splitlines()
 
 
+def test_certificates_of_the_host_keys_and_revoked_keys_are_named_where_there_are_some() -> None:
+    own = replace(OWN, host_certificates=(Path("/keys/a-cert.pub"),), revoked_keys=Path("/private/revoked_keys"))
+    lines = render_sshd_config(own, Path("/private/sshd_config")).splitlines()
+    assert 'HostCertificate "/keys/a-cert.pub"' in lines
+    assert 'RevokedKeys "/private/revoked_keys"' in lines
+
+
 def test_a_percent_in_the_home_is_no_token_of_sshds() -> None:
     own = OwnSettings(2222, "", (), Path("/home/100%u/.ssh/authorized_keys"), None, check_modes=True)
     assert 'AuthorizedKeysFile "/home/100%%u/.ssh/authorized_keys"' in render_sshd_config(

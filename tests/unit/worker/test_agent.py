@@ -67,7 +67,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("kind", KINDS, ids=" ".join)
 def test_the_agent_is_private_and_has_the_key_alone(tmp_path: Path, folder: Path, kind: tuple[str, ...]) -> None:
     key = key_of(tmp_path, *kind)
-    agent = start_agent(key)
+    agent = start_agent([key])
     try:
         assert Path(agent.socket_path).is_relative_to(folder)
         assert stat.S_IMODE(Path(agent.socket_path).parent.stat().st_mode) == 0o700
@@ -77,7 +77,7 @@ def test_the_agent_is_private_and_has_the_key_alone(tmp_path: Path, folder: Path
 
 
 def test_nothing_of_an_agent_stays_when_it_has_ended(tmp_path: Path, folder: Path) -> None:
-    agent = start_agent(key_of(tmp_path))
+    agent = start_agent([key_of(tmp_path)])
     pid = agent.pid
     assert agent._companion is not None
     companion = agent._companion.pid
@@ -93,7 +93,7 @@ def test_nothing_of_an_agent_stays_when_it_has_ended(tmp_path: Path, folder: Pat
 
 def test_an_agent_is_ended_itself_and_not_only_its_companion(tmp_path: Path) -> None:
     """Without its companion it would end too, but as much as ten seconds later."""
-    agent = start_agent(key_of(tmp_path))
+    agent = start_agent([key_of(tmp_path)])
     pid, companion = agent.pid, agent._companion
     assert companion is not None
     agent._companion = None
@@ -107,7 +107,7 @@ def test_an_agent_is_ended_itself_and_not_only_its_companion(tmp_path: Path) -> 
 
 def test_the_companion_ends_when_its_input_is_closed(tmp_path: Path) -> None:
     """The kernel closes it if the worker is killed."""
-    agent = start_agent(key_of(tmp_path))
+    agent = start_agent([key_of(tmp_path)])
     companion = agent._companion
     assert companion is not None
     assert companion.stdin is not None
@@ -121,7 +121,7 @@ def test_the_companion_ends_when_its_input_is_closed(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_has_ended_is_no_longer_remembered(tmp_path: Path) -> None:
-    agent = start_agent(key_of(tmp_path))
+    agent = start_agent([key_of(tmp_path)])
     agent.end()
     remembered = weakref.ref(agent)
     del agent
@@ -133,7 +133,7 @@ def test_an_agent_ends_with_its_process(tmp_path: Path, folder: Path) -> None:
     key = write_key(tmp_path / "id")
     script = (
         "import sys; from pathlib import Path; from sshload_worker.login.private_key import *;"
-        "print(start_agent(read_private_key(Path(sys.argv[1]).read_bytes(), '', 'a key')).pid)"
+        "print(start_agent([read_private_key(Path(sys.argv[1]).read_bytes(), '', 'a key')]).pid)"
     )
     environment = {**os.environ, "TMPDIR": str(folder)}
     command = [sys.executable, "-c", script, str(key)]
@@ -143,7 +143,7 @@ def test_an_agent_ends_with_its_process(tmp_path: Path, folder: Path) -> None:
 
 
 def test_an_agent_that_has_ended_by_itself_is_cleared_away_all_the_same(tmp_path: Path, folder: Path) -> None:
-    agent = start_agent(key_of(tmp_path))
+    agent = start_agent([key_of(tmp_path)])
     pid = agent.pid
     assert agent._companion is not None
     for running in (agent._companion.pid, pid):  # whoever adopts the second reaps it
@@ -158,7 +158,7 @@ def test_an_agent_gets_nothing_of_the_workers_environment_but_what_it_needs(
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_WORKER", "x")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    agent = start_agent(key_of(tmp_path))
+    agent = start_agent([key_of(tmp_path)])
     try:
         environment = Path(f"/proc/{agent.pid}/environ").read_bytes().split(b"\0")
     finally:
@@ -169,7 +169,7 @@ def test_an_agent_gets_nothing_of_the_workers_environment_but_what_it_needs(
 
 def refusal(key: PrivateKey = NO_KEY) -> str:
     with pytest.raises(GeneratorFaultError) as raised:
-        start_agent(key)
+        start_agent([key])
     return str(raised.value)
 
 
@@ -252,7 +252,7 @@ def test_a_folder_that_is_too_deep_for_a_socket_is_told(tmp_path: Path, monkeypa
         deep.mkdir()
         monkeypatch.setattr(tempfile, "tempdir", str(deep))
         if length == room:
-            start_agent(key_of(tmp_path)).end()
+            start_agent([key_of(tmp_path)]).end()
         else:
             assert refusal().startswith("no ssh-agent: $TMPDIR is too long for a socket's path")
         assert list(deep.iterdir()) == []

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from ssh_server import write_key
-from sshload_worker.login.certificate import check_user_certificate, is_certificate
+from sshload_contract.vocabulary import Outcome
+from sshload_worker.login.certificate import UserCertificate, check_user_certificate, is_certificate
 from sshload_worker.login.private_key import read_private_key
-from sshload_worker.outcomes import GeneratorFaultError
+from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 ROLE = "the target's certificate (id-cert.pub)"
@@ -126,3 +127,39 @@ def test_what_is_no_certificate_is_told(data: bytes) -> None:
 def test_a_public_key_is_no_certificate(tmp_path: Path) -> None:
     key = write_key(tmp_path / "id")
     assert "its type is 'ssh-ed25519'" in refusal(key.with_suffix(".pub").read_bytes(), public_blob(key))
+
+
+REFUSED = StepFailure(Outcome.AUTH_REJECTED, "the server refused publickey")
+
+
+def outside(behind_s: int, ahead_s: int) -> str:
+    clock = f"a clock more than {behind_s} s behind this worker's or {ahead_s} s ahead of it"
+    return f"; {clock} is outside its certificate's validity"
+
+
+FOR_AN_HOUR = UserCertificate(b"", DURING_UNIX_S, DURING_UNIX_S + 3600)
+
+
+@pytest.mark.parametrize(
+    ("after_s", "outcome", "said"),
+    [
+        pytest.param(
+            3600, Outcome.CERTIFICATE_EXPIRED, "; its certificate ended at 2026-05-28T21:26:40Z, 0 s ago", id="ended"
+        ),
+        pytest.param(
+            3700.4, Outcome.CERTIFICATE_EXPIRED, "; its certificate ended at 2026-05-28T21:26:40Z, 100 s ago", id="past"
+        ),
+        pytest.param(3599, Outcome.AUTH_REJECTED, outside(3599, 1), id="soon over"),
+        pytest.param(300, Outcome.AUTH_REJECTED, outside(300, 3300), id="just begun"),
+        pytest.param(301, Outcome.AUTH_REJECTED, "", id="in the middle, so clocks are not the likely reason"),
+    ],
+)
+def test_a_refused_certificate_is_explained_by_its_own_times_only(after_s: float, outcome: Outcome, said: str) -> None:
+    """A server does not say why it refuses one: what its clock says is not known here."""
+    explained = FOR_AN_HOUR.explain(REFUSED, DURING_UNIX_S + after_s)
+    assert (explained.outcome, explained.message) == (outcome, f"the server refused publickey{said}")
+
+
+def test_other_failures_have_nothing_to_do_with_a_certificate() -> None:
+    failure = StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
+    assert FOR_AN_HOUR.explain(failure, DURING_UNIX_S + 7200) is failure

@@ -80,6 +80,7 @@ class Server:
     via: tuple["Server", ...] = ()
     kind: type[Opened] = Opened
     place: int | None = None
+    explain: Callable[[StepFailure], StepFailure] = lambda failure: failure
 
     @property
     def client(self) -> Any:
@@ -251,6 +252,19 @@ def test_a_server_that_refuses_a_login_is_asked_why_where_that_is_wanted(  # noq
     made = logins(Server("target", fails, kind=kind), explains=explains)
     failure = made.fails()
     assert (failure.outcome, failure.message) == (outcome, message)
+
+
+@pytest.mark.parametrize("explains", [False, True])
+def test_what_a_certificate_says_of_a_refusal_is_its_outcome_in_every_count(
+    logins: Callable[..., Logins], *, explains: bool
+) -> None:
+    ended = StepFailure(Outcome.CERTIFICATE_EXPIRED, "its certificate ended")
+    made = logins(
+        Server("target", {"auth": raises(REJECTED)}, kind=Explained, explain=lambda _: ended), explains=explains
+    )
+    assert made.fails() is ended
+    counted = made.counted()
+    assert (counted["auth"], counted["login"]) == ("certificateExpired", "certificateExpired")
 
 
 def test_a_server_that_does_not_say_why_in_time_is_left(logins: Callable[..., Logins]) -> None:

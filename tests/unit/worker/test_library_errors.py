@@ -142,6 +142,13 @@ def test_asyncsshs_errors_say_what_went_wrong(step: str, error: Exception, lost:
         pytest.param(
             Timing.AUTH,
             "Received disconnect from a port 1:2: Too many authentication failures",
+            Outcome.TOO_MANY_AUTH_FAILURES,
+            "Too many",
+            id="too many keys",
+        ),
+        pytest.param(
+            Timing.AUTH,
+            "Received disconnect from a port 1:2: Too many authentication failures, I say",
             Outcome.DISCONNECTED,
             "Too many",
             id="told to go",

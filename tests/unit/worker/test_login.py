@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -19,7 +20,7 @@ from sshload_worker.outcomes import GeneratorFaultError
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 ROLE = "jump host 2"
 SECRET = "correct horse"
-NOTHING = Credentials(Auth.PUBLICKEY, b"", b"", b"", "", "")
+NOTHING = Credentials(Auth.PUBLICKEY, b"", b"", None, "", "")
 
 
 def written(path: Path, data: str | bytes) -> str:
@@ -61,15 +62,17 @@ def test_a_certificate_goes_with_its_key_as_it_is_in_the_file(tmp_path: Path) ->
     path = certified(key)
     named = replace(NOWHERE, auth=Auth.CERTIFICATE, private_key_path=str(key), certificate_path=str(path))
     found = read_credentials(named, ROLE)
-    assert found == Credentials(Auth.CERTIFICATE, plain(key), public, path.read_bytes(), "", "")
-    assert read_credentials(replace(named, auth=Auth.PUBLICKEY), ROLE).certificate == b""
+    assert found.certificate is not None
+    assert found.certificate_line == path.read_bytes()
+    assert found == Credentials(Auth.CERTIFICATE, plain(key), public, found.certificate, "", "")
+    assert read_credentials(replace(named, auth=Auth.PUBLICKEY), ROLE).certificate_line == b""
 
 
 def test_an_agent_has_the_key_and_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     agents: list[Agent] = []
 
-    def started(key: PrivateKey) -> Agent:
-        agents.append(start_agent(key))
+    def started(keys: Iterable[PrivateKey]) -> Agent:
+        agents.append(start_agent(keys))
         return agents[-1]
 
     monkeypatch.setattr(login, "start_agent", started)
@@ -77,7 +80,7 @@ def test_an_agent_has_the_key_and_nobody_else(tmp_path: Path, monkeypatch: pytes
     found = read_credentials(replace(NOWHERE, auth=Auth.AGENT, private_key_path=str(key)), ROLE)
     (agent,) = agents
     try:
-        assert found == Credentials(Auth.AGENT, b"", b"", b"", "", agent.socket_path)
+        assert found == Credentials(Auth.AGENT, b"", b"", None, "", agent.socket_path)
         environment = {**os.environ, "SSH_AUTH_SOCK": found.agent_socket}
         done = subprocess.run(["ssh-add", "-L"], env=environment, check=True, capture_output=True)
         assert done.stdout.split()[:2] == public.split()

@@ -13,8 +13,10 @@ from enum import IntEnum, unique
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from sshload_contract.vocabulary import Outcome
+
 from sshload_worker.login.wire import WireError, WireReader, wire_string
-from sshload_worker.outcomes import GeneratorFaultError
+from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
 CERTIFICATE_SUFFIX = "-cert-v01@openssh.com"
 _KEY_STRINGS = {  # how many strings of a certificate form its public key
@@ -29,6 +31,7 @@ _LAST_INSTANT_UNIX_S = 253_402_300_799  # the end of the year 9999; certificates
 _BAD_SIGNATURE_ALGORITHMS = ("ssh-rsa", "ssh-dss")  # SHA-1
 _TYPE_LIMIT_BYTES = 64
 _CACHED_SIGNATURES = 64
+_CLOCKS_DIFFER_S = 300
 
 
 @unique
@@ -45,7 +48,9 @@ class CertificateFields:
 
     key_type: str
     public_blob: bytes
+    serial: int
     kind: CertificateKind
+    key_id: str
     principals: tuple[str, ...]
     valid_after_unix_s: int
     valid_before_unix_s: int
@@ -63,11 +68,11 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
         raise WireError(f"its type is {name[:64]!r}")
     reader.string()  # the nonce
     key = b"".join(wire_string(reader.string()) for _ in range(_KEY_STRINGS[key_type]))
-    reader.uint64()  # the serial number
+    serial = reader.uint64()
     kind = reader.uint32()
     if kind not in list(CertificateKind):
         raise WireError(f"its kind is {kind}, which is neither user nor host")
-    reader.string()  # the key's id
+    key_id = reader.string().decode("utf-8", "replace")
     principals = _strings(reader.string())
     valid_after, valid_before = reader.uint64(), reader.uint64()
     critical_options = reader.string()
@@ -76,6 +81,8 @@ def read_certificate_fields(blob: bytes) -> CertificateFields:
     return CertificateFields(
         key_type=key_type,
         public_blob=wire_string(key_type.encode()) + key,
+        serial=serial,
+        key_id=key_id,
         kind=CertificateKind(kind),
         principals=principals,
         valid_after_unix_s=valid_after,
@@ -94,8 +101,34 @@ def _strings(packed: bytes) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_user_certificate(data: bytes, public_blob: bytes, now_unix_s: float, role: str) -> None:
-    """Check that a certificate file belongs to the key `public_blob` and is valid now.
+@dataclass(frozen=True, slots=True)
+class UserCertificate:
+    """A certificate as a line that ssh-keygen writes, and when it is valid by its own fields."""
+
+    line: bytes
+    valid_after_unix_s: int
+    valid_before_unix_s: int
+
+    def explain(self, refusal: StepFailure, now_unix_s: float) -> StepFailure:
+        """Return a refused login's failure with what the certificate's times say of it, and nothing else.
+
+        A server does not tell a client why it refuses a certificate, and whether its clock is this machine's is not
+        known here.
+        """
+        if refusal.outcome is not Outcome.AUTH_REJECTED:
+            return refusal
+        began_s, ends_s = now_unix_s - self.valid_after_unix_s, self.valid_before_unix_s - now_unix_s
+        if ends_s <= 0:
+            ended = f"{_instant(self.valid_before_unix_s)}, {-ends_s:.0f} s ago"
+            return StepFailure(Outcome.CERTIFICATE_EXPIRED, f"{refusal.message}; its certificate ended at {ended}")
+        if min(began_s, ends_s) > _CLOCKS_DIFFER_S:
+            return refusal
+        skew = f"more than {began_s:.0f} s behind this worker's or {ends_s:.0f} s ahead of it"
+        return StepFailure(refusal.outcome, f"{refusal.message}; a clock {skew} is outside its certificate's validity")
+
+
+def check_user_certificate(data: bytes, public_blob: bytes, now_unix_s: float, role: str) -> UserCertificate:
+    """Return the certificate in a file, if it belongs to the key `public_blob` and is valid now.
 
     Raises GeneratorFaultError, which calls the file `role`, if not.
     """
@@ -114,6 +147,7 @@ def check_user_certificate(data: bytes, public_blob: bytes, now_unix_s: float, r
         raise GeneratorFaultError(f"{role} expired at {_instant(fields.valid_before_unix_s)}: have a new one signed")
     if now_unix_s < fields.valid_after_unix_s:
         raise GeneratorFaultError(f"{role} is valid only from {_instant(fields.valid_after_unix_s)} on")
+    return UserCertificate(data, fields.valid_after_unix_s, fields.valid_before_unix_s)
 
 
 def _instant(unix_s: int) -> str:

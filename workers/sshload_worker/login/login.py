@@ -6,18 +6,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sshload_contract.client import BY_KEY, Auth, Client
 from sshload_contract.error_text import reason_of
 from sshload_contract.kerberos import Kerberos
 from sshload_contract.wire.run_config import Endpoint
 
-from sshload_worker.login.certificate import check_user_certificate
+from sshload_worker.login.certificate import UserCertificate, check_user_certificate
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.private_key import PrivateKey, read_private_key, start_agent
 from sshload_worker.login.tickets import Tickets, by_keytab, by_password, by_ticket_cache
-from sshload_worker.outcomes import GeneratorFaultError
+from sshload_worker.outcomes import GeneratorFaultError, StepFailure
+
+if TYPE_CHECKING:
+    from sshload_worker.login.issuer import Issuer
 
 Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
@@ -26,18 +29,22 @@ Address = tuple[socket.AddressFamily, tuple[object, ...]]
 class Credentials:
     """The credentials that `auth` needs. The others are empty.
 
-    The private key is in OpenSSH's format, not encrypted. Its public half and the certificate are lines as ssh-keygen
-    writes them. With Auth.AGENT there is only the socket of the agent, which has the key, with Auth.GSSAPI there are
-    only the tickets.
+    The private key is in OpenSSH's format, not encrypted. Its public half is a line as ssh-keygen writes it. With
+    Auth.AGENT there is only the socket of the agent, which has the key, with Auth.GSSAPI there are only the tickets.
     """
 
     auth: Auth
     private_key: bytes
     public_key: bytes
-    certificate: bytes
+    certificate: UserCertificate | None
     password: str
     agent_socket: str
     tickets: Tickets | None = None
+
+    @property
+    def certificate_line(self) -> bytes:
+        """The certificate as ssh-keygen writes it, empty without one."""
+        return b"" if self.certificate is None else self.certificate.line
 
 
 class InTurn(Protocol):
@@ -62,6 +69,9 @@ class InTurn(Protocol):
     def login_of(self, login: "Login", turn: int) -> "Login":
         """Return the Login with the user whose turn it is; raises StepFailure if their credentials cannot be used."""
 
+    def keys(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the public key of each user; raises GeneratorFaultError if it cannot be used."""
+
 
 @dataclass(frozen=True, slots=True)
 class Login:
@@ -71,7 +81,8 @@ class Login:
     If the name has several addresses, `turns` yields a Login for each of them in turn, for ever; otherwise it is None.
 
     If a `population` logs in, `user` and `credentials` are those of `place` in it, from 0. `source_address` is the
-    address to connect from, empty for any.
+    address to connect from, empty for any. The `issuer` signs the users' certificates if the workers do that.
+    `extra_keys` are offered before the right one, which an agent does itself.
     """
 
     address: Address | None
@@ -86,6 +97,8 @@ class Login:
     population: InTurn | None = None
     place: int | None = None
     source_address: str = ""
+    issuer: "Issuer | None" = None
+    extra_keys: tuple[PrivateKey, ...] = ()
 
     def at_next_address(self) -> "Login":
         """Return the Login for the next connection, with the address whose turn it is."""
@@ -97,11 +110,28 @@ class Login:
         Raises StepFailure if the user's credentials cannot be used.
         """
         login = self.at_next_address()
-        return login if self.population is None else self.population.login_of(login, turn)
+        if self.population is not None:
+            login = self.population.login_of(login, turn)
+        return login if self.issuer is None else login.certified_by(self.issuer)
+
+    def certified_by(self, issuer: "Issuer") -> "Login":
+        """Return the Login with the certificate that its user has now."""
+        found = self.credentials
+        return replace(self, credentials=replace(found, certificate=issuer.certificate_of(self.user, found.public_key)))
+
+    def begin(self) -> None:
+        """Make certificates ready, because a load begins."""
+        if self.issuer is not None:
+            self.issuer.begin()
+
+    def explain(self, refusal: StepFailure) -> StepFailure:
+        """Return a refused login's failure with what its certificate says of it."""
+        certificate = self.credentials.certificate
+        return refusal if certificate is None else certificate.explain(refusal, time())
 
 
 NOBODYS = Credentials(
-    auth=Auth.PASSWORD, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket=""
+    auth=Auth.PASSWORD, private_key=b"", public_key=b"", certificate=None, password="", agent_socket=""
 )
 
 
@@ -110,7 +140,7 @@ def credentials_with_password(auth: Auth, password: str) -> Credentials:
     return replace(NOBODYS, auth=auth, password=password)
 
 
-def credentials_with_key(auth: Auth, key: PrivateKey, certificate: bytes) -> Credentials:
+def credentials_with_key(auth: Auth, key: PrivateKey, certificate: UserCertificate | None) -> Credentials:
     """Return the credentials of a login by key."""
     return replace(NOBODYS, auth=auth, private_key=key.openssh, public_key=key.public_line, certificate=certificate)
 
@@ -127,11 +157,14 @@ def credentials_with_tickets(
     return replace(NOBODYS, auth=Auth.GSSAPI, tickets=tickets)
 
 
-def read_credentials(endpoint: Endpoint, server: str, kerberos: Kerberos | None = None) -> Credentials:
+def read_credentials(
+    endpoint: Endpoint, server: str, kerberos: Kerberos | None = None, extra_keys: tuple[PrivateKey, ...] = ()
+) -> Credentials:
     """Return the credentials for `endpoint`; raises GeneratorFaultError, which calls it `server` ("the target").
 
-    For Auth.AGENT it starts an ssh-agent with the key, which ends with this process. For Auth.GSSAPI the tickets are
-    not there yet: `Tickets.get` gets them.
+    For Auth.AGENT it starts an ssh-agent with the `extra_keys` and the key, which ends with this process. For
+    Auth.GSSAPI the tickets are not there yet: `Tickets.get` gets them. If the workers sign the certificates, there is
+    none yet.
     """
     if endpoint.auth is Auth.GSSAPI:
         password = _read_secret(endpoint.password_path, f"{server}'s password") if endpoint.password_path else ""
@@ -141,10 +174,15 @@ def read_credentials(endpoint: Endpoint, server: str, kerberos: Kerberos | None 
         return credentials_with_password(endpoint.auth, password)
     key = _read_key(endpoint, server)
     if endpoint.auth is Auth.AGENT:
-        agent = start_agent(key)
+        agent = start_agent((*extra_keys, key))
         return replace(NOBODYS, auth=Auth.AGENT, agent_socket=agent.socket_path)
-    certificate = _read_certificate(endpoint, key, server) if endpoint.auth is Auth.CERTIFICATE else b""
-    return credentials_with_key(endpoint.auth, key, certificate)
+    is_issued = endpoint.auth is not Auth.CERTIFICATE or endpoint.user_ca_path
+    return credentials_with_key(endpoint.auth, key, None if is_issued else _read_certificate(endpoint, key, server))
+
+
+def read_user_ca(endpoint: Endpoint, server: str) -> PrivateKey:
+    """Return the key that signs the certificates for `endpoint`; raises GeneratorFaultError."""
+    return _read_private(endpoint.user_ca_path, endpoint.user_ca_passphrase_path, f"{server}'s user CA key")
 
 
 def read_file(path: str, role: str) -> bytes:
@@ -170,19 +208,20 @@ def _ticket_source(endpoint: Endpoint, server: str, user: str, password: str) ->
 
 
 def _read_key(endpoint: Endpoint, server: str) -> PrivateKey:
-    role = f"{server}'s private key"
-    data = read_file(endpoint.private_key_path, role)
-    passphrase = ""
-    if endpoint.passphrase_path:
-        passphrase = _read_secret(endpoint.passphrase_path, f"the passphrase of {role}")
-    return read_private_key(data, passphrase, f"{role} ({Path(endpoint.private_key_path).name})")
+    return _read_private(endpoint.private_key_path, endpoint.passphrase_path, f"{server}'s private key")
 
 
-def _read_certificate(endpoint: Endpoint, key: PrivateKey, server: str) -> bytes:
+def _read_private(path: str, passphrase_path: str, role: str) -> PrivateKey:
+    data = read_file(path, role)
+    passphrase = _read_secret(passphrase_path, f"the passphrase of {role}") if passphrase_path else ""
+    return read_private_key(data, passphrase, f"{role} ({Path(path).name})")
+
+
+def _read_certificate(endpoint: Endpoint, key: PrivateKey, server: str) -> UserCertificate:
     role = f"{server}'s certificate"
     data = read_file(endpoint.certificate_path, role)
-    check_user_certificate(data, key.public_blob, time(), f"{role} ({Path(endpoint.certificate_path).name})")
-    return data
+    name = Path(endpoint.certificate_path).name
+    return check_user_certificate(data, key.public_blob, time(), f"{role} ({name})")
 
 
 def _read_secret(path: str, role: str) -> str:

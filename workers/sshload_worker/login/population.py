@@ -5,7 +5,7 @@ there are, and what is drawn by a seed is the same in each run.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
@@ -40,7 +40,7 @@ from sshload_worker.login.login import (
     read_credentials,
     read_file,
 )
-from sshload_worker.login.private_key import ed25519_key, read_private_key
+from sshload_worker.login.private_key import PrivateKey, ed25519_key, read_private_key
 from sshload_worker.login.users_file import CERTIFICATE, KEY, PASSWORD, SOURCE_ADDRESS, USER, UsersOfFile, read_users
 from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
@@ -107,9 +107,10 @@ class _FromFile:
     Keys are read at the first login of their user, because 100,000 of them would take longer than the start may.
     """
 
-    def __init__(self, users: UsersOfFile, auth: Auth, common: Credentials | None) -> None:
+    def __init__(self, users: UsersOfFile, auth: Auth, common: Credentials | None, *, is_issued: bool) -> None:
         self._users = users
         self._auth = auth
+        self._is_issued = is_issued
         self._common = common
         self._made: dict[int, Credentials] = {}
         self.weights: Iterable[float] = users.weights
@@ -119,7 +120,8 @@ class _FromFile:
                 raise GeneratorFaultError(
                     f"{users.where(place)}: the field {own} is needed, because the login is by {auth}"
                 )
-            if auth is Auth.CERTIFICATE and users.field(place, KEY) and not users.field(place, CERTIFICATE):
+            needs_one = auth is Auth.CERTIFICATE and not is_issued and users.field(place, KEY)
+            if needs_one and not users.field(place, CERTIFICATE):
                 raise GeneratorFaultError(
                     f"{users.where(place)}: the field certificate is needed beside the field key, because the login is"
                     f" by {auth}"
@@ -150,11 +152,11 @@ class _FromFile:
         if auth not in BY_KEY:
             return credentials_with_password(auth, users.field(place, PASSWORD))
         key = read_private_key(users.field(place, KEY).encode(), "", f"{users.where(place)}: the key")
-        certificate = b""
-        if auth is Auth.CERTIFICATE:
-            certificate = users.field(place, CERTIFICATE).encode()
-            check_user_certificate(certificate, key.public_blob, time(), f"{users.where(place)}: the certificate")
-        return credentials_with_key(auth, key, certificate)
+        certificate = users.field(place, CERTIFICATE).encode()
+        if auth is not Auth.CERTIFICATE or self._is_issued:
+            return credentials_with_key(auth, key, None)
+        role = f"{users.where(place)}: the certificate"
+        return credentials_with_key(auth, key, check_user_certificate(certificate, key.public_blob, time(), role))
 
 
 class _Derived:
@@ -182,7 +184,7 @@ class _Derived:
         made = self._made.get(place)
         if made is None:
             key = ed25519_key(self._population.key_seed(self.name(place)))
-            made = self._made[place] = credentials_with_key(self._auth, key, b"")
+            made = self._made[place] = credentials_with_key(self._auth, key, None)
         return made
 
     def source_address(self, place: int) -> str:  # noqa: ARG002 - any
@@ -305,26 +307,40 @@ class LoginPopulation:
             None,
             place,
             users.source_address(place),
+            login.issuer,
+            login.extra_keys,
         )
 
+    def keys(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the public key of each user; raises GeneratorFaultError if it cannot be used."""
+        for place in range(len(self._users)):
+            yield self._users.name(place), self._users.credentials(place).public_key
 
-def prepare_population(
-    endpoint: Endpoint, config: UsersInTurn, client: Client, role: str, *, is_direct: bool
+
+def prepare_population(  # noqa: PLR0913 - what the users are, and where
+    endpoint: Endpoint,
+    config: UsersInTurn,
+    client: Client,
+    role: str,
+    extra_keys: tuple[PrivateKey, ...],
+    *,
+    is_direct: bool,
 ) -> LoginPopulation:
     """Return the users who log in to a server; raises GeneratorFaultError, which calls it `role`.
 
-    It `is_direct` if no jump host is before it.
+    It `is_direct` if no jump host is before it. An agent that they share has the `extra_keys` too.
     """
     common: Credentials | None = None
     has_files = endpoint.private_key_path or endpoint.password_path or endpoint.keytab_path
     if not isinstance(config.source, DerivedUsers) and has_files:
-        common = NOBODYS if endpoint.keytab_path else read_credentials(endpoint, role)
+        common = NOBODYS if endpoint.keytab_path else read_credentials(endpoint, role, extra_keys=extra_keys)
     users: Users
     match config.source:
         case DerivedUsers(path, count):
             users = _Derived(_read_secret(path, count, role), endpoint.auth)
         case UsersFile(path):
-            users = _FromFile(read_users(path, f"the users of {role}"), endpoint.auth, common)
+            found = read_users(path, f"the users of {role}")
+            users = _FromFile(found, endpoint.auth, common, is_issued=bool(endpoint.user_ca_path))
         case NumberedUsers() as named:
             if common is None:
                 raise GeneratorFaultError(f"the credentials of {role} are needed: all its users share them")

@@ -1,4 +1,4 @@
-"""Private keys, checked and decrypted once before the start, and the worker's own ssh-agent, which has one key.
+"""Private keys, checked and decrypted once before the start, and the worker's own ssh-agent, which has few of them.
 
 A login with an encrypted key would cost 300 ms of CPU. Every client library gets the same format: OpenSSH's own,
 without encryption. A key in this format is only checked. `cryptography` reads all others, and is imported only for
@@ -14,6 +14,7 @@ import socket
 import subprocess
 import tempfile
 from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
@@ -108,6 +109,17 @@ def ed25519_key(seed: bytes) -> PrivateKey:
     text = b64encode(_OPENSSH_MAGIC + one_key)
     lines = (text[at : at + _LINE_CHARACTERS] for at in range(0, len(text), _LINE_CHARACTERS))
     return PrivateKey(b"\n".join((_OPENSSH_BEGIN, *lines, _OPENSSH_END, b"")), public_blob)
+
+
+def new_keys(number: int) -> tuple[PrivateKey, ...]:
+    """Return so many new Ed25519 keys, which no server knows."""
+    if not number:
+        return ()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415 - few runs need it
+        Ed25519PrivateKey,
+    )
+
+    return tuple(_written(Ed25519PrivateKey.generate()) for _ in range(number))
 
 
 def agent_identity(key: PrivateKey) -> bytes:
@@ -240,22 +252,27 @@ def _check_type(name: str, role: str) -> None:
 
 
 def _decrypted(text: bytes, passphrase: str, role: str) -> PrivateKey:
-    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - few runs need it
-
     key = _load(text, passphrase, role)
     try:
-        openssh = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
-        )
-        public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+        written = _written(key)
     except (ValueError, TypeError, AttributeError):  # a curve or a type of key that SSH has no name for
         raise GeneratorFaultError(
             f"{role} is of a type that SSH does not support: use one of {', '.join(_KNOWN_TYPES)}"
         ) from None
-    name, blob = public.split()
-    _check_type(name.decode(), role)
-    _check_size(b64decode(blob), role)
-    return PrivateKey(openssh=openssh, public_blob=b64decode(blob))
+    _check_type(WireReader(written.public_blob).text(), role)
+    _check_size(written.public_blob, role)
+    return written
+
+
+def _written(key: Any) -> PrivateKey:
+    """Return a key of `cryptography` in OpenSSH's format; raises ValueError, TypeError or AttributeError."""
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - few runs need it
+
+    openssh = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return PrivateKey(openssh=openssh, public_blob=b64decode(public.split()[1]))
 
 
 def _load(text: bytes, passphrase: str, role: str) -> Any:
@@ -282,9 +299,9 @@ def _load(text: bytes, passphrase: str, role: str) -> Any:
 
 
 class Agent:
-    """An ssh-agent with one key, at `socket_path`. `pid` is 0 before its start and after its end.
+    """An ssh-agent at `socket_path`. `pid` is 0 before its start and after its end.
 
-    It listens in a directory that only this user may enter, and gets the key over its socket, never as an argument or
+    It listens in a directory that only this user may enter, and gets keys over its socket, never as an argument or
     in the environment. It ends with this process. If this process is killed, the pipe to the agent's companion (`cat`)
     closes, which ends the companion, and the agent checks every ten seconds whether its companion still runs.
 
@@ -346,12 +363,13 @@ class Agent:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def start_agent(key: PrivateKey) -> Agent:
-    """Return an agent with the key; raises GeneratorFaultError if it cannot be started."""
+def start_agent(keys: Iterable[PrivateKey]) -> Agent:
+    """Return an agent with the keys, in this order; raises GeneratorFaultError if it cannot be started."""
     agent = Agent()
     try:
         agent.start()
-        agent.add(key)
+        for key in keys:
+            agent.add(key)
     except GeneratorFaultError:
         agent.end()
         raise

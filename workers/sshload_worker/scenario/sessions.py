@@ -65,7 +65,7 @@ class Connector:
                 connection = new_connection(jump.at_next_address(), connection)
                 self._log_in_to_jump(connection, f"via{number}", jump, clock)
             connection = new_connection(login, connection, shared=self._shared)
-            clock.logged_in(self._log_in(connection, name, login.client.timeouts, clock))
+            clock.logged_in(self._log_in(connection, name, login, clock))
             self._recorder.login(connection.negotiated())
         except BaseException:  # also if the greenlet is killed
             self._recorder.connections -= 1
@@ -81,18 +81,19 @@ class Connector:
 
     def _log_in_to_jump(self, connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
         try:
-            self._log_in(connection, name, jump.client.timeouts, clock)
+            self._log_in(connection, name, jump, clock)
         except StepFailure as failure:
             raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
 
-    def _log_in(self, connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> int:
+    def _log_in(self, connection: Connection, name: str, login: Login, clock: StepClock) -> int:
         """Log in, and return how long it took, in nanoseconds."""
         try:
-            return _log_in(connection, name, timeouts, clock)
+            return _log_in(connection, name, login, clock)
         except StepFailure as failure:
             if not self._explains or failure.outcome is not Outcome.AUTH_REJECTED:
                 raise
-            raise _explained(failure, connection, timeouts) from None
+            told = _explained(failure, connection, login.client.timeouts)
+            raise (failure if told is failure else login.explain(told)) from None
 
 
 def _explained(failure: StepFailure, connection: Connection, timeouts: Timeouts) -> StepFailure:
@@ -105,7 +106,15 @@ def _explained(failure: StepFailure, connection: Connection, timeouts: Timeouts)
         return failure
 
 
-def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> int:
+def _authenticate(connection: Connection, login: Login) -> None:
+    try:
+        connection.auth()
+    except StepFailure as failure:
+        raise login.explain(failure) from None
+
+
+def _log_in(connection: Connection, name: str, login: Login, clock: StepClock) -> int:
+    timeouts = login.client.timeouts
     parts, begin_ns = Parts.of(name, Timing.LOGIN, *_LOGIN_PARTS), monotonic_ns()
     instants_ns = [begin_ns]
     try:
@@ -123,7 +132,7 @@ def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepCl
             connection.kex()
             instants_ns.append(monotonic_ns())
             limit.go_on(timeouts.auth_s, Timing.AUTH)
-            connection.auth()
+            _authenticate(connection, login)
             instants_ns.append(monotonic_ns())
     except BaseException as error:
         parts.count_failure(clock, begin_ns, instants_ns, classify_error(error).outcome)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import gevent
 from sshload_contract.allow_list import address_refusal, host_refusal, lookup_name
@@ -25,13 +26,19 @@ from sshload_contract.wire.run_config import Endpoint, RunConfig, TargetEndpoint
 from sshload_worker.clients.delay import prepare_delay
 from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
-from sshload_worker.login.login import NOBODYS, Address, Login, read_credentials, read_file
+from sshload_worker.login.login import NOBODYS, Address, Login, read_credentials, read_file, read_user_ca
 from sshload_worker.login.population import prepare_population
+from sshload_worker.login.private_key import PrivateKey, new_keys
 from sshload_worker.login.tickets import use_realms
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
 
+if TYPE_CHECKING:
+    from sshload_worker.login.issuer import Issuer
+
 _RESOLVE_PAUSE_S = 0.2
 _ACCEPT_S = 1.0
+_SIGNED_AHEAD = 5_000
+"""Of more users than these, each has a certificate signed right before their first login: all would take seconds."""
 
 
 def first_hop(config: RunConfig) -> TargetEndpoint:
@@ -66,7 +73,23 @@ def prepare_login_at(
         _login(jump, client, addresses if number == 1 else (), f"jump host {number}")
         for number, jump in enumerate(via, start=1)
     )
-    return replace(_login(target, client, () if jumps else addresses, "the target"), via=jumps)
+    extra_keys = new_keys(client.extra_keys or 0)
+    login = _login(target, client, () if jumps else addresses, "the target", extra_keys)
+    return replace(login, via=jumps, issuer=_issuer(target, client, login))
+
+
+def _issuer(target: Endpoint, client: Client, login: Login) -> "Issuer | None":
+    """Return what signs the certificates of those who log in to the target, where the workers do that."""
+    if client.certificates is None or not target.user_ca_path:
+        return None
+    from sshload_worker.login.issuer import Issuer  # noqa: PLC0415 - few runs need it
+
+    issuer = Issuer(read_user_ca(target, "the target"), client.certificates)
+    if login.population is None:
+        issuer.sign_ahead([(login.user, login.credentials.public_key)])
+    elif len(login.population) <= _SIGNED_AHEAD:
+        issuer.sign_ahead(login.population.keys())
+    return issuer
 
 
 def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], first: int = 0) -> tuple[Address, ...]:
@@ -175,13 +198,19 @@ def _refuse(server: TargetEndpoint | Kdc, how: str, why: str) -> None:
         raise TargetNotAllowedError(f"{server.host} port {server.port} {how}{why}")
 
 
-def _login(server: Endpoint, client: Client, addresses: tuple[Address, ...], role: str) -> Login:
+def _login(
+    server: Endpoint,
+    client: Client,
+    addresses: tuple[Address, ...],
+    role: str,
+    extra_keys: tuple[PrivateKey, ...] = (),
+) -> Login:
     population = (
         None
         if server.users is None
-        else prepare_population(server, server.users, client, role, is_direct=bool(addresses))
+        else prepare_population(server, server.users, client, role, extra_keys, is_direct=bool(addresses))
     )
-    credentials = NOBODYS if population is not None else read_credentials(server, role, client.kerberos)
+    credentials = NOBODYS if population is not None else read_credentials(server, role, client.kerberos, extra_keys)
     if credentials.tickets is not None:
         credentials.tickets.get(client.timeouts.auth_s)
     login = Login(
@@ -195,6 +224,7 @@ def _login(server: Endpoint, client: Client, addresses: tuple[Address, ...], rol
         via=(),
         turns=None,
         population=population,
+        extra_keys=extra_keys,
     )
     alike = [address for address in addresses if address[0] == addresses[0][0]]
     if len(alike) < 2:  # noqa: PLR2004 - one address needs no turns

@@ -58,7 +58,8 @@ class SshServer:
         return Connector(self.login, recorder)
 
     def sessions(self, scenario: Scenario, recorder: Recorder, pool: Sequence[int]) -> Sessions:
-        """Return the logins that iterations share as the scenario has it."""
+        """Return the logins that iterations share as the scenario has it. A load begins with it."""
+        self.login.begin()
         return make_sessions(scenario, self.login, recorder, pool)
 
     def wait_until_usable(self, opened: int, host: str, port: int, tell: OnProblem) -> bool:

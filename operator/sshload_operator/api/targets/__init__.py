@@ -6,9 +6,9 @@ which kind a target is.
 
 from sshload_operator.api.targets.external import ExternalTarget, JumpHost
 from sshload_operator.api.targets.gateway import GatewayTarget
-from sshload_operator.api.targets.kind import Server
+from sshload_operator.api.targets.kind import Server, UserCa
 from sshload_operator.api.targets.managed import ManagedTarget
 
 Target = ManagedTarget | ExternalTarget | GatewayTarget
 
-__all__ = ["JumpHost", "ManagedTarget", "Server", "Target"]
+__all__ = ["JumpHost", "ManagedTarget", "Server", "Target", "UserCa"]

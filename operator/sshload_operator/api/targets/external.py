@@ -10,7 +10,7 @@ from sshload_contract.names import Port, SecretName
 from sshload_contract.users import USER_CHARACTERS, USER_PATTERN
 from sshload_contract.wire.run_config import Endpoint
 
-from sshload_operator.api.targets.kind import SecretFiles, Server
+from sshload_operator.api.targets.kind import SecretFiles, Server, UserCa
 from sshload_operator.api.users import Users
 
 # The keys of a Secret that an author makes for an external target or a jump host.
@@ -22,6 +22,14 @@ _KNOWN_HOSTS: Final = "known_hosts"
 _USER: Final = Text(shortest=1, longest=USER_CHARACTERS, pattern=USER_PATTERN, wanted="a user's name")
 _KEYTAB: Final = "keytab"
 _TICKET_CACHE: Final = "ccache"
+_USER_CA: Final = "ca"
+_USER_CA_PASSPHRASE: Final = "ca-passphrase"  # noqa: S105 - the name of a file
+
+
+def _files_of(ca: UserCa) -> SecretFiles:
+    passphrase = (_USER_CA_PASSPHRASE,) if ca.encrypted_key else ()
+    need = "the workers sign their users' certificates (spec.client.certificates.ca): give the authority's key"
+    return SecretFiles(ca.secret, (_USER_CA, *passphrase), need)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +37,9 @@ class ExternalTarget(Server):
     """An existing server. It is refused unless the installation allows it (externalTargets).
 
     The credentials' Secret holds what client.auth needs: `id` (a private key in OpenSSH's or PEM format) for publickey,
-    certificate and agent, with `passphrase` beside it for an encryptedKey and `id-cert.pub` for certificate; `password`
-    for password and keyboard-interactive; `keytab` for gssapi, or `ccache` with ticketCache. The known hosts' Secret
-    holds `known_hosts`.
+    certificate and agent, with `passphrase` beside it for an encryptedKey and `id-cert.pub` for certificate, unless
+    client.certificates has the workers sign certificates; `password` for password and keyboard-interactive; `keytab`
+    for gssapi, or `ccache` with ticketCache. The known hosts' Secret holds `known_hosts`.
     """
 
     kind: ClassVar[str] = "external"
@@ -78,6 +86,11 @@ class ExternalTarget(Server):
             "must have the realm and its KDCs in realms, because client.auth is gssapi",
             at=".client.kerberos",
         ),
+        Rule(
+            "!has(self.target.external) || !has(self.client.certificates) || has(self.client.certificates.ca)",
+            "is required: only a managed target has an authority that is made for the run",
+            at=".client.certificates.ca",
+        ),
     )
     credentials_field: ClassVar[str] = "credentialsSecretRef"
     auth_field: ClassVar[str] = "client.auth"
@@ -118,15 +131,16 @@ class ExternalTarget(Server):
     ]
     auth: Annotated[Auth, Unwritten(Auth.PUBLICKEY)]  # client.auth
     users: Annotated[Users | None, Unwritten(None)]  # client.users
+    user_ca: Annotated[UserCa | None, Unwritten(None)]  # client.certificates.ca
 
     @property
     def identity(self) -> str:
         """Who logs in where."""
         return f"{self.user or 'a population'}@{self.host} port {self.port}"
 
-    def logging_in_by(self, auth: Auth, users: Users | None) -> Self:
+    def logging_in_by(self, auth: Auth, users: Users | None = None, user_ca: UserCa | None = None) -> Self:
         """Return the target with what client states."""
-        return replace(self, auth=auth, users=users)
+        return replace(self, auth=auth, users=users, user_ca=user_ca)
 
     @property
     def secrets(self) -> tuple[SecretFiles, ...]:
@@ -153,6 +167,8 @@ class ExternalTarget(Server):
         )
         if self.credentials_secret:
             yield credentials
+        if self.user_ca is not None:
+            yield _files_of(self.user_ca)
         if not self.insecure_ignore_host_key:
             yield known_hosts
 
@@ -162,7 +178,7 @@ class ExternalTarget(Server):
             return (_TICKET_CACHE if self.ticket_cache else _KEYTAB,)
         if self.auth not in BY_KEY:
             return (_PASSWORD,)
-        certificate = (_CERTIFICATE,) if self.auth is Auth.CERTIFICATE else ()
+        certificate = (_CERTIFICATE,) if self.auth is Auth.CERTIFICATE and self.user_ca is None else ()
         passphrase = (_PASSPHRASE,) if self.encrypted_key else ()
         return (_PRIVATE_KEY, *certificate, *passphrase)
 
@@ -182,6 +198,8 @@ class ExternalTarget(Server):
             users=None if self.users is None else self.users.of_author(taken),
             keytab_path=taken.get(_KEYTAB, ""),
             ticket_cache_path=taken.get(_TICKET_CACHE, ""),
+            user_ca_path=taken.get(_USER_CA, ""),
+            user_ca_passphrase_path=taken.get(_USER_CA_PASSPHRASE, ""),
         )
 
     def cautions(self, field: str) -> Iterator[str]:

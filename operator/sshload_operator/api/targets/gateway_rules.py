@@ -39,6 +39,7 @@ _UNUSED: Final = (
     "readBufferSize",
     "sftpReadSize",
     "sftpWriteSize",
+    "extraKeys",
 )
 """The settings of spec.client that a gateway's callers have no use for."""
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from sshload_contract.client import Auth
-from sshload_contract.declared import Rule
-from sshload_contract.names import Host, Port
+from sshload_contract.declared import Default, Named, Rule
+from sshload_contract.names import Host, Port, SecretName
 from sshload_contract.wire.run_config import TargetEndpoint
 
 from sshload_operator.api.sshd import Sshd
@@ -16,6 +16,25 @@ from sshload_operator.state import Role
 
 if TYPE_CHECKING:
     from sshload_operator.api.targets.managed import ManagedTarget
+
+
+@dataclass(frozen=True, slots=True)
+class UserCa:
+    """The authority that signs the certificates of those who log in to a server that exists.
+
+    The workers get its private key. Take one whose certificates nothing but a test accepts.
+    """
+
+    secret: Annotated[
+        SecretName,
+        Named("secretRef"),
+        "The Secret of this namespace with the authority's private key, under `ca`.",
+    ]
+    encrypted_key: Annotated[
+        bool,
+        Default(False),
+        "Whether that key is encrypted. Its passphrase is in the same Secret, under `ca-passphrase`.",
+    ]
 
 
 class TargetKind:
@@ -46,9 +65,12 @@ class TargetKind:
         """Which server it is, in words: figures of targets with the same words can be compared."""
         raise NotImplementedError
 
-    def logging_in_by(self, auth: Auth, users: Users | None) -> Self:
-        """Return the target for workers that log in by `auth`, as these users, which its spec states elsewhere."""
-        del auth, users
+    def logging_in_by(self, auth: Auth, users: Users | None = None, user_ca: UserCa | None = None) -> Self:
+        """Return the target for workers that log in by `auth`, as these users, which its spec states elsewhere.
+
+        With Auth.CERTIFICATE, they may sign the certificates by the key of `user_ca`.
+        """
+        del auth, users, user_ca
         return self
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from sshload_contract.client import BY_KEY_IN_CEL, Auth
+from sshload_contract.client import BY_KEY_IN_CEL, CHECK_HOST_CERTIFICATES, Auth, in_cel, listed
 from sshload_contract.declared import Default, Rule
 from sshload_contract.users import UsersInTurn
 from sshload_contract.vocabulary import InPath
@@ -31,6 +31,11 @@ class ManagedTarget(Pods, TargetKind):
             "can have no proxy but nginx, which speaks HTTP",
             at=".gateway",
         ),
+        Rule(
+            "!has(self.gateway) || !self.sshd.hostCertificates",
+            "must not be true with a gateway, which is told the host key itself",
+            at=".sshd.hostCertificates",
+        ),
     )
     spec_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -49,6 +54,17 @@ class ManagedTarget(Pods, TargetKind):
             " || !has(self.client.kerberos.realms)",
             "are for servers that exist: a managed target has a realm of its own",
             at=".client.kerberos.realms",
+        ),
+        Rule(
+            "!has(self.target.managed) || !has(self.client.certificates) || !has(self.client.certificates.ca)",
+            "is for servers that exist: a managed target has an authority that is made for the run",
+            at=".client.certificates.ca",
+        ),
+        Rule(
+            "!has(self.target.managed) || !self.target.managed.sshd.hostCertificates"
+            f" || self.client.library in {in_cel(CHECK_HOST_CERTIFICATES)}",
+            f"only the libraries {listed(CHECK_HOST_CERTIFICATES)} check certificates of hosts",
+            at=".target.managed.sshd.hostCertificates",
         ),
     )
     sshd: Annotated[Sshd, Default({})]

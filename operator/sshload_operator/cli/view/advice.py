@@ -49,7 +49,9 @@ def advice_page(name: str, status: TestStatus) -> Page:
     if status.results is None:
         return Page(name, "No advice", "the test has measured nothing", None)
     found = tuple(pastes(status))
-    facts = Facts((*_max_startups(status.results), *_sessions(status.results), *_short_of(status)))
+    facts = Facts(
+        (*_max_startups(status.results), *_sessions(status.results), *_tries(status.results), *_short_of(status))
+    )
     if found or facts.rows:
         sentence = "the server's configuration is a limit" if found else "what was seen of the server"
     else:
@@ -82,6 +84,14 @@ def _sessions(results: Results) -> Iterator[tuple[str, str]]:
         said = f"{sum(one.count for one in refused):,} channels were refused"
         is_sshd = is_openssh(one.server_version for one in results.negotiated)
         yield "sessions", f"{said}: raise MaxSessions (10 unless set) in sshd_config" if is_sshd else said
+
+
+def _tries(results: Results) -> Iterator[tuple[str, str]]:
+    ended = sum(one.count for one in results.errors if one.outcome == Outcome.TOO_MANY_AUTH_FAILURES)
+    if ended:
+        remedy = "or let clients offer fewer keys (IdentitiesOnly and IdentityFile in ssh_config)"
+        said = f"{ended:,} logins ended before the right key's turn"
+        yield "keys", f"{said}: raise MaxAuthTries (6 unless set) in sshd_config, {remedy}"
 
 
 def _short_of(status: TestStatus) -> Iterator[tuple[str, str]]:

@@ -195,7 +195,7 @@ async def _keys(plan: Plan) -> Mapping[str, str]:
     if managed is None:
         return {}
     login, valid_s = login_to_managed(plan, managed), plan.spec.deadline_s
-    keys = await make_keys(KeysAsked(login.host, login.port, login.user, valid_s, managed.system is not None))
+    keys = await make_keys(KeysAsked.of(plan.spec, managed, login.host, login.port, login.user))
     files = dict(keys.files())
     for make in (_SECRETS[part] for part in managed.in_path if part in _SECRETS):
         files |= await make(keys, login.host, login.port, login.user, valid_s)

@@ -20,6 +20,16 @@ _MEANINGS = {
         "{server} refused the credentials",
         "Check {field}.user, spec.client.auth and the Secret of {field}.credentialsSecretRef",
     ),
+    Outcome.CERTIFICATE_EXPIRED: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} refused a certificate that has ended",
+        "Give spec.client.certificates.lifetime more time, or have a new certificate signed",
+    ),
+    Outcome.TOO_MANY_AUTH_FAILURES: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} takes fewer keys than were offered before the right one",
+        "Set spec.client.extraKeys below its MaxAuthTries, or spec.loginBeforeLoad to false to measure how it refuses",
+    ),
     Outcome.HOST_KEY_MISMATCH: Meaning(
         Reason.HOST_KEY_MISMATCH,
         "the host key of {server} is not the known one",

@@ -46,6 +46,7 @@ MANAGED_ARRIVALS: Spec = {
                 "rekeyLimit": "1G 1h",
                 "logLevel": "VERBOSE",
                 "sftpSubsystem": "/usr/lib/openssh/sftp-server -l INFO",
+                "revokedKeys": {"users": "12.5%", "others": 3},
                 "extraConfig": {"ClientAliveInterval": "30", "IPQoS": "lowdelay throughput"},
             },
             "fixtures": {

@@ -98,6 +98,10 @@ def test_an_ordinary_test_needs_no_caution() -> None:
             },
             id="as-many-channels-as-sessions",
         ),
+        pytest.param(changed(SMALL, "client.extraKeys", 5), id="a-try-left-for-the-right-key"),
+        pytest.param(
+            changed(changed(SMALL, "client.extraKeys", 6), "target.managed.sshd.maxAuthTries", 7), id="more-tries"
+        ),
     ],
 )
 def test_what_fits_needs_no_caution(spec: Spec) -> None:
@@ -176,6 +180,11 @@ def test_a_burst_of_requests_to_a_gateway_does_not_meet_the_listen_backlog_of_ss
         ),
         pytest.param({**SMALL, "client": {"library": "paramiko"}}, "spec.client.library is paramiko", id="paramiko"),
         pytest.param({**SMALL, "client": {"library": "openssh"}}, "with sntrup761", id="openssh"),
+        pytest.param(
+            changed(SMALL, "client.extraKeys", 6),
+            "spec.client.extraKeys offers 6 keys before the right one, and the server ends a connection after 6",
+            id="more-keys-than-tries",
+        ),
         pytest.param(
             {
                 **changed(SMALL, "load.arrivals.maxInFlight", 1000),

@@ -96,6 +96,32 @@ def test_a_certificate_is_given_to_those_who_log_in_with_it() -> None:
     }
 
 
+SIGNING = {"auth": "certificate", "certificates": {"lifetime": "1m"}}
+
+
+def test_the_authority_of_a_run_is_given_to_the_workers_that_sign_certificates_and_to_nobody_else() -> None:
+    given = {role: given_files(spec) for role, spec in pod_specs(plans.plan(plans.quickstart(client=SIGNING))).items()}
+    assert given["worker"] == {
+        "run.json",
+        "keys/run_token",
+        "keys/id_ed25519",
+        "keys/user_ca",
+        "keys/known_hosts",
+    }
+    assert [role for role, files in given.items() if "keys/user_ca" in files] == ["worker"]
+
+
+def test_the_authority_of_an_author_is_given_to_the_workers_only() -> None:
+    authority = {"ca": {"secretRef": {"name": "authority"}, "encryptedKey": True}}
+    client = {"auth": "certificate", "certificates": authority}
+    plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, client=client))
+    given = {role: given_files(spec) for role, spec in pod_specs(plan).items()}
+    assert given == {
+        "master": {*OF_EVERY_LOAD_POD},
+        "worker": {*OF_EVERY_LOAD_POD, "keys/id", "keys/ca", "keys/ca-passphrase", "keys/known_hosts"},
+    }
+
+
 def test_the_files_of_each_jump_host_are_in_a_folder_of_its_own() -> None:
     one = {**plans.EXTERNAL, "auth": "password"}
     plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, via=[one, plans.EXTERNAL]))

@@ -74,6 +74,8 @@ def test_a_small_spec_has_the_defaults() -> None:
                 rekey_limit=None,
                 log_level="INFO",
                 sftp_subsystem="internal-sftp",
+                host_certificates=False,
+                revoked_keys=None,
                 extra_config={},
             ),
             fixtures=Fixtures((), (), (), spare_bytes=256 * 1024**2),

@@ -21,6 +21,7 @@ def test_an_external_target_carries_how_the_client_logs_in() -> None:
         insecure_ignore_host_key=False,
         auth=Auth.PASSWORD,
         users=None,
+        user_ca=None,
     )
     assert spec.load == UsersLoad((UsersStage(50, 30), UsersStage(10, 10)), 12.5, ThinkTime(1, 2.5))
 
@@ -49,6 +50,7 @@ def test_jump_hosts_a_pool_and_held_sessions_reach_their_values() -> None:
             insecure_ignore_host_key=False,
             auth=Auth.KEYBOARD_INTERACTIVE,
             users=None,
+            user_ca=None,
         ),
         JumpHost(
             host="192.0.2.7",
@@ -61,6 +63,7 @@ def test_jump_hosts_a_pool_and_held_sessions_reach_their_values() -> None:
             insecure_ignore_host_key=True,
             auth=Auth.CERTIFICATE,
             users=None,
+            user_ca=None,
         ),
     )
     assert (spec.scenario.session_reuse, spec.scenario.pool_sessions) == (SessionReuse.POOL, 8)

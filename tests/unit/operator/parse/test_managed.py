@@ -11,7 +11,7 @@ from sshload_contract.gateway_policy import PolicyName
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
-from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture, RevokedKeys
 from sshload_gateway.config import PoolConfig, read_config
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.pods import (
@@ -81,6 +81,8 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
             rekey_limit="1G 1h",
             log_level="VERBOSE",
             sftp_subsystem="/usr/lib/openssh/sftp-server -l INFO",
+            host_certificates=False,
+            revoked_keys=RevokedKeys(users=0.125, others=3),
             extra_config={"ClientAliveInterval": "30", "IPQoS": "lowdelay throughput"},
         ),
         fixtures=Fixtures(

@@ -196,6 +196,13 @@ def test_refused_channels_name_the_option_that_refuses_them() -> None:
     assert "7 channels were refused: raise MaxSessions" in text
 
 
+def test_logins_that_ended_after_too_many_keys_name_the_option_and_what_clients_can_do() -> None:
+    errors = [{"step": "auth", "outcome": "tooManyAuthFailures", "count": 1200}]
+    text = as_text(advice_page("one", read_test_status({**STATUS, "results": {**RESULTS, "errors": errors}})))
+    assert "1,200 logins ended before the right key's turn: raise MaxAuthTries" in text
+    assert "IdentitiesOnly" in text
+
+
 def test_refused_channels_of_a_server_without_that_option_name_none() -> None:
     errors = [{"step": "channelOpen", "outcome": "channelRefused", "count": 7}]
     negotiated = [

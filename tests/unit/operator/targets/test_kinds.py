@@ -12,7 +12,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint, GatewayEndpoint
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
-from sshload_operator.api.targets import ManagedTarget
+from sshload_operator.api.targets import ManagedTarget, UserCa
 from sshload_operator.api.targets.access import MADE_BY_THE_RUN, SSH
 from sshload_operator.api.targets.external import ExternalTarget, JumpHost
 from sshload_operator.api.targets.gateway import GATEWAY as BY_REQUESTS
@@ -98,7 +98,7 @@ def test_all_managed_targets_are_one_and_others_are_told_apart_by_who_logs_in_wh
 
 @pytest.mark.parametrize("auth", Auth)
 def test_a_login_takes_the_files_that_it_needs_and_no_others(auth: Auth) -> None:
-    target = external().logging_in_by(auth, None)
+    target = external().logging_in_by(auth)
     credentials, known_hosts = target.secrets
     others = {Auth.CERTIFICATE: ("id", "id-cert.pub"), Auth.GSSAPI: ("keytab",)}
     wanted = others.get(auth, ("id",) if auth in BY_KEY else ("password",))
@@ -133,9 +133,23 @@ def test_a_ready_ticket_cache_takes_the_keytabs_place() -> None:
 
 @pytest.mark.parametrize("auth", sorted(BY_KEY))
 def test_an_encrypted_key_has_its_passphrase_beside_it(auth: Auth) -> None:
-    target = external(encrypted_key=True).logging_in_by(auth, None)
+    target = external(encrypted_key=True).logging_in_by(auth)
     assert target.secrets[0].files[-1] == "passphrase"
     assert target.endpoint(PATHS).passphrase_path == "/files/passphrase"
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_the_key_of_an_authority_takes_the_place_of_a_certificate(*, encrypted: bool) -> None:
+    target = external().logging_in_by(Auth.CERTIFICATE, user_ca=UserCa("authority", encrypted_key=encrypted))
+    credentials, authority, _ = target.secrets
+    assert credentials.files == ("id",)
+    assert authority.secret == "authority"
+    assert authority.files == ("ca", "ca-passphrase") if encrypted else ("ca",)
+    files = {**PATHS, "ca": "/files/ca", "ca-passphrase": "/files/ca-passphrase"}
+    endpoint = target.endpoint(files)
+    assert isinstance(endpoint, Endpoint)
+    assert (endpoint.user_ca_path, endpoint.certificate_path) == ("/files/ca", "")
+    assert endpoint.user_ca_passphrase_path == ("/files/ca-passphrase" if encrypted else "")
 
 
 def test_an_encrypted_key_is_refused_where_no_key_is_used() -> None:

@@ -35,6 +35,8 @@ def judged(failure: LoginFailure, *, managed: bool = False) -> Judgement:
         (Outcome.RESET_BEFORE_BANNER, Reason.TARGET_UNREACHABLE, "closed the connection"),
         (Outcome.CHANNEL_REFUSED, Reason.TARGET_UNREACHABLE, "PermitOpen"),
         (Outcome.AUTH_REJECTED, Reason.CREDENTIALS_REJECTED, "spec.target.external.credentialsSecretRef"),
+        (Outcome.CERTIFICATE_EXPIRED, Reason.CREDENTIALS_REJECTED, "spec.client.certificates.lifetime"),
+        (Outcome.TOO_MANY_AUTH_FAILURES, Reason.CREDENTIALS_REJECTED, "below its MaxAuthTries"),
         (Outcome.HOST_KEY_MISMATCH, Reason.HOST_KEY_MISMATCH, "spec.target.external.knownHostsSecretRef"),
         (Outcome.NOT_SSH, Reason.LOGIN_FAILED, "does not speak SSH"),
         (Outcome.KEX_FAILED, Reason.LOGIN_FAILED, "algorithms of spec.client"),
@@ -68,6 +70,11 @@ def test_of_a_managed_target_whose_key_exchange_fails_its_algorithms_are_to_chan
     assert "Give spec.target.managed.sshd an algorithm that the client has" in message
     assert "its user" not in message
     assert "algorithm" not in judged(replace(AT_TARGET, outcome=Outcome.AUTH_REJECTED), managed=True).message
+
+
+def test_of_a_managed_target_that_takes_too_few_keys_its_max_auth_tries_are_to_change() -> None:
+    message = judged(replace(AT_TARGET, outcome=Outcome.TOO_MANY_AUTH_FAILURES), managed=True).message
+    assert "Give spec.target.managed.sshd.maxAuthTries more than spec.client.extraKeys" in message
 
 
 def test_a_jump_host_before_a_managed_target_is_not_what_the_run_made() -> None:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from sshload_operator.world.gateway_secrets import make_gateway_secrets
 from sshload_operator.world.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
 
 THROUGH_A_GATEWAY = plans.quickstart(target={"managed": {"gateway": {"policy": "pool"}}})
+SIGNING = {"auth": "certificate", "certificates": {"lifetime": "1m"}}
+CERTIFIED = {"target": {"managed": {"sshd": {"hostCertificates": True}}}, "client": {"library": "asyncssh"}}
 ASKED = KeysAsked("target", 2222, "load", 1800.0)
 
 
@@ -103,6 +106,28 @@ def test_the_authoritys_private_key_is_kept_nowhere(keys: Keys, tmp_path: Path) 
     assert keys.user_ca_public.split()[:2] not in public
 
 
+def test_the_authoritys_private_key_is_kept_where_workers_sign_certificates(tmp_path: Path) -> None:
+    signing = asyncio.run(make_keys(replace(ASKED, keeps_user_ca=True)))
+    assert public_part(signing.files()["user_ca"], tmp_path) == signing.user_ca_public.split()[:2]
+    assert repr(signing) == "Keys()"
+    assert set(signing.files()) == set(key_files(plans.plan(plans.quickstart(client=SIGNING))))
+
+
+def test_host_keys_have_certificates_of_an_authority_whose_private_key_is_kept_nowhere(tmp_path: Path) -> None:
+    certified = asyncio.run(make_keys(replace(ASKED, host_certificates=True)))
+    assert set(certified.files()) == set(key_files(plans.plan(plans.quickstart(**CERTIFIED))))
+    marker, host, *authority = certified.known_hosts.split()
+    assert (marker, host) == ("@cert-authority", "[target]:2222")
+    for name, private in certified.host_private.items():
+        seen = certificate_of(certified.files()[f"{name}-cert.pub"], tmp_path)
+        assert seen["Type"].endswith("host certificate")
+        assert seen["Principals"] == "target"
+        assert fingerprint(" ".join(public_part(private, tmp_path)), tmp_path) in seen["Public key"]
+        assert fingerprint(" ".join(authority), tmp_path) in seen["Signing CA"]
+    private_keys = [text for text in certified.files().values() if "PRIVATE KEY" in text]
+    assert authority not in [public_part(text, tmp_path) for text in private_keys]
+
+
 def test_no_key_shows_where_keys_are_printed(keys: Keys) -> None:
     assert repr(keys) == "Keys()"
 
@@ -145,9 +170,13 @@ def test_the_host_keys_are_of_two_types(keys: Keys) -> None:
 
 
 def certificate(keys: Keys, folder: Path) -> dict[str, str]:
-    """Return what `ssh-keygen -L` says of the certificate, by its headings."""
+    return certificate_of(keys.certificate, folder)
+
+
+def certificate_of(text: str, folder: Path) -> dict[str, str]:
+    """Return what `ssh-keygen -L` says of a certificate, by its headings."""
     path = folder / "id-cert.pub"
-    path.write_text(keys.certificate)
+    path.write_text(text)
     # In local time, an hour may be missing between two times that it shows.
     shown = subprocess.run(
         ["ssh-keygen", "-L", "-f", path], capture_output=True, check=True, env={**os.environ, "TZ": "UTC"}

@@ -83,10 +83,10 @@ class AsyncsshConnection:
         except StepFailure as failure:
             if self._gss is not None and self._gss.failure is not None:
                 raise self._gss.failure from None
-            if (
-                not (failure.outcome is Outcome.AUTH_REJECTED or milestones.is_refused)
-                or not milestones.offered_methods
-            ):
+            is_refused = failure.outcome is Outcome.AUTH_REJECTED or (
+                milestones.is_refused and failure.outcome is not Outcome.TOO_MANY_AUTH_FAILURES
+            )
+            if not is_refused or not milestones.offered_methods:
                 raise  # a server may also end the connection after it has refused, before asyncssh gives up
             accepted = milestones.is_partly_authenticated
             raise rejection(self._login.credentials.auth, milestones.offered_methods, accepted=accepted) from None

@@ -22,7 +22,7 @@ from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.asyncssh.protocol import Protocol
 from sshload_worker.clients.file_protocols import status_failure
-from sshload_worker.outcomes import StepFailure, refused_outcome
+from sshload_worker.outcomes import StepFailure, disconnect_outcome, refused_outcome
 
 T = TypeVar("T")
 
@@ -173,7 +173,7 @@ class Driver:
         """Return the failure of a connection that has ended."""
         reason = self.protocol.milestones.disconnect_text
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
-        return StepFailure(Outcome.DISCONNECTED, text)
+        return StepFailure(disconnect_outcome(reason), text)
 
     def _failure(self, step: str, error: Exception) -> StepFailure:
         milestones = self.protocol.milestones

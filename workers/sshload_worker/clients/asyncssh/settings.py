@@ -20,6 +20,7 @@ from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
 _LARGEST_BYTES = 2**32 - 1
+_PARSED_KEYS = 64
 _METHODS = {
     Auth.PASSWORD: "password",
     Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive",
@@ -98,7 +99,8 @@ def connection_options(login: Login) -> Any:
     else:
         options.agent_path = None
         if method == "publickey":
-            options.client_keys = [key_pair(credentials.private_key, credentials.certificate)]
+            extra = [key_pair(key.openssh, b"") for key in login.extra_keys]
+            options.client_keys = [*extra, key_pair(credentials.private_key, credentials.certificate_line)]
     return options
 
 
@@ -131,7 +133,7 @@ class _KeyPair(SSHLocalKeyPair):
             self.algorithm = self.sig_algorithm + _CERTIFICATE
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=_PARSED_KEYS)
 def _parsed(private: bytes, certificate: bytes) -> tuple[Any, Any]:
     try:
         key = asyncssh.import_private_key(private)

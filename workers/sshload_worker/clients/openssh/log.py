@@ -11,7 +11,7 @@ from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
-from sshload_worker.outcomes import StepFailure, pre_banner_outcome
+from sshload_worker.outcomes import DISCONNECT_TEXTS, StepFailure, pre_banner_outcome
 
 _KEPT_LINES = 200
 _CONNECTING = re.compile(r"debug1: (Connecting to |Executing proxy command)")
@@ -54,6 +54,7 @@ _PATTERNS = (
     (r"Host key verification failed", Outcome.HOST_KEY_MISMATCH),
     (r"Unable to negotiate with ", Outcome.KEX_FAILED),
     (r"\S+: Permission denied \(", Outcome.AUTH_REJECTED),
+    (rf"Received disconnect from \S+ port \d+:\d+: ({'|'.join(DISCONNECT_TEXTS)})$", Outcome.TOO_MANY_AUTH_FAILURES),
     (r"Load key |\S+: line \d+: |Bad \S+ spec|@ +WARNING: UNPROTECTED PRIVATE KEY", Outcome.GENERATOR_FAULT),
     (r"Bad remote protocol version identification|Protocol major versions differ", Outcome.NOT_SSH),
     (r"banner exchange: .*: (could not read|invalid format|protocol version mismatch)", Outcome.NOT_SSH),

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
@@ -24,6 +24,7 @@ from sshload_worker.clients.openssh.process import program
 from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.login import Credentials, Login
+from sshload_worker.login.private_key import PrivateKey, start_agent
 from sshload_worker.login.tickets import config_path
 
 _QUERIES = {
@@ -41,6 +42,7 @@ _LEAST_REKEY_BYTES = 16
 _MOST_REKEY_BYTES = 2**63 - 1
 _MOST_SFTP_BYTES = 2**32 - 1
 
+_CERTIFICATE = "key-cert.pub"
 _PRIVATE_MODE = 0o600
 _EXECUTABLE_MODE = 0o700
 OWN_STDOUT = "/proc/self/fd/1"
@@ -96,6 +98,7 @@ class Directory:
     config: str
     environment: dict[str, str]
     numbers: "count[int]"
+    written: dict[str, bytes] = field(default_factory=dict)
 
     def new_name(self, kind: str) -> str:
         """Return a path in the directory that no other connection uses."""
@@ -115,8 +118,15 @@ def _size(entry: "os.DirEntry[str]") -> int:
 
 
 def directory_of(login: Login) -> Directory:
-    """Return the directory of a login, which is created at its first use."""
-    return _directory(login.host, login.port, login.user, login.credentials, login.host_keys, login.client)
+    """Return the directory of a login, which is created at its first use, with the login's present certificate."""
+    certificate = login.credentials.certificate_line
+    agent = login.credentials.agent_socket or _agent_with(login.extra_keys)
+    lasting = replace(login.credentials, certificate=None, agent_socket=agent)
+    directory = _directory(login.host, login.port, login.user, lasting, login.host_keys, login.client)
+    if certificate and directory.written.get(_CERTIFICATE) != certificate:
+        _replace(directory.path / _CERTIFICATE, certificate)
+        directory.written[_CERTIFICATE] = certificate
+    return directory
 
 
 @lru_cache(maxsize=64)
@@ -130,8 +140,6 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
         _write(path / "known_hosts", known_hosts_text(host, host_keys).encode(), _PRIVATE_MODE)
     if credentials.private_key:
         _write(path / "key", credentials.private_key, _PRIVATE_MODE)
-    if credentials.certificate:
-        _write(path / "key-cert.pub", credentials.certificate, _PRIVATE_MODE)
     if credentials.auth in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE):
         _write(path / "password", credentials.password.encode() + b"\n", _PRIVATE_MODE)
         asking = f"#!/bin/sh\nexec cat {shlex.quote(str(path / 'password'))}\n"
@@ -150,6 +158,13 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     path.write_bytes(content)
 
 
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file in place of one that a program may be reading."""
+    new = path.with_suffix(".new")
+    _write(new, content, _PRIVATE_MODE)
+    new.rename(path)
+
+
 def known_hosts_text(host: str, host_keys: HostKeys) -> str:
     """Return the known_hosts lines for the keys that `host` may present."""
     lines = [f"{host} {_key(blob)}" for blob in sorted(host_keys.accepted)]
@@ -164,6 +179,7 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
     """Return the ssh_config of a login whose files are in the directory `path`."""
     method = _METHODS.get(credentials.auth, "publickey")
     by_key = credentials.auth in (Auth.PUBLICKEY, Auth.CERTIFICATE)
+    agent = credentials.agent_socket
     settings: dict[str, object] = {
         "Port": port,
         "User": user,
@@ -185,8 +201,8 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         "GSSAPIDelegateCredentials": "no",
         "HostbasedAuthentication": "no",
         "NumberOfPasswordPrompts": 1,
-        "IdentitiesOnly": _yes(credentials.auth is not Auth.AGENT),
-        "IdentityAgent": credentials.agent_socket if credentials.auth is Auth.AGENT else "none",
+        "IdentitiesOnly": _yes(not agent),
+        "IdentityAgent": agent or "none",
         "IdentityFile": path / "key" if by_key else "none",
         "ConnectionAttempts": 1,
         "ControlPersist": "no",
@@ -204,7 +220,7 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
     if credentials.auth is Auth.GSSAPI:
         settings["GSSAPIServerIdentity"] = host  # HostName is an address
     if credentials.auth is Auth.CERTIFICATE:
-        settings["CertificateFile"] = path / "key-cert.pub"
+        settings["CertificateFile"] = path / _CERTIFICATE
     if client.rekey_bytes is not None:
         settings["RekeyLimit"] = client.rekey_bytes
     for keyword, names in (
@@ -216,6 +232,12 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         if names:
             settings[keyword] = ",".join(names)
     return "".join(f"{keyword} {_quoted(value)}\n" for keyword, value in settings.items())
+
+
+@cache
+def _agent_with(extra_keys: tuple[PrivateKey, ...]) -> str:
+    """Return the socket of an agent with these keys, which ssh offers before that of a file; "" without any."""
+    return start_agent(extra_keys).socket_path if extra_keys else ""
 
 
 def as_host_name(host: str) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from paramiko.pkey import PKey
 from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
@@ -65,12 +66,12 @@ class ParamikoConnection:
         more: Any = ()
         match credentials.auth:
             case Auth.PUBLICKEY | Auth.CERTIFICATE:
-                key = private_key(credentials.private_key, credentials.certificate)
-                more = driver.call(Timing.AUTH, transport.auth_publickey, user, key)
+                extra = [private_key(key.openssh, b"") for key in self._login.extra_keys]
+                more = self._offer(*extra, private_key(credentials.private_key, credentials.certificate_line))
             case Auth.AGENT:
                 agent = Agent(credentials.agent_socket)
                 try:
-                    more = driver.call(Timing.AUTH, transport.auth_publickey, user, agent.first_key())
+                    more = self._offer(*agent.keys())
                 finally:
                     agent.close()
             case Auth.PASSWORD:
@@ -78,6 +79,18 @@ class ParamikoConnection:
             case Auth.KEYBOARD_INTERACTIVE:
                 more = driver.call(Timing.AUTH, transport.auth_interactive, user, self._answer)
         return list(more or ())
+
+    def _offer(self, *keys: PKey) -> Any:
+        """Offer keys one after the other until the server takes one; return what `auth_publickey` does."""
+        driver, user = self.driver, self._login.user
+        *others, last = keys
+        for key in others:
+            try:
+                return driver.call(Timing.AUTH, driver.transport.auth_publickey, user, key)
+            except StepFailure as failure:
+                if failure.outcome is not Outcome.AUTH_REJECTED:
+                    raise
+        return driver.call(Timing.AUTH, driver.transport.auth_publickey, user, last)
 
     def negotiated(self) -> Negotiated:
         transport = self.driver.transport

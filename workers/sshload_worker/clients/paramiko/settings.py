@@ -31,6 +31,7 @@ KNOWN = {
     "macs": tuple(Transport._mac_info),  # noqa: SLF001 - no public list
     "host_key_algorithms": _HOST_KEYS,
 }
+_PARSED_KEYS = 64
 _KINDS = (Ed25519Key, ECDSAKey, RSAKey)
 
 
@@ -63,7 +64,7 @@ def prefer(transport: Any, client: Client, host_keys: HostKeys) -> tuple[str, ..
     return known or tuple(options.key_types)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=_PARSED_KEYS)
 def private_key(private: bytes, certificate: bytes) -> PKey:
     """Return a key, with its certificate unless that is empty; raises StepFailure if paramiko cannot read it."""
     for kind in _KINDS:
@@ -90,12 +91,12 @@ class Agent(AgentSSH):
             connection.close()
             raise StepFailure(Outcome.GENERATOR_FAULT, f"no reply from the ssh-agent: {error}") from None
 
-    def first_key(self) -> PKey:
-        """Return the key to log in with; raises StepFailure if there is none."""
-        if not self.get_keys():
+    def keys(self) -> tuple[PKey, ...]:
+        """Return the keys to log in with; raises StepFailure if there is none."""
+        found: tuple[PKey, ...] = self.get_keys()
+        if not found:
             raise StepFailure(Outcome.GENERATOR_FAULT, "the ssh-agent holds no key")
-        key: PKey = self.get_keys()[0]
-        return key
+        return found
 
     def close(self) -> None:
         """Close the connection."""

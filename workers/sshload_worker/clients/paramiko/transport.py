@@ -47,7 +47,7 @@ from sshload_worker.clients.group_exchange import (
 from sshload_worker.clients.inflation import Inflation, InflationError
 from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys
-from sshload_worker.outcomes import StepFailure, refused_outcome
+from sshload_worker.outcomes import StepFailure, disconnect_outcome, refused_outcome
 
 _MOST_PACKET_BYTES = 262_144  # OpenSSH's PACKET_MAX_SIZE is the same
 _PACKET_OVERHEAD_BYTES = 1_024
@@ -321,7 +321,7 @@ class Driver:
         """Return the failure of a connection that has ended."""
         reason = self.transport.disconnect_text
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
-        return StepFailure(Outcome.DISCONNECTED, text)
+        return StepFailure(disconnect_outcome(reason), text)
 
     def _failure(self, step: str, error: Exception) -> StepFailure:
         refusal = self.transport.refusals.pop(step, None)

@@ -4,6 +4,7 @@ libssh2's own agent client blocks the whole worker, forever if the agent dies, a
 there is no agent. So Agent talks to the agent through gevent, and SignedLogin passes the signature to libssh2.
 """
 
+from collections.abc import Callable
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,7 @@ from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.driver import Driver
-from sshload_worker.login.login import Credentials
+from sshload_worker.login.login import Login
 from sshload_worker.login.wire import WireError, WireReader, wire_string
 from sshload_worker.outcomes import StepFailure
 
@@ -24,19 +25,19 @@ _IDENTITIES_ANSWER = 12
 _SIGN_REQUEST = b"\x0d"
 _SIGN_RESPONSE = 14
 _ANSWER_LIMIT_BYTES = 262_144  # the limit of OpenSSH's agent and clients
+_MOST_KEYS = 64
 _RSA_FLAGS = {b"rsa-sha2-256": 2, b"rsa-sha2-512": 4}
 
 
-def authenticate(driver: Driver, user: str, credentials: Credentials) -> None:
-    """Log in with the credentials; raises StepFailure if the server refuses them or they cannot be used."""
-    session = driver.session
+def authenticate(driver: Driver, login: Login) -> None:
+    """Log in with the login's credentials; raises StepFailure if the server refuses them or they cannot be used."""
+    session, user, credentials = driver.session, login.user, login.credentials
     match credentials.auth:
-        case Auth.PUBLICKEY:
-            key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
-            driver.until_done(Timing.AUTH, key_auth, "", credentials.public_key)  # so that libssh2 need not compute it
-        case Auth.CERTIFICATE:
-            key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
-            driver.until_done(Timing.AUTH, key_auth, "", credentials.certificate)
+        case Auth.PUBLICKEY | Auth.CERTIFICATE:
+            for key in login.extra_keys:
+                _offer(partial(_log_in_by, driver, user, key.openssh, key.public_line))
+            public = credentials.certificate_line or credentials.public_key  # so that libssh2 need not compute it
+            _log_in_by(driver, user, credentials.private_key, public)
         case Auth.PASSWORD:
             driver.until_done(Timing.AUTH, session.userauth_password, user, credentials.password)
         case Auth.KEYBOARD_INTERACTIVE:
@@ -46,18 +47,41 @@ def authenticate(driver: Driver, user: str, credentials: Credentials) -> None:
             _authenticate_by_agent(driver, user, credentials.agent_socket)
 
 
+def _log_in_by(driver: Driver, user: str, private: bytes, public: bytes) -> None:
+    driver.until_done(Timing.AUTH, driver.session.userauth_publickey_frommemory, user, private, "", public)
+
+
+def _offer(log_in: Callable[[], None]) -> bool:
+    """Return whether the server takes a key; raises StepFailure if it ends the connection."""
+    try:
+        log_in()
+    except StepFailure as failure:
+        if failure.outcome is not Outcome.AUTH_REJECTED:
+            raise
+        return False
+    return True
+
+
 def _answer_prompts(password: str, _name: bytes, _instruction: bytes, prompts: list[str]) -> list[str]:
     return [password] * len(prompts)
 
 
 def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None:
+    """Offer the agent's keys in their order, as ssh does."""
     with Agent(agent_socket) as agent:
-        key = agent.first_key()
-        login = SignedLogin(driver.session, user.encode(), key)
+        *others, last = agent.keys()
+        for key in others:
+            if _offer(partial(_log_in_by_agent, driver, user, agent, key)):
+                return
+        _log_in_by_agent(driver, user, agent, last)
+
+
+def _log_in_by_agent(driver: Driver, user: str, agent: "Agent", key: bytes) -> None:
+    login = SignedLogin(driver.session, user.encode(), key)
+    driver.until_done(Timing.AUTH, login.attempt)
+    if login.to_sign:
+        login.signature = agent.sign(key, login.to_sign, _signature_algorithm(login.to_sign))
         driver.until_done(Timing.AUTH, login.attempt)
-        if login.to_sign:
-            login.signature = agent.sign(key, login.to_sign, _signature_algorithm(login.to_sign))
-            driver.until_done(Timing.AUTH, login.attempt)
 
 
 def _signature_algorithm(to_sign: bytes) -> bytes:
@@ -91,12 +115,16 @@ class Agent:
     ) -> None:
         self._socket.close()
 
-    def first_key(self) -> bytes:
-        """Return the agent's first public key in wire form."""
+    def keys(self) -> list[bytes]:
+        """Return the agent's public keys in wire form, at least one."""
         answer = self._ask(_REQUEST_IDENTITIES, _IDENTITIES_ANSWER)
-        if not answer.uint32():
+        found = []
+        for _ in range(min(answer.uint32(), _MOST_KEYS)):
+            found.append(answer.string())
+            answer.string()  # the comment
+        if not found:
             raise _agent_failure("holds no key")
-        return answer.string()
+        return found
 
     def sign(self, key: bytes, data: bytes, algorithm: bytes) -> bytes:
         """Return the signature of `data`, without the name of its algorithm."""

@@ -80,7 +80,7 @@ class SSH2Connection:
     def auth(self) -> None:
         """Authenticate with the login's credentials."""
         try:
-            authenticate(self.driver, self._login.user, self._login.credentials)
+            authenticate(self.driver, self._login)
         except StepFailure as failure:
             self._is_key_accepted = failure.message.startswith(PublickeyUnverifiedError.__name__)
             if failure.message.startswith(_REFUSALS):

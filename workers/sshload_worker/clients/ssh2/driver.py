@@ -26,12 +26,12 @@ from ssh2 import exceptions as ssh2_errors
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
-from ssh2.nonblocking import last_error_text
+from ssh2.nonblocking import disconnect_text, last_error_text
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.tcp import Descriptor
-from sshload_worker.outcomes import StepFailure, refused_outcome
+from sshload_worker.outcomes import StepFailure, disconnect_outcome, refused_outcome
 
 _CALLS_WITHOUT_WAIT = 8
 _NO_ANSWER = "Waiting for "  # libssh2's text if the connection breaks in a login; the error code says it was refused
@@ -129,9 +129,15 @@ class Driver:
         text = last_error_text(self.session)
         lost = type(error) in AMBIGUOUS_ERRORS and self.descriptor.peer_has_closed()
         if lost or text.startswith(_NO_ANSWER):
-            return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
+            return self._disconnected("the server closed the connection")
         failed = step() if callable(step) else step
-        return StepFailure(library_outcome(failed, type(error)), f"{type(error).__name__}: {text}")
+        outcome, said = library_outcome(failed, type(error)), f"{type(error).__name__}: {text}"
+        return self._disconnected(said) if outcome is Outcome.DISCONNECTED else StepFailure(outcome, said)
+
+    def _disconnected(self, otherwise: str) -> StepFailure:
+        """Return the failure of a connection that has ended, in the server's words if it gave some."""
+        text = disconnect_text(self.session)
+        return StepFailure(disconnect_outcome(text), f"the server disconnected: {text}" if text else otherwise)
 
     def _wait(self) -> None:
         directions = self.session.block_directions()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from specs.bad import Bad, bad
+from specs.external import EXTERNAL_BURST
 from specs.small import SMALL, with_steps
 from specs.spec import Spec, changed
 
@@ -10,6 +11,12 @@ from specs.spec import Spec, changed
 def _setting(library: str, name: str, value: Any, says: str = "") -> Bad:
     """Return a setting of the client that this library does not take."""
     return Bad(changed(SMALL, "client", {"library": library, name: value}), f"spec.client.{name}", says)
+
+
+def _certificates(name: str, value: Any, at: str = "", **beside: Any) -> Bad:
+    """Return certificates that the workers cannot sign; the fault is at the field of this name."""
+    client = {"auth": "certificate", "certificates": {name: value, **beside}}
+    return Bad(changed(SMALL, "client", client), f"spec.client.certificates.{at or name}", "")
 
 
 BAD: dict[str, Bad] = {
@@ -62,6 +69,26 @@ BAD: dict[str, Bad] = {
     "delay-of-openssh": _setting("openssh", "networkDelay", "10ms"),
     "delay-of-six-seconds": bad("client.networkDelay", "6s", says="5s"),
     "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
+    "extra-keys-of-mina-sshd": _setting("mina-sshd", "extraKeys", 3),
+    "no-extra-keys": bad("client.extraKeys", 0, says="from 1 to 50"),
+    "extra-keys-of-a-password": bad(
+        "client", {"auth": "password", "extraKeys": 3}, "spec.client.extraKeys", base=EXTERNAL_BURST
+    ),
+    "extra-keys-after-a-certificate-of-openssh": bad(
+        "client", {"library": "openssh", "auth": "certificate", "extraKeys": 3}, "spec.client.extraKeys"
+    ),
+    "certificates-of-a-key": bad("client.certificates", {}, says="is for auth certificate only"),
+    "certificates-renewed-before-they-are-signed": _certificates("renewBefore", "1m", lifetime="1m"),
+    "certificates-renewed-and-not": _certificates("renewBefore", "20s", renew=False),
+    "certificates-of-four-seconds": _certificates("lifetime", "4s"),
+    "certificates-of-half-seconds": _certificates("lifetime", "10500ms"),
+    "certificates-for-a-principal-with-a-comma": _certificates("principals", ["a,b"], "principals[0]"),
+    "certificates-for-a-principal-twice": _certificates("principals", ["a", "a"]),
+    "certificates-with-an-extension-in-two-words": _certificates("extensions", ["permit pty"], "extensions[0]"),
+    "certificates-of-an-authority-of-another-s": _certificates("ca", {"secretRef": {"name": "authority"}}),
+    "certificates-of-no-authority": bad(
+        "client", {"auth": "certificate", "certificates": {}}, "spec.client.certificates.ca", base=EXTERNAL_BURST
+    ),
 }
 
 GOOD: dict[str, Spec] = {
@@ -81,4 +108,23 @@ GOOD: dict[str, Spec] = {
     "delay-of-asyncssh": changed(SMALL, "client", {"library": "asyncssh", "networkDelay": "5s"}),
     "no-delay-of-openssh": changed(SMALL, "client", {"library": "openssh", "networkDelay": "0s"}),
     "slow-acknowledgements-of-openssh": changed(SMALL, "client", {"library": "openssh", "quickAck": False}),
+    "extra-keys-of-an-agent-of-openssh": changed(
+        SMALL, "client", {"library": "openssh", "auth": "agent", "extraKeys": 50}
+    ),
+    "certificates-of-five-seconds": changed(
+        SMALL, "client", {"auth": "certificate", "certificates": {"lifetime": "5s", "renewBefore": "4s"}}
+    ),
+    "certificates-that-are-not-renewed": changed(
+        SMALL,
+        "client",
+        {
+            "auth": "certificate",
+            "certificates": {"renew": False, "principals": ["ops", "team-{user}"], "extensions": ["permit-pty"]},
+        },
+    ),
+    "certificates-of-the-author-s-authority": changed(
+        EXTERNAL_BURST,
+        "client",
+        {"auth": "certificate", "certificates": {"ca": {"secretRef": {"name": "authority"}, "encryptedKey": True}}},
+    ),
 }

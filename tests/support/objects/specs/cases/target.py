@@ -42,6 +42,17 @@ BAD: dict[str, Bad] = {
         "no proxy but nginx",
         base=_SMALL_OF_STEPS,
     ),
+    "host-certificates-that-the-library-does-not-check": bad(
+        "target.managed.sshd.hostCertificates", value=True, says="openssh"
+    ),
+    "host-certificates-behind-a-gateway": bad(
+        "target.managed",
+        {"gateway": {"policy": "pool"}, "sshd": {"hostCertificates": True}},
+        "spec.target.managed.sshd.hostCertificates",
+        base=_SMALL_OF_STEPS,
+    ),
+    "revoked-keys-of-more-than-all": bad("target.managed.sshd.revokedKeys", {"users": "101%"}, says="users"),
+    "revoked-keys-beyond-a-million": bad("target.managed.sshd.revokedKeys", {"others": 1_000_001}, says="others"),
     "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),
     "what-is-not-there-yet-replicas": bad("target.managed.replicas", 2),
 }
@@ -56,5 +67,11 @@ GOOD: dict[str, Spec] = {
         _SMALL_OF_STEPS, "target.managed", {"proxy": {"kind": "nginx"}, "gateway": {"policy": "pool"}}
     ),
     "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
+    "host-certificates-for-asyncssh": changed(
+        changed(SMALL, "client.library", "asyncssh"), "target.managed.sshd.hostCertificates", value=True
+    ),
+    "a-long-list-of-revoked-keys": changed(
+        SMALL, "target.managed.sshd.revokedKeys", {"users": "0.5%", "others": 1_000_000}
+    ),
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
 }
