@@ -99,7 +99,8 @@ PACKAGES = Need(
     "packages",
     (
         "scripts/debian-packages", "cmake", "debian-archive-keyring", "debootstrap", "dropbear-bin", "gcc", "git",
-        "haproxy", "iproute2", "libc6-dev", "libnginx-mod-stream", "libnss-sss", "libpam-sss", "make", "nginx",
+        "haproxy", "iproute2", "krb5-admin-server", "krb5-kdc", "libc6-dev", "libnginx-mod-stream", "libnss-sss",
+        "libpam-sss", "make", "nginx",
         "openssh-client", "openssh-server", "patch", "prometheus", "proftpd-core", "proftpd-mod-crypto", "python3-dev",
         "rsync", "shellcheck", "slapd", "sssd-ldap", "tinysshd", "util-linux", "zlib1g-dev",
     ),

@@ -5,6 +5,7 @@ it, and the others from that user's entry in a dump of the database (kdb5_util(8
 salt is the realm alone (onlyrealm).
 """
 
+import os
 import secrets
 import shutil
 import socket
@@ -44,6 +45,8 @@ def make_kdc(
         _make_realm(config, kerberos, population, folder, listen)
     except OSError as error:
         raise ConfigRefusedError(f"the Kerberos realm cannot be made ready: {error}") from error
+    for variable in [name for name in os.environ if name.startswith("KRB5")]:
+        del os.environ[variable]  # of whoever started this, and sshd would obey it
     is_ready = partial(_answers, listen, config.kdc_port)
     return Daemon("krb5kdc", (_program("krb5kdc"), "-n"), is_ready, _environment(folder))
 

@@ -5,24 +5,27 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic_ns
+from time import monotonic_ns, time
 
 import pytest
 from free_ports import free_port
 from kerberos_target import HOST, KerberosTarget, kerberos_target
 from one_iteration import prepare, run_once
 from run_configs import arrivals
+from running_target import wait_until
 from sshload_contract.client import Library
 from sshload_contract.kerberos import Kdc, Kerberos, Realm
+from sshload_contract.users import NumberedUsers, Pick, UsersInTurn
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.run_config import RunConfig
-from sshload_worker.login.gss import Initiator, fill_by_password
+from sshload_worker.login.gss import Initiator, fill_by_password, seconds_left
 from sshload_worker.login.tickets import use_realms
+from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.slow]
 either_library = pytest.mark.parametrize("library", [Library.ASYNCSSH, Library.OPENSSH])
 LOAD = arrivals(1, 1.0)
 
@@ -144,5 +147,89 @@ def filled(server: KerberosTarget, folder: Path, user: str) -> Path:
 
 def with_cache(server: KerberosTarget, library: Library, cache: Path, user: str = "user00001") -> RunConfig:
     """Return a run whose user has a ready ticket cache."""
+    return with_files(server, library, user=user, ticket_cache_path=str(cache))
+
+
+@either_library
+def test_a_keytab_gets_the_tickets(server: KerberosTarget, library: Library) -> None:
+    logins = accepted(server)
+    keytab = server.keytab("user00001", "user00002")
+    config = with_files(server, library, user="user00002", keytab_path=str(keytab))
+    assert run_once(config).outcome is Outcome.OK
+    assert accepted(server) - logins == Counter(user00002=1)
+
+
+def test_each_user_of_a_population_gets_tickets_by_a_keytab(server: KerberosTarget) -> None:
+    logins, tickets = accepted(server), Counter(server.issued())
+    keytab = server.keytab("user00001", "user00002", "user00003")
+    config = with_files(server, Library.ASYNCSSH, user="", keytab_path=str(keytab))
+    users = UsersInTurn(NumberedUsers("user{n}", 1, 3, 5), Pick.ROUND_ROBIN, 0, 1.0)
+    iteration = prepare(replace(config, target=replace(config.target, users=users)), Recorder("", 0))
+    for turn in range(3):
+        iteration.run(Due(monotonic_ns(), Window.MEASURED, turn=turn))
+    assert accepted(server) - logins == Counter(user00001=1, user00002=1, user00003=1)
+    asked = Counter(server.issued()) - tickets
+    assert {user for _, user, _ in asked} == {"user00001", "user00002", "user00003"}
+    assert set(asked.values()) == {1}
+
+
+def test_a_keytab_without_the_users_key_is_the_workers_own_fault(server: KerberosTarget) -> None:
+    keytab = server.keytab("user00001")
+    done = run_once(with_files(server, Library.ASYNCSSH, user="user00002", keytab_path=str(keytab)))
+    assert done.outcome is Outcome.GENERATOR_FAULT
+    assert done.message == "the target's keytab has no key of user00002: `klist -k` lists what is in it"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, r"the target's keytab \(absent\) cannot be read: No such file or directory"),
+        (b"-----BEGIN", "the target's keytab is no keytab of Kerberos 5: `klist -k` lists what is in one"),
+    ],
+)
+def test_a_keytab_that_cannot_be_read_ends_the_run(
+    server: KerberosTarget, tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    path = tmp_path / ("absent" if content is None else "keytab")
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(GeneratorFaultError, match=said):
+        run_once(with_files(server, Library.ASYNCSSH, user="user00001", keytab_path=str(path)))
+
+
+@pytest.fixture(scope="module")
+def of_seconds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KerberosTarget]:
+    """Run a target whose tickets are good for a few seconds."""
+    with kerberos_target(tmp_path_factory.mktemp("short-lived"), users=1, ticket_s=4) as target:
+        yield target
+
+
+@either_library
+def test_tickets_are_renewed_before_they_end(of_seconds: KerberosTarget, library: Library) -> None:
+    tickets = Counter(of_seconds.issued())
+    recorder = Recorder("", 0)
+    iteration = prepare(of_seconds.run_config("user00001", library, LOAD), recorder)
+
+    def renewed_twice() -> bool:
+        iteration.run(Due(monotonic_ns(), Window.MEASURED))
+        asked = Counter(of_seconds.issued()) - tickets
+        return asked["AS", "user00001", "krbtgt/SSHLOAD.TEST"] >= 3
+
+    wait_until(renewed_twice, "two renewals")
+    report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
+    assert report.counts[Window.MEASURED].failed == 0, report.errors
+
+
+@either_library
+def test_a_ticket_that_has_ended_is_told(of_seconds: KerberosTarget, library: Library, tmp_path: Path) -> None:
+    cache = filled(of_seconds, tmp_path, "user00001")
+    ends_at_s = time() + seconds_left(str(cache)) + 1
+    wait_until(lambda: time() > ends_at_s, "the end of the ticket")
+    done = run_once(with_cache(of_seconds, library, cache))
+    assert (done.outcome, done.failed_step, done.message) == (Outcome.NO_TICKET, "auth", "Ticket expired")
+
+
+def with_files(server: KerberosTarget, library: Library, *, user: str, **files: str) -> RunConfig:
+    """Return a run of a user whose credentials are in other files than a password's."""
     config = server.run_config(user, library, LOAD)
-    return replace(config, target=replace(config.target, password_path="", ticket_cache_path=str(cache)))
+    return replace(config, target=replace(config.target, password_path="", **files))

@@ -54,6 +54,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "23-replay": {"replay": {"duration": "8s"}},
     "24-rsync": {"arrivals": {"stages": [{"rate": 2, "duration": "5s"}]}},
     "25-rates": {"arrivals": {"duration": "4s"}},
+    "31-kerberos": {"arrivals": {"rate": 4, "duration": "4s"}},
     "27-mix": {"arrivals": {"duration": "12s"}},
     "28-system-target": {"arrivals": {"rate": 8, "duration": "5s"}},
     "26-wave": {"wave": {"rate": 2, "toRate": 6, "period": "10s", "repeat": 1}},

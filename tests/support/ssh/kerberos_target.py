@@ -2,9 +2,11 @@
 
 import contextlib
 import re
+import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from free_ports import free_port
@@ -31,6 +33,8 @@ GSSAPIAuthentication yes
 GSSAPIStrictAcceptorCheck no
 """
 _ISSUED = re.compile(r"\b(AS|TGS)_REQ .*ISSUE: .*, (\S+)@\S+ for (\S+)@")
+
+_numbers = count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,25 @@ class KerberosTarget:
 
     def kdc_log(self) -> str:
         """Return what the KDC has logged."""
-        (kdc,) = (one.pid for one in descendants(self.target.process.pid) if _is_kdc(one.pid))
-        return Path(f"/proc/{kdc}/fd/2").read_text(encoding="utf-8")
+        return Path(f"/proc/{self._kdc_pid}/fd/2").read_text(encoding="utf-8")
+
+    def keytab(self, *users: str) -> Path:
+        """Return a new keytab with the keys of users."""
+        path = self.target.folder.path / f"keytab{next(_numbers)}"
+        environment = Path(f"/proc/{self._kdc_pid}/environ").read_text(encoding="utf-8").split("\0")
+        subprocess.run(
+            ["nsenter", "--target", str(self._kdc_pid), "--mount", "kadmin.local"],
+            input=f"ktadd -norandkey -k {path} {' '.join(users)}\n",
+            env=dict(line.split("=", 1) for line in environment if line),
+            text=True,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        return path
+
+    @property
+    def _kdc_pid(self) -> int:
+        return next(one.pid for one in descendants(self.target.process.pid) if _is_kdc(one.pid))
 
 
 def _is_kdc(pid: int) -> bool:

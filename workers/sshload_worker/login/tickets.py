@@ -1,7 +1,7 @@
 """Tickets: what a user shows a server in place of a password, in a private ticket cache of that user.
 
-A worker gets them before the load, as a user has them before a login, and again when half their life is over. So no KDC
-is part of what is measured, unless `freshTickets` is set: then each login has a cache of its own, without a ticket for
+A worker gets them before the load, as a user has them before a login, and again before they end. So no KDC is part of
+what is measured, unless `freshTickets` is set: then each login has a cache of its own, without a ticket for
 the server, and asks for one.
 
 The settings of Kerberos are the test's alone: neither this machine's krb5.conf nor the DNS adds any. Every address of a
@@ -30,6 +30,9 @@ from sshload_worker.login.gss import GssError, Initiator, fill_by_keytab, fill_b
 from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
 _CONFIG: Final = "KRB5_CONFIG"
+_VARIABLES: Final = "KRB5"
+_RENEWED_AFTER: Final = 0.4
+"""This part of a ticket's life: from a half of it on, GSSAPI asks the KDC for a new one within a login."""
 _THREADS: Final = 500
 _PAUSE_S: Final = 1.0
 _PRIVATE_MODE: Final = 0o600
@@ -96,6 +99,8 @@ def use_realms(kerberos: Kerberos, addresses: Mapping[tuple[str, int], Iterable[
         lines += [f"{realm.name} = {{", *kdcs, "}"]
     lines.append("[domain_realm]")
     lines += [f"{domain} = {realm.name}" for realm in kerberos.realms for domain in realm.domains]
+    for variable in [name for name in os.environ if name.startswith(_VARIABLES)]:
+        del os.environ[variable]
     path = _folder() / "krb5.conf"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
     os.environ[_CONFIG] = str(path)
@@ -175,7 +180,7 @@ class Tickets:
         except GeneratorFaultError as error:
             self._refusal, self._renew_at_s = StepFailure(Outcome.GENERATOR_FAULT, str(error)), monotonic() + _PAUSE_S
         else:
-            self._renew_at_s, self._end_s = began_s + max(lasts_s / 2, _PAUSE_S), began_s + lasts_s
+            self._renew_at_s, self._end_s = began_s + lasts_s * _RENEWED_AFTER, began_s + lasts_s
             self._refusal = StepFailure(Outcome.NO_TICKET, "the ticket has ended")
 
     def _fill_new(self) -> int:

@@ -30,6 +30,17 @@ _MEANINGS = {
         "{server} takes fewer keys than were offered before the right one",
         "Set spec.client.extraKeys below its MaxAuthTries, or spec.loginBeforeLoad to false to measure how it refuses",
     ),
+    Outcome.NO_TICKET: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "Kerberos has no ticket for {server}",
+        "Check {field}.user, spec.client.kerberos and the keytab, or the ticket cache, in the Secret of"
+        " {field}.credentialsSecretRef",
+    ),
+    Outcome.KDC_UNREACHABLE: Meaning(
+        Reason.LOGIN_FAILED,
+        "no KDC gave a ticket for {server}",
+        "Check that spec.client.kerberos.realms names the KDCs, and that nothing blocks the workers' way to them",
+    ),
     Outcome.HOST_KEY_MISMATCH: Meaning(
         Reason.HOST_KEY_MISMATCH,
         "the host key of {server} is not the known one",

@@ -41,6 +41,8 @@ def judged(failure: LoginFailure, *, managed: bool = False) -> Judgement:
         (Outcome.NOT_SSH, Reason.LOGIN_FAILED, "does not speak SSH"),
         (Outcome.KEX_FAILED, Reason.LOGIN_FAILED, "algorithms of spec.client"),
         (Outcome.KEX_TIMEOUT, Reason.LOGIN_FAILED, "spec.client.timeouts.kex"),
+        (Outcome.NO_TICKET, Reason.CREDENTIALS_REJECTED, "the keytab"),
+        (Outcome.KDC_UNREACHABLE, Reason.LOGIN_FAILED, "spec.client.kerberos.realms"),
         (Outcome.AUTH_TIMEOUT, Reason.LOGIN_FAILED, "spec.client.timeouts.auth"),
         (Outcome.DISCONNECTED, Reason.LOGIN_FAILED, "Its log may say more"),
     ],
