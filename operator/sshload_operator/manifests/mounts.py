@@ -62,9 +62,9 @@ def managed_endpoint(  # noqa: PLR0913, PLR0917 - what a login needs
 def login_files(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
     """Return the files of a run's keys that a login to its managed target needs."""
     spec = plan.spec
-    if spec.auth not in BY_KEY:
-        return (POPULATION_PASSWORD_FILE, KNOWN_HOSTS_FILE)
     has_population = target.users_in_turn(spec.users, POPULATION_FILE) is not None
+    if spec.auth not in BY_KEY:
+        return (POPULATION_FILE if has_population else POPULATION_PASSWORD_FILE, KNOWN_HOSTS_FILE)
     signed = CERTIFICATE_FILE if spec.client.certificates is None else USER_CA_KEY_FILE
     certificate = (signed,) if spec.auth is Auth.CERTIFICATE else ()
     return (POPULATION_FILE if has_population else PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE)

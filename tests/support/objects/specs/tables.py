@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from specs.bad import Bad
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
 from specs.gateway import GATEWAY, MANAGED_GATEWAY
+from specs.kerberos import EXTERNAL_TICKETS, MANAGED_KDC
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
@@ -44,6 +45,8 @@ WHOLE: dict[str, Spec] = {
     "managed-rsync": MANAGED_RSYNC,
     "external-users": EXTERNAL_USERS,
     "external-burst": EXTERNAL_BURST,
+    "external-tickets": EXTERNAL_TICKETS,
+    "managed-kdc": MANAGED_KDC,
     **SEARCHES,
     "relative": RELATIVE,
     "gateway": GATEWAY,
