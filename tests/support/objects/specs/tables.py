@@ -14,6 +14,7 @@ from specs.relative import RELATIVE
 from specs.search import SEARCHES
 from specs.small import LINKS_AND_LIMITS, MIXED, REPLAY, SMALL, WAVE
 from specs.spec import Spec
+from specs.system import MANAGED_SYSTEM
 
 Row = TypeVar("Row")
 
@@ -51,6 +52,7 @@ WHOLE: dict[str, Spec] = {
     "relative": RELATIVE,
     "gateway": GATEWAY,
     "managed-gateway": MANAGED_GATEWAY,
+    "managed-system": MANAGED_SYSTEM,
 }
 GOOD: dict[str, Spec] = _joined([WHOLE, *(cases.GOOD for cases in _CASES)])
 BAD: dict[str, Bad] = _joined(cases.BAD for cases in _CASES)
