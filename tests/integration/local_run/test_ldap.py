@@ -4,10 +4,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
-from local_cli import Ended, sshload, write_test
+import yaml
+from local_cli import Ended, measured, sshload, write_test
+from short_examples import short_test
 from slapd_log import slapd_lines, users_asked_for
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_summary import Paused, RunSummary
@@ -63,6 +66,16 @@ def paused_run(tmp_path_factory: pytest.TempPathFactory) -> LdapRun:
     assert ended.code == 0, ended.err + (logs / "target.log").read_text()
     summary = from_json(RunSummary, (logs / "summary.json").read_text())
     return LdapRun(ended, summary, (logs / "target.log").read_text())
+
+
+def test_the_example_passes_and_says_when_slapd_paused(tmp_path: Path) -> None:
+    file = tmp_path / "test.yaml"
+    file.write_text(yaml.safe_dump(short_test("32-ldap")))
+    ended = measured(file)
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    directory = ended.status["results"]["target"]["directory"]
+    assert directory["pausedToSeconds"] - directory["pausedFromSeconds"] >= 0.5
+    assert ended.status["results"]["failures"] == 0
 
 
 def test_the_result_says_who_answered_for_accounts_from_where_and_with_which_cache(paused_run: LdapRun) -> None:

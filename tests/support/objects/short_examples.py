@@ -57,9 +57,15 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "31-kerberos": {"arrivals": {"rate": 4, "duration": "4s"}},
     "27-mix": {"arrivals": {"duration": "12s"}},
     "28-system-target": {"arrivals": {"rate": 8, "duration": "5s"}},
+    "32-ldap": {"arrivals": {"rate": 4, "duration": "5s"}},
     "26-wave": {"wave": {"rate": 2, "toRate": 6, "period": "10s", "repeat": 1}},
 }
 """A merge patch for the load of each example, by the name of its file. The others run as they are written."""
+
+SHORT_PAUSES: Mapping[str, Mapping[str, Any]] = {
+    "32-ldap": {"managed": {"system": {"ldap": {"pause": {"after": "200ms", "for": "500ms"}}}}},
+}
+"""A merge patch for the target of an example, so that what happens in its load is over before a load of a second is."""
 
 WARM_UP = "1s"
 SLOWER = 10
@@ -80,6 +86,7 @@ def short_example(name: str) -> list[dict[str, Any]]:
             found = found[key]
         found["load"] = merged(found["load"], SHORT_LOADS[name])
         found["warmUp"] = WARM_UP
+        found["target"] = merged(found["target"], SHORT_PAUSES.get(name, {}))
         change = _on_a_median if "capacity" in found["load"] else _met_when_slow
         found["thresholds"] = [change(threshold) for threshold in found.get("thresholds", ())]
     return documents
