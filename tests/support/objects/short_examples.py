@@ -55,6 +55,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "24-rsync": {"arrivals": {"stages": [{"rate": 2, "duration": "5s"}]}},
     "25-rates": {"arrivals": {"duration": "4s"}},
     "31-kerberos": {"arrivals": {"rate": 4, "duration": "4s"}},
+    "33-short-certificates": {"arrivals": {"stages": [{"rate": 3, "duration": "12s"}]}},
     "27-mix": {"arrivals": {"duration": "12s"}},
     "28-system-target": {"arrivals": {"rate": 8, "duration": "5s"}},
     "32-ldap": {"arrivals": {"rate": 4, "duration": "5s"}},

@@ -78,3 +78,29 @@ EXTERNAL_HOLD: Spec = {
     ],
     "workers": {"replicas": 4, "processesPerPod": 2},
 }
+
+EXTERNAL_CERTIFICATES: Spec = {
+    "target": {
+        "external": {
+            "host": "bastion.example.com",
+            "user": "probe",
+            "credentialsSecretRef": {"name": "bastion-credentials"},
+            "knownHostsSecretRef": {"name": "bastion-known-hosts"},
+        }
+    },
+    "client": {
+        "auth": "certificate",
+        "extraKeys": 3,
+        "certificates": {
+            "lifetime": "1m0s",
+            "renew": True,
+            "renewBefore": "20s",
+            "backdate": "30s",
+            "principals": ["{user}", "everybody"],
+            "extensions": ["permit-pty"],
+            "ca": {"secretRef": {"name": "user-ca"}, "encryptedKey": True},
+        },
+    },
+    "scenario": {"steps": []},
+    "load": {"burst": {"connections": 5, "repeat": 1}},
+}

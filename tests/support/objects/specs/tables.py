@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from specs.bad import Bad
-from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
+from specs.external import EXTERNAL_BURST, EXTERNAL_CERTIFICATES, EXTERNAL_HOLD, EXTERNAL_USERS
 from specs.gateway import GATEWAY, MANAGED_GATEWAY
 from specs.kerberos import EXTERNAL_TICKETS, MANAGED_KDC
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
@@ -46,6 +46,7 @@ WHOLE: dict[str, Spec] = {
     "managed-rsync": MANAGED_RSYNC,
     "external-users": EXTERNAL_USERS,
     "external-burst": EXTERNAL_BURST,
+    "external-certificates": EXTERNAL_CERTIFICATES,
     "external-tickets": EXTERNAL_TICKETS,
     "managed-kdc": MANAGED_KDC,
     **SEARCHES,
