@@ -27,6 +27,18 @@ def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
         *_home_too_small(plan, target),
         *_full_proxy(plan, target),
         *_too_many_held_sessions(plan, target),
+        *_more_than_a_user_may(plan, target),
+    )
+
+
+def _more_than_a_user_may(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of a load of one user that has more sessions at once than pam_limits allows a user."""
+    system, most = target.system, plan.spec.load.largest.most_connections
+    if system is None or system.max_logins is None or system.users > 1 or most <= system.max_logins:
+        return
+    yield (
+        f"spec.target.managed.system.maxLogins allows {system.max_logins} logins of a user at once, and this load has"
+        f" up to {most} of its only user: set spec.target.managed.system.users, and each login is of another one"
     )
 
 

@@ -67,7 +67,7 @@ def test_an_answer_that_ends_before_what_is_expected_is_a_mismatch(sshd: SshServ
     with speaking(answer) as port:
         done = one_pass(sshd, forward(port, "hello", "goodbye"))
     assert done.failure == (Outcome.OUTPUT_MISMATCH, "echo")
-    assert done.message == "the output ended before `expect` came"
+    assert done.message.startswith("the output ended before `expect` came")
 
 
 @pytest.mark.parametrize("endless", [b"", b"x" * 65_536], ids=["silence", "noise"])

@@ -64,18 +64,24 @@ def test_other_steps_can_follow(sshd: SshServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "failed_step", "field"),
+    ("step", "failed_step", "said"),
     [
-        pytest.param(shell("true"), "shellStart", "ready", id="before it is ready"),
-        pytest.param(shell("sh -c 'echo ready; read x'", "ready", expect="never"), "echo", "expect", id="at a send"),
+        pytest.param(shell("true"), "shellStart", "`ready` came", id="before it is ready"),
+        pytest.param(
+            shell("sh -c 'echo ready; read x; echo Too many'", "ready", expect="never"),
+            "echo",
+            "`expect` came: its last words are",
+            id="at a send",
+        ),
     ],
 )
-def test_a_program_that_ends_early_is_a_mismatch_that_names_the_field(
-    sshd: SshServer, step: ShellStep, failed_step: str, field: str
+def test_a_program_that_ends_early_is_a_mismatch_that_names_the_field_and_has_its_last_words(
+    sshd: SshServer, step: ShellStep, failed_step: str, said: str
 ) -> None:
     done = one_pass(sshd, step)
     assert done.failure == (Outcome.OUTPUT_MISMATCH, failed_step)
-    assert done.message == f"the output ended before `{field}` came"
+    assert done.message.startswith(f"the output ended before {said}")
+    assert done.message.endswith('Too many"' if failed_step == "echo" else "came")
 
 
 def test_a_text_that_never_comes_is_a_timeout_even_while_other_output_does(sshd: SshServer) -> None:

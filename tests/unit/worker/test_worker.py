@@ -197,6 +197,9 @@ class Part:
     def opened(self) -> int:
         return self.world.opens
 
+    def tell_of_used_up_users(self, tell: Callable[[float], object]) -> None:
+        self.tell = tell
+
     def run(self) -> None:
         self.over.wait()
         self.send(replace(REPORT, final=True))

@@ -5,6 +5,7 @@ Limits of the same length are reached in the order in which they began. So one t
 It fires when the limit that was the oldest at its last check may be reached.
 """
 
+import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from gevent import GreenletExit, get_hub, getcurrent
 from gevent.timeout import Timeout
 from sshload_contract.error_text import reason_of
+from sshload_contract.users import USER_MARK
 from sshload_contract.vocabulary import Outcome, Timing, Window
 
 from sshload_worker.outcomes import StepFailure, timeout_outcome
@@ -252,6 +254,7 @@ class StepClock:
         """Count a failure, in the step that is remembered as failed, and of the user for whom it was done."""
         if self.login is not None and self.login.place is not None:
             self._recorder.user_failed(self.login.place, self._window, outcome)
+            message = without_name(message, self.login.user)
         self._recorder.failure(self._failed_step, self._window, outcome, message, self._failed_ns)
 
     def total(self, outcome: Outcome, message: str) -> None:
@@ -264,6 +267,11 @@ class StepClock:
             self.mark_failed(_TOTAL)
             self.failed(outcome, message)
         recorder.ended(self._window, outcome, now_ns, due.stage)
+
+
+def without_name(message: str, user: str) -> str:
+    """Return a message without the name of a user, which may be a person's, as a whole word."""
+    return re.sub(rf"(?<![A-Za-z0-9_]){re.escape(user)}(?![A-Za-z0-9_])", USER_MARK, message)
 
 
 def classify_error(error: BaseException) -> StepFailure:

@@ -87,7 +87,8 @@ class ExternalTarget(Server):
             at=".client.kerberos",
         ),
         Rule(
-            "!has(self.target.external) || !has(self.client.certificates) || has(self.client.certificates.ca)",
+            "!has(self.target.external) || !has(self.client) || !has(self.client.certificates)"
+            " || has(self.client.certificates.ca)",
             "is required: only a managed target has an authority that is made for the run",
             at=".client.certificates.ca",
         ),

@@ -50,13 +50,14 @@ class ManagedTarget(Pods, TargetKind):
             at=".client.auth",
         ),
         Rule(
-            "!has(self.target.managed) || has(self.via) || !has(self.client.kerberos)"
+            "!has(self.target.managed) || has(self.via) || !has(self.client) || !has(self.client.kerberos)"
             " || !has(self.client.kerberos.realms)",
             "are for servers that exist: a managed target has a realm of its own",
             at=".client.kerberos.realms",
         ),
         Rule(
-            "!has(self.target.managed) || !has(self.client.certificates) || !has(self.client.certificates.ca)",
+            "!has(self.target.managed) || !has(self.client) || !has(self.client.certificates)"
+            " || !has(self.client.certificates.ca)",
             "is for servers that exist: a managed target has an authority that is made for the run",
             at=".client.certificates.ca",
         ),

@@ -51,6 +51,7 @@ from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.load_test.busy_machine import busy_machine
 from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
+from sshload_operator.decision.load_test.one_user import bound_by_one_user
 from sshload_operator.decision.load_test.scope import of_server, pause_that_was_not, scope
 from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.load_test.users import users_result
@@ -105,7 +106,7 @@ def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]
     sentences = scope(plan, next(iter(agreed), None), summary.better_kex if is_one_server else None)
     of_pause = pause_that_was_not(plan, summary.trial.paused)
     of_run = (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), of_pause)
-    found = (*of_run, *of_server(summary.trial.target_after), *sentences)
+    found = (*of_run, *bound_by_one_user(summary), *of_server(summary.trial.target_after), *sentences)
     return tuple(filter(None, found))
 
 

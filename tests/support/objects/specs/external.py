@@ -25,6 +25,27 @@ EXTERNAL_USERS: Spec = {
     "thresholds": [{"latency": {"step": "firstByte", "percentile": 95, "below": "1h"}}],
 }
 
+_NOBODY: Spec = {"host": "bastion.example.com", "knownHostsSecretRef": {"name": "bastion-known-hosts"}}
+
+USERS_OF_A_SECRET: Spec = {
+    "target": {"external": _NOBODY},
+    "client": {
+        "users": {"secretRef": {"name": "users"}, "key": "users.yaml.gz", "pick": "zipf", "seed": 7, "exponent": 1.25}
+    },
+    "scenario": {"steps": [{"exec": {"command": "ls /home/{user}"}}]},
+    "load": {"arrivals": {"rate": 5, "duration": "10s"}},
+}
+
+USERS_WITH_NUMBERS: Spec = {
+    "target": {"external": {**_NOBODY, "credentialsSecretRef": {"name": "password"}}},
+    "client": {
+        "auth": "password",
+        "users": {"names": {"pattern": "user{n}", "from": 7, "to": 5000, "digits": 5}, "pick": "oncePerUser"},
+    },
+    "scenario": {"steps": []},
+    "load": {"arrivals": {"rate": 5, "duration": "10s"}},
+}
+
 EXTERNAL_BURST: Spec = {
     "target": {
         "external": {

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from specs.bad import Bad
-from specs.external import EXTERNAL_BURST, EXTERNAL_CERTIFICATES, EXTERNAL_HOLD, EXTERNAL_USERS
+from specs.external import (
+    EXTERNAL_BURST,
+    EXTERNAL_CERTIFICATES,
+    EXTERNAL_HOLD,
+    EXTERNAL_USERS,
+    USERS_OF_A_SECRET,
+    USERS_WITH_NUMBERS,
+)
 from specs.gateway import GATEWAY, MANAGED_GATEWAY
 from specs.kerberos import EXTERNAL_TICKETS, MANAGED_KDC
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
@@ -49,6 +56,8 @@ WHOLE: dict[str, Spec] = {
     "external-certificates": EXTERNAL_CERTIFICATES,
     "external-tickets": EXTERNAL_TICKETS,
     "managed-kdc": MANAGED_KDC,
+    "population-of-a-secret": USERS_OF_A_SECRET,
+    "population-with-numbers": USERS_WITH_NUMBERS,
     **SEARCHES,
     "relative": RELATIVE,
     "gateway": GATEWAY,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from time import monotonic_ns
 
+from sshload_contract.shortened import printable
 from sshload_contract.steps import ScpWriteStep, SftpWriteStep, Verify
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
@@ -19,6 +20,9 @@ from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.step_run import StepRun
 
 BLOCK_BYTES = 1_048_576
+_LAST_WORDS_BYTES = 160
+"""Of an output that ended too early, for a message: a server says there why it ends a session (pam_limits(8))."""
+
 _SEED = 20_261_121
 
 
@@ -44,14 +48,17 @@ class AwaitedText:
 
 
 def await_text(read: Callable[[], bytes], text: str, field_name: str) -> None:
-    """Read until `text` has arrived; raises StepFailure, which names the field, if the output ends before."""
-    awaited = AwaitedText(text)
+    """Read until `text` has arrived; raises StepFailure, which has the field and the last words, if it never comes."""
+    awaited, last = AwaitedText(text), b""
     if not text:
         return
     while piece := read():
         if awaited.found_in(piece):
             return
-    raise StepFailure(Outcome.OUTPUT_MISMATCH, f"the output ended before `{field_name}` came")
+        last = (last + piece)[-_LAST_WORDS_BYTES:]
+    said = printable(" ".join(last.decode("utf-8", "replace").split()))
+    with_words = f': its last words are "{said}"' if said else ""
+    raise StepFailure(Outcome.OUTPUT_MISMATCH, f"the output ended before `{field_name}` came{with_words}")
 
 
 class Expectation:

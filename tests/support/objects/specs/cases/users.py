@@ -39,7 +39,7 @@ BAD: dict[str, Bad] = {
     "exponent-of-what-has-none": bad("client.users.exponent", 1.5, base=_population(secretRef=_SECRET, pick="random")),
     "exponent-zero": bad("client.users.exponent", 0, base=_population(secretRef=_SECRET, pick="zipf")),
     "weights-of-numbers": Bad(_population(names=_NAMES, pick="weighted"), "spec.client.users.pick", "secretRef"),
-    "name-without-a-number": bad("client.users.names.pattern", "user", base=_FROM_NAMES, says="{n}"),
+    "name-without-a-number": bad("client.users.names.pattern", "user", base=_FROM_NAMES),
     "name-that-is-an-option": bad("client.users.names.pattern", "-o{n}", base=_FROM_NAMES),
     "name-for-a-shell": bad("client.users.names.pattern", "$(id){n}", base=_FROM_NAMES),
     "no-last-number": Bad(_population(names={"pattern": "user{n}"}), "spec.client.users.names.to"),
