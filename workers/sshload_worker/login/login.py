@@ -30,7 +30,8 @@ class Credentials:
     """The credentials that `auth` needs. The others are empty.
 
     The private key is in OpenSSH's format, not encrypted. Its public half is a line as ssh-keygen writes it. With
-    Auth.AGENT there is only the socket of the agent, which has the key, with Auth.GSSAPI there are only the tickets.
+    Auth.AGENT there is only the socket of the agent, which has the key, with Auth.GSSAPI there are only the tickets,
+    and the password if that gets them.
     """
 
     auth: Auth
@@ -154,7 +155,7 @@ def credentials_with_tickets(
     """
     fresh = kerberos is not None and kerberos.fresh_tickets
     tickets = Tickets(endpoint.host, _ticket_source(endpoint, server, user, password), fresh=fresh)
-    return replace(NOBODYS, auth=Auth.GSSAPI, tickets=tickets)
+    return replace(NOBODYS, auth=Auth.GSSAPI, password=password, tickets=tickets)
 
 
 def read_credentials(

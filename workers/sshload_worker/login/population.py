@@ -6,7 +6,6 @@ there are, and what is drawn by a seed is the same in each run.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
 from time import process_time, time
@@ -230,14 +229,8 @@ class _WithTickets:
 
     def get_tickets(self, limit_s: float) -> None:
         """Get the tickets of all users, some at once, before the load: each login would have to wait for its own."""
-        group = Pool(_AT_ONCE)
-        for _ in group.imap_unordered(partial(self._get_ticket, limit_s), range(len(self))):
-            pass
-
-    def _get_ticket(self, limit_s: float, place: int) -> None:
-        tickets = self.credentials(place).tickets
-        if tickets is not None:
-            tickets.get(limit_s)
+        every = [tickets for place in range(len(self)) if (tickets := self.credentials(place).tickets) is not None]
+        Pool(_AT_ONCE).map(lambda tickets: tickets.get(limit_s), every)
 
 
 class LoginPopulation:

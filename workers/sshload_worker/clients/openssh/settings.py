@@ -192,7 +192,7 @@ def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         "StrictHostKeyChecking": "no" if host_keys.any_key else "yes",
         "UpdateHostKeys": "no",
         "VerifyHostKeyDNS": "no",
-        "BatchMode": "no" if credentials.password else "yes",
+        "BatchMode": _yes(method not in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)),
         "PreferredAuthentications": method,
         "PubkeyAuthentication": _yes(method == "publickey"),
         "PasswordAuthentication": _yes(method == "password"),
