@@ -16,6 +16,7 @@ from specs.external import (
 )
 from specs.gateway import GATEWAY, MANAGED_GATEWAY
 from specs.kerberos import EXTERNAL_TICKETS, MANAGED_KDC
+from specs.ldap import MANAGED_LDAP
 from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
@@ -63,6 +64,7 @@ WHOLE: dict[str, Spec] = {
     "gateway": GATEWAY,
     "managed-gateway": MANAGED_GATEWAY,
     "managed-system": MANAGED_SYSTEM,
+    "managed-ldap": MANAGED_LDAP,
 }
 GOOD: dict[str, Spec] = _joined([WHOLE, *(cases.GOOD for cases in _CASES)])
 BAD: dict[str, Bad] = _joined(cases.BAD for cases in _CASES)
