@@ -59,7 +59,7 @@ def _ldap(cache: str) -> Mapping[str, Any]:
 
 def _document(seconds: int, rounds: int) -> dict[str, Any]:
     variants = [
-        {"name": name, "reference": _WHOLE if name != _WHOLE else _ALONE, **_patch(system)}
+        {"name": name, **_patch(system), **({} if name in {_ALONE, _WHOLE} else {"reference": _WHOLE})}
         for name, (_, system) in _variants().items()
     ]
     return {
