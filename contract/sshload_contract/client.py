@@ -6,7 +6,9 @@ from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from sshload_contract.declared import Absent, Default, Duration, Items, Named, Rule, Size, Text, Whole
+from sshload_contract.expressions import PromptExpression
 from sshload_contract.kerberos import Kerberos
+from sshload_contract.vocabulary import PROMPTS, Timing
 
 _TIMEOUT = Duration("1ms", "1h", example="10s")
 _BUFFER = Size("1Ki", "64Mi", example="256Ki")
@@ -45,6 +47,89 @@ BY_KEY: Final = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
 """The ways to log in that need a private key."""
 WITHOUT_TICKETS: Final = tuple(auth for auth in Auth if auth is not Auth.GSSAPI)
 """The ways to log in that need no Kerberos, which most libraries do not have."""
+
+
+@unique
+class Answer(StrEnum):
+    """What answers a prompt of keyboard-interactive (RFC 4256)."""
+
+    PASSWORD = "password"  # noqa: S105 - not one
+    TOTP = "totp"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt of the server, and what answers it."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("(self.answer == 'text') == has(self.text)", "is required with answer text, and only then", at=".text"),
+    )
+    match: Annotated[
+        PromptExpression,
+        "A regular expression that the prompt contains. (?i) at its beginning ignores case.",
+    ]
+    answer: Annotated[
+        Answer,
+        "The credentials' password, a code of their TOTP secret (RFC 6238), or text.",
+    ]
+    text: Annotated[
+        str,
+        Text(longest=200, shortest=1),
+        Absent(""),
+        "The text to answer. It is no secret.",
+    ]
+
+
+@unique
+class TotpAlgorithm(StrEnum):
+    """The hash of a TOTP (RFC 6238)."""
+
+    SHA1 = "SHA1"
+    SHA256 = "SHA256"
+    SHA512 = "SHA512"
+
+
+@dataclass(frozen=True, slots=True)
+class Totp:
+    """How codes are made of a TOTP secret, by the workers' clocks."""
+
+    algorithm: Annotated[TotpAlgorithm, Default("SHA1"), "The hash."]
+    digits: Annotated[int, Whole(6, 8), Default(6), "How many digits a code has."]
+    period_s: Annotated[
+        float, Duration("10s", "5m", example="30s", whole_seconds=True), Default("30s"), "How long a code lasts."
+    ]
+
+
+def needs_password(auth: Auth, prompts: Iterable[Prompt]) -> bool:
+    """Return whether a login takes a password: to log in by it, or to answer a prompt."""
+    answers = {prompt.answer for prompt in prompts}
+    by_prompts = auth is Auth.KEYBOARD_INTERACTIVE and not answers
+    return auth is Auth.PASSWORD or by_prompts or Answer.PASSWORD in answers
+
+
+PROMPTED: Final = (Timing.AUTH_KEYBOARD_INTERACTIVE, *PROMPTS, Timing.AUTH_VERDICT)
+"""The timings of a login by keyboard-interactive."""
+
+
+def timing_of(auth: Auth) -> Timing:
+    """Return the timing of a login's first method."""
+    if auth in BY_KEY:
+        return Timing.AUTH_PUBLICKEY
+    if auth is Auth.GSSAPI:
+        return Timing.AUTH_GSSAPI
+    return Timing.AUTH_PASSWORD if auth is Auth.PASSWORD else Timing.AUTH_KEYBOARD_INTERACTIVE
+
+
+def parts_of_auth(auth: Auth, prompts: tuple[Prompt, ...]) -> tuple[Timing, ...]:
+    """Return the parts that are timed of a login: the only method of a login is all of `auth`, and named for gssapi."""
+    if auth is Auth.KEYBOARD_INTERACTIVE:
+        return PROMPTED
+    only = (Timing.AUTH_GSSAPI,) if auth is Auth.GSSAPI else ()
+    return (timing_of(auth), *PROMPTED) if prompts else only
+
+
+DEFAULT_TOTP: Final = Totp(TotpAlgorithm.SHA1, 6, 30.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +247,9 @@ class LibraryTraits:
     cost: str = ""
 
 
+_WHO_ANSWERS: Final = ": ssh2-python, paramiko and asyncssh answer prompts"
+
+
 @unique
 class Library(StrEnum):
     """The client library of a worker. A library is its line here, and its package in the workers' `clients`."""
@@ -213,7 +301,7 @@ class Library(StrEnum):
         LibraryTraits(
             package="openssh",
             logins=(*BY_KEY, Auth.GSSAPI),
-            lacks={"windowSize": "", "packetSize": "", "readBufferSize": ""},
+            lacks={"windowSize": "", "packetSize": "", "readBufferSize": "", "prompts": _WHO_ANSWERS},
             runs_programs=True,
             checks_host_certificates=True,
             cost="15 ms of CPU for each connection with a command, and 90 to 105 ms with sntrup761 for its key"
@@ -225,7 +313,7 @@ class Library(StrEnum):
         LibraryTraits(
             package="mina",
             logins=(Auth.PUBLICKEY, Auth.PASSWORD),
-            lacks={"readBufferSize": "", "extraKeys": ""},
+            lacks={"readBufferSize": "", "extraKeys": "", "prompts": _WHO_ANSWERS},
             has_jump_hosts=False,
             commands_only=True,
             runs_programs=True,
@@ -286,7 +374,12 @@ class Client:
             "only the library openssh has a ControlMaster",
             at=".controlMaster",
         ),
-        *map(_lacking, ("rekeyLimit", "windowSize", "packetSize", "readBufferSize", "extraKeys")),
+        *map(_lacking, ("rekeyLimit", "windowSize", "packetSize", "readBufferSize", "extraKeys", "prompts")),
+        Rule(
+            "!has(self.totp) || self.?prompts.orValue([]).exists(p, p.answer == 'totp')",
+            "has no effect: no prompt is answered by totp",
+            at=".totp",
+        ),
         Rule(
             f"duration(self.networkDelay) == duration('0s') || !(self.library in {RUN_PROGRAMS_IN_CEL})",
             f"the libraries {listed(RUN_PROGRAMS)} make their connections themselves, so they cannot be delayed",
@@ -378,3 +471,19 @@ class Client:
         " several keys does. They are made by each worker. sshd takes MaxAuthTries of them (6), and then ends the"
         " connection (tooManyAuthFailures).",
     ] = field(default=None, kw_only=True)
+    prompts: Annotated[
+        tuple[Annotated[Prompt, "One kind of prompt."], ...],
+        Items(most=10),
+        Absent(()),
+        "What answers the target's prompts (keyboard-interactive), such as a second factor: the first that matches. If"
+        " none does, the login ends in promptUnexpected, and nothing is sent. With other methods of auth, prompts come"
+        " after the server has accepted these. Without prompts, the password answers the first one.",
+    ] = field(default=(), kw_only=True)
+    totp: Annotated[Totp | None, "How codes are made. Without it, as authenticators do: SHA1, 6 digits, 30s."] = field(
+        default=None, kw_only=True
+    )
+
+    @property
+    def answers_by_codes(self) -> bool:
+        """Whether a prompt is answered by a code of a TOTP secret."""
+        return any(prompt.answer is Answer.TOTP for prompt in self.prompts)

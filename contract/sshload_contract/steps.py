@@ -1,7 +1,5 @@
 """The steps of a scenario: the parameters of each kind, how a spec writes them, and what it answers about itself."""
 
-import re
-import warnings
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from itertools import takewhile
@@ -10,18 +8,17 @@ from typing import Annotated, ClassVar, Final, TypeAlias, get_args
 from sshload_contract.client import Timeouts
 from sshload_contract.declared import (
     Absent,
-    Check,
     Default,
     Duration,
     Inline,
     Items,
     Named,
     Permission,
-    Rule,
     Size,
     Text,
     Whole,
 )
+from sshload_contract.expressions import Expression
 from sshload_contract.names import Host, Port
 from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Timing
 
@@ -30,14 +27,6 @@ OPENSSH_FILE_LIMIT_BYTES = 2**30
 
 RSYNC_FILE_LIMIT_BYTES = 32 * 2**20
 """What the worker processes of a pod may hold of files for rsync: they lie in its /tmp, which is memory."""
-
-EXPRESSION_MOST_INSTRUCTIONS = 2_000
-"""The largest regular expression, as RE2 compiles it, that output is searched for."""
-
-_ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]", re.DOTALL)
-_POSSESSIVE = re.compile(r"([*+?]|\{[0-9,]+\})\+")
-_REPEAT = re.compile(r"\{([0-9]+)?(?:,([0-9]+)?)?\}")
-_REPEAT_MOST = 1000
 
 _COMMAND = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a command")
 _TEXT = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
@@ -64,36 +53,6 @@ _ExpectedSha256: TypeAlias = Annotated[
     "The SHA-256 of the content that counts as success, as sha256sum prints it.",
 ]
 _WrittenSize: TypeAlias = Annotated[int, _FILE_SIZE, "How much is written. At most 100Gi."]
-
-
-def _fault_of_expression(expression: str) -> str:
-    """Return the fault of an expression that RE2 would find, as far as the standard library tells; empty if none."""
-    bare = _ESCAPE_OR_SET.sub("x", expression)
-    if _POSSESSIVE.search(bare) or any(int(n or 0) > _REPEAT_MOST for pair in _REPEAT.findall(bare) for n in pair):
-        return f"must have no *+, ++, ?+ or }}+, and repeat nothing more than {_REPEAT_MOST} times"
-    try:
-        with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of sets that RE2 reads alike: [a&&b]
-            re.compile(expression)
-    except re.error as error:
-        return f"must be a regular expression: {error}"
-    return ""
-
-
-_Expression: TypeAlias = Annotated[
-    str,
-    # The dialect of RE2, which the API server (CEL) and the workers have, as far as Python's means the same.
-    Text(
-        shortest=1,
-        longest=500,
-        pattern=r"([^\\(]|\(*\\([^A-Za-z0-9]|[dDwWsSbBnrt])|\(+[^?\\(]|\(+\?:)*",
-        wanted=r"a regular expression whose groups are (...) or (?:...), and after a backslash punctuation or"
-        " dDwWsSbBnrt",
-    ),
-    Rule("!self.contains('[[')", "must have no set inside a set"),
-    Rule("!self.matches('[{],[0-9]+[}]')", "must write {0,n} for {,n}"),
-    Check(_fault_of_expression),
-    Rule("''.matches(self) || !''.matches(self)", "must be a regular expression", parsed=False),
-]
 
 
 class Step:
@@ -166,7 +125,7 @@ class ExecStep(Step):
     command: Annotated[str, _COMMAND, "The command line for the user's shell."]
     expect_exit_code: Annotated[int, Whole(0, 255), Default(0), "The exit code that counts as success."]
     expect_stdout: Annotated[
-        _Expression,
+        Expression,
         Absent(""),
         "A regular expression that the output must contain. Groups are (...) or (?:...); after a backslash,"
         " punctuation or one of d D w W s S b B n r t.",

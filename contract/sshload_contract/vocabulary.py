@@ -10,7 +10,7 @@ STEP_NAME_PATTERN = r"[a-z][A-Za-z0-9-]*"
 
 STEP_NAME_LIMIT_CHARACTERS = 30
 
-_OF_A_JUMP_HOST = re.compile(r"via(\d+)\.(?:connect|banner|kex|auth|login)")
+_OF_A_JUMP_HOST = re.compile(r"via(\d+)\.(?:connect|banner|kex|auth(?:\.[A-Za-z]+[123]?)?|login)")
 
 
 @unique
@@ -22,8 +22,11 @@ class Timing(StrEnum):
     is the sum of a command; every other kind of step has a timing of its own name (`steps.TIMINGS` lists all).
     `TOTAL` lasts from the *scheduled* start of the iteration to the end of its last scenario step. `START_DELAY` is
     the generator's own part of it: from the scheduled start to the actual one. `TLS` is the handshake with a
-    gateway (RFC 8446). `GATEWAY_WAIT` to `GATEWAY_COMMAND` are the durations that a gateway reports for the parts
-    of a command.
+    gateway (RFC 8446). `AUTH_PUBLICKEY` to `AUTH_KEYBOARD_INTERACTIVE` are the methods of a login that may have
+    several, and add up to `AUTH`. `AUTH_PROMPT_1` to `AUTH_VERDICT` are the parts of keyboard-interactive (RFC 4256):
+    from the request, or the last answers, to the server's next prompts, and from the last answers to its verdict.
+    Prompts after the third are part of the verdict. `GATEWAY_WAIT` to `GATEWAY_COMMAND` are the durations that a
+    gateway reports for the parts of a command.
     """
 
     START_DELAY = "startDelay"
@@ -31,6 +34,14 @@ class Timing(StrEnum):
     BANNER = "banner"
     KEX = "kex"
     AUTH = "auth"
+    AUTH_PUBLICKEY = "auth.publickey"
+    AUTH_PASSWORD = "auth.password"  # noqa: S105 - a timing's name
+    AUTH_GSSAPI = "auth.gssapi"
+    AUTH_KEYBOARD_INTERACTIVE = "auth.keyboardInteractive"
+    AUTH_PROMPT_1 = "auth.prompt1"
+    AUTH_PROMPT_2 = "auth.prompt2"
+    AUTH_PROMPT_3 = "auth.prompt3"
+    AUTH_VERDICT = "auth.verdict"
     LOGIN = "login"
     TLS = "tls"
     CHANNEL_OPEN = "channelOpen"
@@ -53,6 +64,20 @@ class Timing(StrEnum):
     COMMAND = "command"
     HOLD = "hold"
     TOTAL = "total"
+
+
+PROMPTS = (Timing.AUTH_PROMPT_1, Timing.AUTH_PROMPT_2, Timing.AUTH_PROMPT_3)
+"""The timings of the first prompts of keyboard-interactive."""
+
+PARTS_OF_AUTH = (
+    Timing.AUTH_PUBLICKEY,
+    Timing.AUTH_PASSWORD,
+    Timing.AUTH_GSSAPI,
+    Timing.AUTH_KEYBOARD_INTERACTIVE,
+    *PROMPTS,
+    Timing.AUTH_VERDICT,
+)
+"""The timings of parts of a login's authentication."""
 
 
 class Trait(Flag):
@@ -81,8 +106,9 @@ class Outcome(StrEnum):
 
     `NO_TICKET`: Kerberos has no ticket for the server, because a KDC refused it or because it has ended.
     `KDC_UNREACHABLE`: no KDC answers.
-    Those with sftp in their names are the status codes of draft-ietf-secsh-filexfer-02 section 7. `TLS_FAILED` to
-    `CONNECTION_LOST` are outcomes of requests to a gateway: the first two of the connection to it, those up to
+    `PROMPT_UNEXPECTED` to `TOO_MANY_LOGINS` are what a server says of a login in words, mostly PAM's: SSH has no codes
+    for it. Those with sftp in their names are the status codes of draft-ietf-secsh-filexfer-02 section 7. `TLS_FAILED`
+    to `CONNECTION_LOST` are outcomes of requests to a gateway: the first two of the connection to it, those up to
     `REQUEST_REFUSED` by the status of its answer (429, 503, 504, 502, any other from 500 on, any other), and the last
     three by how it reports that a command ended. `PROXY_ERROR` is a 502, 503 or 504 from a proxy in front of the
     gateway.
@@ -116,6 +142,13 @@ class Outcome(StrEnum):
     AUTH_TIMEOUT = "authTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
     NO_TICKET = "noTicket", Trait.BY_TIME
     KDC_UNREACHABLE = "kdcUnreachable", Trait.BY_TIME
+    PROMPT_UNEXPECTED = "promptUnexpected", Trait.FINAL
+    SECOND_FACTOR_REUSED = "secondFactorReused"
+    PASSWORD_EXPIRED = "passwordExpired", Trait.FINAL
+    ACCOUNT_EXPIRED = "accountExpired", Trait.FINAL
+    ACCOUNT_LOCKED = "accountLocked", Trait.FINAL
+    NO_LOGIN = "noLogin", Trait.FINAL
+    TOO_MANY_LOGINS = "tooManyLogins", Trait.BY_CROWD
     CHANNEL_REFUSED = "channelRefused", Trait.BY_CROWD | Trait.KEEPS_SESSION
     EXEC_REJECTED = "execRejected", Trait.BY_CROWD
     EXIT_CODE = "exitCode", Trait.KEEPS_SESSION
@@ -273,6 +306,16 @@ MEASURED_VERDICTS = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUS
 def measured_step(scenario_step: str, step: str) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` if the step has no name."""
     return f"{scenario_step}.{step}" if scenario_step else str(step)
+
+
+@cache
+def owner_and_timing(measured: str) -> tuple[str, str]:
+    """Return what a published timing belongs to, and the timing: ("uptime", "exec"), or ("", "exec") without a name."""
+    for timing in PARTS_OF_AUTH:
+        if measured == timing or measured.endswith(f".{timing}"):
+            return measured[: -len(timing)].removesuffix("."), str(timing)
+    owner, _, name = measured.rpartition(".")
+    return owner, name
 
 
 def is_of_jump_host(measured: str) -> bool:

@@ -20,4 +20,7 @@ from . cimport c_ssh2
 cdef extern from "libssh2.h" nogil:
     int libssh2_channel_exit_status_told(c_ssh2.LIBSSH2_CHANNEL *channel)
     size_t libssh2_session_disconnect_text(c_ssh2.LIBSSH2_SESSION *session, const char **text)
+    const unsigned char *libssh2_userauth_last_failure(c_ssh2.LIBSSH2_SESSION *session, size_t *len)
+    unsigned int libssh2_userauth_banners(c_ssh2.LIBSSH2_SESSION *session)
+    void libssh2_userauth_keyboard_interactive_stop(c_ssh2.LIBSSH2_SESSION *session)
     int libssh2_session_serve(c_ssh2.LIBSSH2_SESSION *session, int ask, int *answers)

@@ -23,15 +23,23 @@
 - What the server says when it ends the connection is told nowhere.
 - libssh2 stops waiting for a reply after 60 s, whatever the time limits of the program are.
 - A signature cannot come from elsewhere than from a key or libssh2's own agent client, which blocks.
+- A callback for prompts can neither fail nor refuse to answer, and what a server says of a login is out of reach.
 - An idle session answers nothing, and a session of many channels cannot be kept from receiving.
 """
 
 from libc.errno cimport EAGAIN
 from libc.limits cimport INT_MAX
-from libc.stdlib cimport malloc
+from libc.stdlib cimport calloc, malloc
 from libc.string cimport memcpy
 
-from .c_patched cimport libssh2_channel_exit_status_told, libssh2_session_disconnect_text, libssh2_session_serve
+from .c_patched cimport (
+    libssh2_channel_exit_status_told,
+    libssh2_session_disconnect_text,
+    libssh2_session_serve,
+    libssh2_userauth_banners,
+    libssh2_userauth_keyboard_interactive_stop,
+    libssh2_userauth_last_failure,
+)
 from .channel cimport Channel, PyChannel
 from .session cimport Session
 from .sftp cimport SFTP
@@ -51,6 +59,14 @@ cdef extern from "libssh2.h":
                          const unsigned char *data, size_t data_len, void **abstract)
     int libssh2_userauth_publickey(c_ssh2.LIBSSH2_SESSION *session, const char *user, const unsigned char *key,
                                    size_t key_len, Sign sign, void **abstract)
+
+
+    ctypedef void (*Respond)(const char *name, int name_len, const char *instruction, int instruction_len,
+                             int num_prompts, const c_ssh2.LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+                             c_ssh2.LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract) noexcept
+    int libssh2_userauth_keyboard_interactive_ex(c_ssh2.LIBSSH2_SESSION *session, const char *user,
+                                                 unsigned int user_len, Respond respond)
+    int libssh2_userauth_banner(c_ssh2.LIBSSH2_SESSION *session, char **banner)
 
 
 def wait_without_limit(Session session not None):
@@ -219,6 +235,84 @@ cdef int await_end(opened) except? -1:
         if rc == 0:
             rc = c_ssh2.libssh2_channel_wait_closed(channel)
     return handle_error_codes(rc)
+
+
+def said_of_login(Session session not None):
+    """Return what the server has said of a login: its texts, up to 1 KiB; how many there were; its last refusal.
+
+    The refusal is the beginning of an SSH_MSG_USERAUTH_FAILURE (RFC 4252 section 5.1), empty without one.
+    """
+    cdef char *banner = NULL
+    cdef size_t size = 0
+    cdef const unsigned char *failure = libssh2_userauth_last_failure(session._session, &size)
+    cdef bytes text = b''
+    if libssh2_userauth_banner(session._session, &banner) == 0 and banner is not NULL:
+        text = banner
+    return text, libssh2_userauth_banners(session._session), b'' if failure is NULL else <bytes>failure[:size]
+
+
+cdef class InteractiveLogin:
+    """A login by keyboard-interactive (RFC 4256).
+
+    `answer` is called with each request's instruction and its prompts, in bytes. It returns an answer, in bytes, for
+    each prompt, or None, which ends the login without an answer. It must neither wait nor use the session.
+    """
+
+    cdef Session _session
+    cdef bytes _user
+    cdef object _answer
+    cdef object _error
+
+    def __cinit__(self, Session session not None, bytes user not None, answer not None):
+        self._session = session
+        self._user = user
+        self._answer = answer
+        self._error = None
+
+    def attempt(self):
+        """Go on up to the server's verdict; raises what `answer` raised.
+
+        :returns: 0, or ``LIBSSH2_ERROR_EAGAIN`` where the session has to wait.
+        """
+        cdef int rc
+        cdef void **mine = c_ssh2.libssh2_session_abstract(self._session._session)
+        cdef void *before = mine[0]
+        mine[0] = <void *>self
+        try:
+            rc = libssh2_userauth_keyboard_interactive_ex(
+                self._session._session, self._user, len(self._user), give_answers)
+        finally:
+            mine[0] = before
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return handle_error_codes(rc)
+
+
+cdef void give_answers(const char *name, int name_len, const char *instruction, int instruction_len, int num_prompts,
+                       const c_ssh2.LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+                       c_ssh2.LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract) noexcept:
+    """Pass on copies of the answers, which libssh2 frees by libc's free."""
+    cdef InteractiveLogin login = <InteractiveLogin>abstract[0]
+    cdef bytes answer
+    cdef int i
+    try:
+        answers = login._answer(
+            b'' if instruction is NULL else <bytes>instruction[:instruction_len],
+            [b'' if prompts[i].text is NULL else <bytes>(<char *>prompts[i].text)[:prompts[i].length]
+             for i in range(num_prompts)])
+        if answers is not None:
+            for i in range(num_prompts):
+                answer = answers[i]
+                responses[i].text = <char *>calloc(1, len(answer) + 1)
+                if responses[i].text is NULL:
+                    raise MemoryError
+                memcpy(responses[i].text, <char *>answer, len(answer))
+                responses[i].length = len(answer)
+            return
+    except BaseException as error:
+        login._error = error
+    libssh2_userauth_keyboard_interactive_stop(login._session._session)
 
 
 cdef class SignedLogin:

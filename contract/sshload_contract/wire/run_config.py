@@ -14,7 +14,7 @@ from sshload_contract.load import Load, Search
 from sshload_contract.steps import Alternative, ScenarioStep
 from sshload_contract.thresholds import Threshold
 from sshload_contract.users import USER_MARK, Pick, UsersInTurn
-from sshload_contract.vocabulary import InPath, measured_step
+from sshload_contract.vocabulary import InPath, measured_step, owner_and_timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Endpoint:
     ticket_cache_path: str = ""
     user_ca_path: str = ""
     user_ca_passphrase_path: str = ""
+    totp_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class Scenario:
 
     def share_of(self, measured: str) -> float:
         """Return the share of the iterations that do the step of a timing, by the weights; 1 for other timings."""
-        step = measured.rpartition(".")[0] or measured
+        step = owner_and_timing(measured)[0] or measured
         if all(step not in alternative.steps for alternative in self.alternatives):
             return 1.0
         chosen = sum(alternative.weight for alternative in self.alternatives if step in alternative.steps)

@@ -1,6 +1,6 @@
 """Regular expressions of a spec, as the workers' RE2 takes them. The API server's, which is Go's, has other limits."""
 
-from sshload_contract.steps import EXPRESSION_MOST_INSTRUCTIONS
+from sshload_contract.expressions import EXPRESSION_MOST_INSTRUCTIONS
 
 
 def expression_fault(expression: str) -> str:

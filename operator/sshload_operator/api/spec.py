@@ -404,7 +404,9 @@ class WrittenSpec:
         thresholds = [one.value() for one in self.thresholds]
         budget_s = search_budget_s(self.deadline_s, self.start_timeout_s)
         return LoadTestSpec(
-            target=self.target.logging_in_by(self.client.auth, self.client.users, self.client.user_ca),
+            target=self.target.logging_in_by(
+                self.client.auth, self.client.users, self.client.user_ca, self.client.prompts
+            ),
             via=self.via,
             auth=self.client.auth,
             client=self.client.without_credentials(),

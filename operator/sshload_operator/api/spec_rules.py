@@ -4,7 +4,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, get_args
 
-from sshload_contract.client import RUN_PROGRAMS, RUN_PROGRAMS_IN_CEL, Auth, Library, having, in_cel, listed
+from sshload_contract.client import (
+    BY_KEY_IN_CEL,
+    PROMPTED,
+    RUN_PROGRAMS,
+    RUN_PROGRAMS_IN_CEL,
+    Auth,
+    Library,
+    having,
+    in_cel,
+    listed,
+    parts_of_auth,
+)
 from sshload_contract.declared import Check, Rule
 from sshload_contract.load import Load, LoadSearch
 from sshload_contract.steps import ScenarioStep
@@ -58,7 +69,17 @@ def _pause_out_of_load(spec: LoadTestSpec) -> str:
 
 
 _PAUSE: Final = (Check(_pause_out_of_load, at=".target.managed.system.ldap.pause"),)
-_EXPRESSIONS: Final = (Check(_fault_of_expressions, at=".scenario.steps"),)
+
+
+def _fault_of_prompts(spec: LoadTestSpec) -> str:
+    faults = ((prompt.match, expression_fault(prompt.match)) for prompt in spec.client.prompts)
+    return next((f"{fault} (match: {match[:60]!r})" for match, fault in faults if fault), "")
+
+
+_EXPRESSIONS: Final = (
+    Check(_fault_of_expressions, at=".scenario.steps"),
+    Check(_fault_of_prompts, at=".client.prompts"),
+)
 """The API server's RE2 is Go's, whose limits are others."""
 
 _USERS: Final = (
@@ -239,6 +260,8 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
             return
     yield str(Timing.TOTAL)
     yield from map(str, _LOGIN_STEPS)
+    if not spec.client.library.traits.runs_programs:
+        yield from parts_of_auth(spec.auth, spec.client.prompts)
     for place in range(1, len(spec.via) + 1):
         yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
     if spec.load.least.held_sessions:
@@ -261,6 +284,10 @@ def _unmeasured(spec: LoadTestSpec) -> list[str]:
     ]
 
 
+_FIRST_METHOD_IN_CEL: Final = (
+    f"t.latency.step == (self.client.auth == '{Auth.PASSWORD}' ? '{Timing.AUTH_PASSWORD}'"
+    f" : self.client.auth in {BY_KEY_IN_CEL} ? '{Timing.AUTH_PUBLICKEY}' : '')"
+)
 _TIMINGS_IN_CEL: Final = " || ".join(
     f"(has(s.{kind.kind}) && t.latency.step in {in_cel(kind.timings)}"
     f".map(p, has(s.{kind.kind}.name) ? s.{kind.kind}.name + '.' + p : p))"
@@ -336,6 +363,11 @@ _THRESHOLDS: Final = (
         "!has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
         f" || ({''.join(f'{other.CONDITION} ? {other.TIMINGS_IN_CEL} :' for other in _NOT_BY_SSH)}"
         f" t.latency.step in {in_cel((*_LOGIN_STEPS, Timing.TOTAL))}"
+        f" || self.client.auth == '{Auth.GSSAPI}' && !(self.client.library in {RUN_PROGRAMS_IN_CEL})"
+        f" && t.latency.step == '{Timing.AUTH_GSSAPI}'"
+        f" || ((has(self.client.prompts) || self.client.auth == '{Auth.KEYBOARD_INTERACTIVE}')"
+        f" && t.latency.step in {in_cel(PROMPTED)}"
+        f" || has(self.client.prompts) && {_FIRST_METHOD_IN_CEL})"
         f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
         " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
         f" || (({_HAS_HOLD}) && t.latency.step in {in_cel(measured_step('held', one) for one in _HELD_STEPS)})"

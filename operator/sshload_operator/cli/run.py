@@ -45,6 +45,7 @@ _EXTERNAL: Final = (
     ("password-file", "The password to log in with."),
     ("keytab", "The keytab to get Kerberos tickets with."),
     ("ticket-cache", "The Kerberos ticket cache to log in with, in place of a keytab."),
+    ("totp-file", "The TOTP secret of the second factor, in base32."),
     ("known-hosts", "The host keys to accept, jump hosts' too."),
     ("token-file", "The bearer token for requests to a gateway."),
     ("ca-file", "The CA certificates to verify a gateway's certificate with."),

@@ -18,6 +18,7 @@ _OPTIONS: Final = {
     "password": "password-file",
     "keytab": "keytab",
     "ccache": "ticket-cache",
+    "totp": "totp-file",
     "known_hosts": "known-hosts",
     "token": "token-file",
     "ca.crt": "ca-file",
@@ -38,6 +39,7 @@ class Credentials:
     password_file: Path | None = None
     keytab: Path | None = None
     ticket_cache: Path | None = None
+    totp_file: Path | None = None
     known_hosts: Path | None = None
     token_file: Path | None = None
     ca_file: Path | None = None

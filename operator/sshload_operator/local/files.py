@@ -26,7 +26,7 @@ from sshload_operator.state import Role
 MASTER: Final = "master"
 """The name of the process that adds up what the workers report."""
 
-OWN_SSH2 = "1.2.0.post1+sshload.3"
+OWN_SSH2 = "1.2.0.post1+sshload.4"
 """The version of the SSH library that the workers need: the last line of ssh-library/versions."""
 
 LIBRARIES = ("gevent", "locust", "prometheus_client", "ssh2")

@@ -6,14 +6,14 @@ from math import ceil
 from statistics import fmean
 
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.vocabulary import Timing
+from sshload_contract.vocabulary import PARTS_OF_AUTH, Timing, owner_and_timing
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 
 _HELD = "held"
 _JUMP_HOST = "via"
-_LOGIN = frozenset({Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.LOGIN})
+_LOGIN = frozenset({Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, *PARTS_OF_AUTH, Timing.LOGIN})
 _ITERATION = "{iteration}"
 
 
@@ -23,7 +23,7 @@ def most_samples(spec: LoadTestSpec, step: str) -> float | None:
     For a step of some alternatives it is what their weights make of it, give or take chance.
     """
     load = spec.load.least
-    prefix, _, timing = step.rpartition(".")
+    prefix, timing = owner_and_timing(step)
     held = load.held_sessions if prefix.startswith(_JUMP_HOST) else 0
     if load.held_sessions and prefix == _HELD:
         return load.held_samples(timing)

@@ -133,7 +133,7 @@ def test_the_installed_command_loads_this_machine_s_sshd_and_says_that_it_lacks_
     loaded, refused = (run_tiny(programs, tmp_path, library) for library in ("openssh", "ssh2-python"))
     assert json.loads(loaded.stdout)["status"]["results"]["steps"], loaded.stderr
     assert (refused.returncode, refused.stdout) == (4, "")
-    assert "has to be 1.2.0.post1+sshload.3" in refused.stderr
+    assert "has to be 1.2.0.post1+sshload.4" in refused.stderr
 
 
 def run_tiny(programs: Path, folder: Path, library: str) -> subprocess.CompletedProcess[str]:

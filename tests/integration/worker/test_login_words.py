@@ -49,6 +49,19 @@ def test_a_server_that_asks_for_a_second_method_is_told_with_the_method(
 
 
 @every_kind
+def test_a_server_that_asks_for_prompts_besides_is_told_with_the_setting_that_answers_them(
+    start_sshd: Callable[[str], SshServer], kind: Kind
+) -> None:
+    server = start_sshd("AuthenticationMethods publickey,keyboard-interactive\nKbdInteractiveAuthentication yes")
+    failure = failure_at(endpoint(server), kind)
+    assert failure.outcome is Outcome.AUTH_REJECTED
+    assert failure.message == (
+        "the server accepted publickey and asks for a second method, keyboard-interactive: client.prompts answers"
+        " keyboard-interactive"
+    )
+
+
+@every_kind
 def test_a_method_that_the_server_does_not_offer_is_told_with_those_that_it_does(
     kbdint_port: int, tmp_path: Path, kind: Kind
 ) -> None:

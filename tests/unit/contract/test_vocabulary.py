@@ -2,9 +2,9 @@ from typing import get_args
 
 import pytest
 from sshload_contract.steps import TIMINGS, WHOLE_STEPS, ScenarioStep
-from sshload_contract.vocabulary import Timing, is_of_jump_host, measured_step
+from sshload_contract.vocabulary import PARTS_OF_AUTH, Timing, is_of_jump_host, measured_step, owner_and_timing
 
-PARTS_OF_A_LOGIN = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.LOGIN)
+PARTS_OF_A_LOGIN = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, *PARTS_OF_AUTH, Timing.LOGIN)
 
 
 @pytest.mark.parametrize("step", Timing)
@@ -14,9 +14,17 @@ def test_a_jump_hosts_timings_are_those_of_its_login_whatever_steps_are_named(st
     assert not is_of_jump_host(step)
 
 
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("owner", ["", "uptime", "via1", "auth"])
+def test_a_published_timing_is_of_its_owner(owner: str, timing: str) -> None:
+    assert owner_and_timing(measured_step(owner, timing)) == (owner, timing)
+
+
 def test_what_is_timed_is_listed_in_the_order_in_which_it_happens() -> None:
     assert list(TIMINGS) == [
-        *("startDelay", "connect", "banner", "kex", "auth", "login", "tls", "channelOpen", "subsystem", "exec"),
+        *("startDelay", "connect", "banner", "kex", "auth"),
+        *("auth.publickey", "auth.password", "auth.gssapi", "auth.keyboardInteractive", "auth.prompt1", "auth.prompt2"),
+        *("auth.prompt3", "auth.verdict", "login", "tls", "channelOpen", "subsystem", "exec"),
         *("shellStart", "echo", "open", "firstByte", "advertise", "read", "write", "close", "transfer", "verify"),
         *("keepAlive", "gatewayWait", "gatewayLogin", "gatewayCommand", "command"),
         *("sftpRead", "sftpWrite", "sftpList", "sftpStat", "sftpMkdir", "sftpRmdir", "sftpRename", "sftpRemove"),

@@ -133,7 +133,7 @@ def test_every_verdict_of_a_comparison_is_explained_with_its_exit_code() -> None
 def test_every_step_and_outcome_is_explained() -> None:
     text = page("steps-and-outcomes.md")
     cells = re.findall(r"^\| (`.*?) \|", section(text, "Steps"), re.MULTILINE)
-    steps = [step for cell in cells for step in re.findall(r"`(\w+)`", cell.partition(" (")[0])]
+    steps = [step for cell in cells for step in re.findall(r"`([\w.]+)`", cell.partition(" (")[0])]
     assert sorted(steps) == sorted(TIMINGS)
     assert first_cells(section(text, "Outcomes")) == [outcome.value for outcome in Outcome]
 

@@ -28,6 +28,8 @@ REJECTED = StepFailure(Outcome.AUTH_REJECTED, "permission denied")
 class Opened:
     """A connection to a server, through another one or not, which does what the test says."""
 
+    authentication = None
+
     def __init__(self, server: "Server", through: "Opened | None", *, shared: bool) -> None:
         self.server, self.through, self.shared = server, through, shared
         self.done: list[str] = []
@@ -54,14 +56,6 @@ class Opened:
 
     def close(self) -> None:
         self.closed += 1
-
-
-class Explained(Opened):
-    """One whose library does not tell why a login is refused."""
-
-    def ask_why_refused(self) -> StepFailure:
-        self._do("ask")
-        return StepFailure(Outcome.AUTH_REJECTED, "it offers password")
 
 
 class Program(Opened):
@@ -227,50 +221,12 @@ def test_a_login_that_is_killed_is_ended(logins: Callable[..., Logins]) -> None:
     assert made.counted() == {"connect": "ok", "banner": "ok", "kex": "unfinished", "login": "unfinished"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "outcome", "asked", "explains", "message"),
-    [
-        pytest.param(Explained, Outcome.AUTH_REJECTED, None, True, "it offers password", id="the server is asked"),
-        pytest.param(Explained, Outcome.AUTH_REJECTED, None, False, "said", id="not in the load"),
-        pytest.param(Explained, Outcome.DISCONNECTED, None, True, "said", id="not about another failure"),
-        pytest.param(Opened, Outcome.AUTH_REJECTED, None, True, "said", id="not where the library tells it"),
-        pytest.param(Explained, Outcome.AUTH_REJECTED, REJECTED, True, "said", id="the server tells nothing any more"),
-    ],
-)
-def test_a_server_that_refuses_a_login_is_asked_why_where_that_is_wanted(  # noqa: PLR0913 - a table
-    logins: Callable[..., Logins],
-    kind: type[Opened],
-    outcome: Outcome,
-    asked: StepFailure | None,
-    message: str,
-    *,
-    explains: bool,
-) -> None:
-    fails = {"auth": raises(StepFailure(outcome, "said"))}
-    if asked is not None:
-        fails["ask"] = raises(asked)
-    made = logins(Server("target", fails, kind=kind), explains=explains)
-    failure = made.fails()
-    assert (failure.outcome, failure.message) == (outcome, message)
-
-
-@pytest.mark.parametrize("explains", [False, True])
-def test_what_a_certificate_says_of_a_refusal_is_its_outcome_in_every_count(
-    logins: Callable[..., Logins], *, explains: bool
-) -> None:
+def test_what_a_certificate_says_of_a_refusal_is_its_outcome_in_every_count(logins: Callable[..., Logins]) -> None:
     ended = StepFailure(Outcome.CERTIFICATE_EXPIRED, "its certificate ended")
-    made = logins(
-        Server("target", {"auth": raises(REJECTED)}, kind=Explained, explain=lambda _: ended), explains=explains
-    )
+    made = logins(Server("target", {"auth": raises(REJECTED)}, explain=lambda _: ended))
     assert made.fails() is ended
     counted = made.counted()
     assert (counted["auth"], counted["login"]) == ("certificateExpired", "certificateExpired")
-
-
-def test_a_server_that_does_not_say_why_in_time_is_left(logins: Callable[..., Logins]) -> None:
-    fails: dict[str, Callable[[], object]] = {"auth": raises(REJECTED), "ask": Event().wait}
-    made = logins(Server("target", fails, {"auth_s": 0.01}, kind=Explained), explains=True)
-    assert made.fails().message == "permission denied"
 
 
 @pytest.mark.parametrize("fails", [False, True])

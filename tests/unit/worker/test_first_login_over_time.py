@@ -97,8 +97,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Make:
         world = World(**how)
 
         class Connecting:
-            def __init__(self, tried: Login, _recorder: object, *, explains: bool) -> None:
-                assert explains
+            def __init__(self, tried: Login, _recorder: object) -> None:
                 self.tried = tried
 
             def connect(self, clock: Any) -> str:

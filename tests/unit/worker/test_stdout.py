@@ -1,8 +1,8 @@
 """Of a command's output only so much is kept as expectStdout is looked for in."""
 
 import pytest
+from sshload_worker.expression import Expression
 from sshload_worker.scenario.steps.command import Stdout
-from sshload_worker.scenario.steps.expression import Expression
 
 LIMIT_BYTES = 1_048_576
 

@@ -20,6 +20,7 @@ from sshload_contract.wire.report import Negotiated
 if TYPE_CHECKING:
     from sshload_contract.vocabulary import Timing
 
+    from sshload_worker.clients.authentication import Authentication
     from sshload_worker.outcomes import StepFailure
 
 
@@ -165,6 +166,10 @@ class Connection(Protocol):
     times_parts: bool
     """Whether the parts of an operation can be timed separately; if not, only the whole is timed."""
 
+    @property
+    def authentication(self) -> "Authentication | None":
+        """The parts of `auth`, from its beginning on; None if they cannot be told apart."""
+
     def connect(self) -> None:
         """Open the TCP connection, or the channel through the jump host."""
 
@@ -206,14 +211,6 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """End the connection immediately, in whatever state it is. Never waits, never raises."""
-
-
-@runtime_checkable
-class AskingWhyRefused(Protocol):
-    """What a connection has in addition if its library does not tell what the server says when it refuses a login."""
-
-    def ask_why_refused(self) -> "StepFailure":
-        """Ask the server which methods it offers now; return the failure of the refused login, with its reason."""
 
 
 @runtime_checkable

@@ -20,6 +20,7 @@ _SPEC_FIELDS = {
     "sftp_read_bytes": "sftpReadSize",
     "sftp_write_bytes": "sftpWriteSize",
     "quick_ack": "quickAck",
+    "prompts": "prompts",
 }
 
 

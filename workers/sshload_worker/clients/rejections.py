@@ -12,18 +12,24 @@ _MOST_METHODS = 6
 _METHOD_CHARACTERS = 24
 _PUBLICKEY = "publickey"
 _GSSAPI = "gssapi-with-mic"
+_PROMPTS = "keyboard-interactive"
+_ONLY_ONE = ", but a login here has only one"
 
 
-def rejection(auth: Auth, offered: Sequence[str], *, accepted: bool = False) -> StepFailure:
+def rejection(method: str, offered: Sequence[str], *, accepted: bool = False, first: str = "") -> StepFailure:
     """Return the failure of a login that the server refused.
 
     `offered` are the methods that the server named with its refusal, none if they are not known. `accepted` says that
-    it accepted the credentials, and asks for another method besides.
+    it accepted the credentials, and asks for another method besides. `first` is the method that it had accepted before.
     """
-    method = method_of(auth)
     named = listed([name for name in offered if name], _MOST_METHODS, _METHOD_CHARACTERS)
-    if accepted:
-        said = f"the server accepted {method} and asks for a second method, {named}, but a login here has only one"
+    if first:
+        said = f"the server accepted {first} and refused {method} with these credentials"
+        if accepted:
+            said = f"the server accepted {first} and {method}, and asks for a third method, {named}"
+    elif accepted:
+        said = f"the server accepted {method} and asks for a second method, {named}"
+        said += ": client.prompts answers keyboard-interactive" if _PROMPTS in offered else _ONLY_ONE
     elif not named:
         said = f"the server refused {method}"
     elif method in offered:

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Protocol
 
-from sshload_contract.client import BY_KEY, Auth, Client
+from sshload_contract.client import BY_KEY, DEFAULT_TOTP, Auth, Client, Prompt, needs_password
 from sshload_contract.error_text import reason_of
 from sshload_contract.kerberos import Kerberos
 from sshload_contract.wire.run_config import Endpoint
@@ -17,6 +17,7 @@ from sshload_worker.login.certificate import UserCertificate, check_user_certifi
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.private_key import PrivateKey, read_private_key, start_agent
 from sshload_worker.login.tickets import Tickets, by_keytab, by_password, by_ticket_cache
+from sshload_worker.login.totp import SecondFactor, read_secret
 from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class Credentials:
 
     The private key is in OpenSSH's format, not encrypted. Its public half is a line as ssh-keygen writes it. With
     Auth.AGENT there is only the socket of the agent, which has the key, with Auth.GSSAPI there are only the tickets,
-    and the password if that gets them.
+    and the password if that gets them. `prompts` are what answers the server's prompts; with some, the login goes on by
+    keyboard-interactive where the server asks for more.
     """
 
     auth: Auth
@@ -41,6 +43,8 @@ class Credentials:
     password: str
     agent_socket: str
     tickets: Tickets | None = None
+    prompts: tuple[Prompt, ...] = ()
+    second_factor: SecondFactor | None = None
 
     @property
     def certificate_line(self) -> bytes:
@@ -159,20 +163,36 @@ def credentials_with_tickets(
 
 
 def read_credentials(
-    endpoint: Endpoint, server: str, kerberos: Kerberos | None = None, extra_keys: tuple[PrivateKey, ...] = ()
+    endpoint: Endpoint,
+    server: str,
+    client: Client | None = None,
+    extra_keys: tuple[PrivateKey, ...] = (),
+    *,
+    is_shared: bool = False,
 ) -> Credentials:
     """Return the credentials for `endpoint`; raises GeneratorFaultError, which calls it `server` ("the target").
 
     For Auth.AGENT it starts an ssh-agent with the `extra_keys` and the key, which ends with this process. For
     Auth.GSSAPI the tickets are not there yet: `Tickets.get` gets them. If the workers sign the certificates, there is
-    none yet.
+    none yet. With `is_shared`, other workers log in as the same users.
     """
-    if endpoint.auth is Auth.GSSAPI:
-        password = _read_secret(endpoint.password_path, f"{server}'s password") if endpoint.password_path else ""
-        return credentials_with_tickets(endpoint, server, endpoint.user, password, kerberos)
-    if endpoint.auth not in BY_KEY:
-        password = _read_secret(endpoint.password_path, f"{server}'s password")
-        return credentials_with_password(endpoint.auth, password)
+    prompts = () if client is None else client.prompts
+    is_needed = needs_password(endpoint.auth, prompts) and endpoint.users is None
+    password = (
+        _read_secret(endpoint.password_path, f"{server}'s password") if is_needed or endpoint.password_path else ""
+    )
+    second_factor = None if client is None else _read_second_factor(endpoint, server, client, is_shared=is_shared)
+    if endpoint.auth in BY_KEY:
+        found = _read_credentials_with_key(endpoint, server, extra_keys)
+    elif endpoint.auth is Auth.GSSAPI:
+        kerberos = None if client is None else client.kerberos
+        found = credentials_with_tickets(endpoint, server, endpoint.user, password, kerberos)
+    else:
+        found = credentials_with_password(endpoint.auth, password)
+    return replace(found, password=password, prompts=prompts, second_factor=second_factor)
+
+
+def _read_credentials_with_key(endpoint: Endpoint, server: str, extra_keys: tuple[PrivateKey, ...]) -> Credentials:
     key = _read_key(endpoint, server)
     if endpoint.auth is Auth.AGENT:
         agent = start_agent((*extra_keys, key))
@@ -184,6 +204,16 @@ def read_credentials(
 def read_user_ca(endpoint: Endpoint, server: str) -> PrivateKey:
     """Return the key that signs the certificates for `endpoint`; raises GeneratorFaultError."""
     return _read_private(endpoint.user_ca_path, endpoint.user_ca_passphrase_path, f"{server}'s user CA key")
+
+
+def _read_second_factor(endpoint: Endpoint, server: str, client: Client, *, is_shared: bool) -> SecondFactor | None:
+    """Return what makes codes of the endpoint's secret, None if no prompt needs one or users have their own."""
+    if not client.answers_by_codes or (endpoint.users is not None and not endpoint.totp_path):
+        return None
+    role = f"{server}'s TOTP secret"
+    text = _read_secret(endpoint.totp_path, role)
+    secret = read_secret(text, f"{role} ({Path(endpoint.totp_path).name})")
+    return SecondFactor(secret, client.totp or DEFAULT_TOTP, is_shared)
 
 
 def read_file(path: str, role: str) -> bytes:

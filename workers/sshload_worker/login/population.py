@@ -6,6 +6,7 @@ there are, and what is drawn by a seed is the same in each run.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import accumulate
 from time import process_time, time
@@ -14,7 +15,7 @@ from typing import Final, Protocol
 import gevent
 from gevent.pool import Pool
 from sshload_contract.bounds import ContractError
-from sshload_contract.client import BY_KEY, Auth, Client, Library
+from sshload_contract.client import BY_KEY, DEFAULT_TOTP, Answer, Auth, Client, Library
 from sshload_contract.population import Population, read_population, user_name
 from sshload_contract.users import (
     USER_MARK,
@@ -40,7 +41,17 @@ from sshload_worker.login.login import (
     read_file,
 )
 from sshload_worker.login.private_key import PrivateKey, ed25519_key, read_private_key
-from sshload_worker.login.users_file import CERTIFICATE, KEY, PASSWORD, SOURCE_ADDRESS, USER, UsersOfFile, read_users
+from sshload_worker.login.totp import SecondFactor, read_secret
+from sshload_worker.login.users_file import (
+    CERTIFICATE,
+    KEY,
+    PASSWORD,
+    SOURCE_ADDRESS,
+    TOTP,
+    USER,
+    UsersOfFile,
+    read_users,
+)
 from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
 _CANNOT_CHOOSE_SOURCE: Final = (Library.MINA_SSHD,)
@@ -72,6 +83,12 @@ class Users(Protocol):
     def source_address(self, place: int) -> str:
         """Return the address to connect from, empty for any."""
 
+    def password(self, place: int) -> str:
+        """Return what answers a prompt for a password; raises GeneratorFaultError without one."""
+
+    def totp_secret(self, place: int) -> bytes:
+        """Return what makes codes; raises GeneratorFaultError without one."""
+
     def described(self, place: int) -> str:
         """Return which user it is, for a message: without a name from a file, which may be a person's."""
 
@@ -95,6 +112,14 @@ class _Numbered:
 
     def source_address(self, place: int) -> str:  # noqa: ARG002 - any
         return ""
+
+    def password(self, place: int) -> str:  # noqa: ARG002 - that of all
+        return self._common.password
+
+    def totp_secret(self, place: int) -> bytes:
+        if self._common.second_factor is None:
+            raise GeneratorFaultError(f"{self.described(place)}: a TOTP secret is needed")
+        return self._common.second_factor.secret
 
     def described(self, place: int) -> str:
         return f"the user {self.name(place)}"
@@ -140,6 +165,20 @@ class _FromFile:
 
     def source_address(self, place: int) -> str:
         return self._users.field(place, SOURCE_ADDRESS)
+
+    def password(self, place: int) -> str:
+        found = self._users.field(place, PASSWORD) or ("" if self._common is None else self._common.password)
+        if not found:
+            raise GeneratorFaultError(f"{self._users.where(place)}: the field {PASSWORD} is needed to answer prompts")
+        return found
+
+    def totp_secret(self, place: int) -> bytes:
+        own = self._users.field(place, TOTP)
+        if own:
+            return read_secret(own, f"{self._users.where(place)}: the field {TOTP}")
+        if self._common is None or self._common.second_factor is None:
+            raise GeneratorFaultError(f"{self._users.where(place)}: the field {TOTP} is needed to answer prompts")
+        return self._common.second_factor.secret
 
     def described(self, place: int) -> str:
         return self._users.where(place)
@@ -189,8 +228,59 @@ class _Derived:
     def source_address(self, place: int) -> str:  # noqa: ARG002 - any
         return ""
 
+    def password(self, place: int) -> str:  # noqa: ARG002 - that of all
+        return self._population.password
+
+    def totp_secret(self, place: int) -> bytes:
+        return self._population.totp_secret(self.name(place))
+
     def described(self, place: int) -> str:
         return f"the user {self.name(place)}"
+
+
+class _WithAnswers:
+    """Users who answer prompts, each with their own password and codes."""
+
+    def __init__(self, users: Users, client: Client, *, is_shared: bool) -> None:
+        self._users = users
+        self._client = client
+        self._is_shared = is_shared
+        self._takes_password = any(prompt.answer is Answer.PASSWORD for prompt in client.prompts)
+        self._made: dict[int, Credentials] = {}
+        self.weights: Iterable[float] = users.weights
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def name(self, place: int) -> str:
+        return self._users.name(place)
+
+    def credentials(self, place: int) -> Credentials:
+        made = self._made.get(place)
+        if made is None:
+            made = self._made[place] = self._make(place)
+        return made
+
+    def _make(self, place: int) -> Credentials:
+        users, client, found = self._users, self._client, self._users.credentials(place)
+        if self._takes_password:
+            found = replace(found, password=users.password(place))
+        if client.answers_by_codes:
+            codes = SecondFactor(users.totp_secret(place), client.totp or DEFAULT_TOTP, self._is_shared)
+            found = replace(found, second_factor=codes)
+        return replace(found, prompts=client.prompts)
+
+    def source_address(self, place: int) -> str:
+        return self._users.source_address(place)
+
+    def password(self, place: int) -> str:
+        return self._users.password(place)
+
+    def totp_secret(self, place: int) -> bytes:
+        return self._users.totp_secret(place)
+
+    def described(self, place: int) -> str:
+        return self._users.described(place)
 
 
 class _WithTickets:
@@ -223,6 +313,12 @@ class _WithTickets:
 
     def source_address(self, place: int) -> str:
         return self._users.source_address(place)
+
+    def password(self, place: int) -> str:
+        return self._users.password(place)
+
+    def totp_secret(self, place: int) -> bytes:
+        return self._users.totp_secret(place)
 
     def described(self, place: int) -> str:
         return self._users.described(place)
@@ -318,15 +414,17 @@ def prepare_population(  # noqa: PLR0913 - what the users are, and where
     extra_keys: tuple[PrivateKey, ...],
     *,
     is_direct: bool,
+    is_shared: bool = False,
 ) -> LoginPopulation:
     """Return the users who log in to a server; raises GeneratorFaultError, which calls it `role`.
 
-    It `is_direct` if no jump host is before it. An agent that they share has the `extra_keys` too.
+    It `is_direct` if no jump host is before it. An agent that they share has the `extra_keys` too. With `is_shared`,
+    other workers log in as the same users.
     """
     common: Credentials | None = None
     has_files = endpoint.private_key_path or endpoint.password_path or endpoint.keytab_path
     if not isinstance(config.source, DerivedUsers) and has_files:
-        common = NOBODYS if endpoint.keytab_path else read_credentials(endpoint, role, extra_keys=extra_keys)
+        common = NOBODYS if endpoint.keytab_path else read_credentials(endpoint, role, client, extra_keys)
     users: Users
     match config.source:
         case DerivedUsers(path, count):
@@ -341,6 +439,8 @@ def prepare_population(  # noqa: PLR0913 - what the users are, and where
     if endpoint.auth is Auth.GSSAPI:
         users = _WithTickets(users, endpoint, client, role)
         users.get_tickets(client.timeouts.auth_s)
+    if client.prompts:
+        users = _WithAnswers(users, client, is_shared=is_shared)
     refusal = _no_source_address(client, is_direct=is_direct)
     if refusal and (place := next((one for one in range(len(users)) if users.source_address(one)), None)) is not None:
         raise GeneratorFaultError(f"{users.described(place)}: the field {SOURCE_ADDRESS} cannot be used: {refusal}")

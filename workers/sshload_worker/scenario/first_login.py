@@ -236,7 +236,7 @@ def _first_hop_at(login: Login, address: Address) -> Login:
 def _attempt(worker: int, login: Login) -> LoginFailure | None:
     recorder = Recorder("", worker)  # discarded, with all that it counts
     clock = StepClock(recorder, Due(at_ns=monotonic_ns(), window=Window.WARM_UP, turn=worker))
-    connector = Connector(login, recorder, explains=True)
+    connector = Connector(login, recorder)
     try:
         connection = connector.connect(clock)
     except Exception as error:  # the master must know of any error at once

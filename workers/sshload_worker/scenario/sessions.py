@@ -12,11 +12,11 @@ from typing import Protocol, TypeAlias
 import gevent
 from gevent.event import AsyncResult
 from gevent.pool import Group
-from sshload_contract.client import Timeouts
-from sshload_contract.vocabulary import Outcome, Timing
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_worker.clients.interface import AskingWhyRefused, Connection, ProgramConnection, RestingConnection
+from sshload_worker.clients.authentication import Authentication
+from sshload_worker.clients.interface import Connection, ProgramConnection, RestingConnection
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -39,16 +39,12 @@ class Connecting(Protocol):
 
 
 class Connector:
-    """Makes logged-in connections to one server, and ends them. The recorder counts them.
+    """Makes logged-in connections to one server, and ends them. The recorder counts them."""
 
-    If it `explains`, it asks a server that refuses a login what it offers, if the library does not tell that.
-    """
-
-    def __init__(self, login: Login, recorder: Recorder, *, shared: bool = False, explains: bool = False) -> None:
+    def __init__(self, login: Login, recorder: Recorder, *, shared: bool = False) -> None:
         self._login = login
         self._recorder = recorder
         self._shared = shared
-        self._explains = explains
 
     def connect(self, clock: StepClock, name: str = "") -> Connection:
         """Return a new connection after connect to auth; raises StepFailure or OSError.
@@ -65,7 +61,7 @@ class Connector:
                 connection = new_connection(jump.at_next_address(), connection)
                 self._log_in_to_jump(connection, f"via{number}", jump, clock)
             connection = new_connection(login, connection, shared=self._shared)
-            clock.logged_in(self._log_in(connection, name, login, clock))
+            clock.logged_in(_log_in(connection, name, login, clock))
             self._recorder.login(connection.negotiated())
         except BaseException:  # also if the greenlet is killed
             self._recorder.connections -= 1
@@ -81,29 +77,9 @@ class Connector:
 
     def _log_in_to_jump(self, connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
         try:
-            self._log_in(connection, name, jump, clock)
+            _log_in(connection, name, jump, clock)
         except StepFailure as failure:
             raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
-
-    def _log_in(self, connection: Connection, name: str, login: Login, clock: StepClock) -> int:
-        """Log in, and return how long it took, in nanoseconds."""
-        try:
-            return _log_in(connection, name, login, clock)
-        except StepFailure as failure:
-            if not self._explains or failure.outcome is not Outcome.AUTH_REJECTED:
-                raise
-            told = _explained(failure, connection, login.client.timeouts)
-            raise (failure if told is failure else login.explain(told)) from None
-
-
-def _explained(failure: StepFailure, connection: Connection, timeouts: Timeouts) -> StepFailure:
-    if not isinstance(connection, AskingWhyRefused):
-        return failure
-    try:
-        with TimeLimit(timeouts.auth_s, Timing.AUTH):
-            return connection.ask_why_refused()
-    except StepFailure:  # the server no longer answers
-        return failure
 
 
 def _authenticate(connection: Connection, login: Login) -> None:
@@ -135,10 +111,24 @@ def _log_in(connection: Connection, name: str, login: Login, clock: StepClock) -
             _authenticate(connection, login)
             instants_ns.append(monotonic_ns())
     except BaseException as error:
-        parts.count_failure(clock, begin_ns, instants_ns, classify_error(error).outcome)
+        outcome = classify_error(error).outcome
+        parts.count_failure(clock, begin_ns, instants_ns, outcome)
+        if connection.authentication is not None:
+            connection.authentication.end(is_accepted=False)
+            _count_parts_of_auth(connection.authentication, name, clock, outcome)
         raise
+    if connection.authentication is not None and connection.authentication.parts:
+        _count_parts_of_auth(connection.authentication, name, clock, Outcome.OK)
     parts.count_success(clock, begin_ns, tuple(instants_ns))
     return instants_ns[-1] - begin_ns
+
+
+def _count_parts_of_auth(authentication: Authentication, name: str, clock: StepClock, outcome: Outcome) -> None:
+    for part, begin_ns, end_ns in authentication.parts:
+        if end_ns:
+            clock.succeeded(measured_step(name, part), begin_ns, end_ns)
+        else:
+            clock.record(measured_step(name, part), begin_ns, outcome)
 
 
 class _Place:

@@ -53,16 +53,19 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     """
     if not isinstance(config.target, Endpoint):
         raise GeneratorFaultError("the target is no SSH server: workers do not log in to it")
-    login = prepare_login_at(config.target, config.via, config.client, addresses)
+    login = prepare_login_at(config.target, config.via, config.client, addresses, config.workers)
     if login.population is not None and config.scenario.names_users:
         login.population.check_names()
     return login
 
 
 def prepare_login_at(
-    target: Endpoint, via: tuple[Endpoint, ...], client: Client, addresses: tuple[Address, ...]
+    target: Endpoint, via: tuple[Endpoint, ...], client: Client, addresses: tuple[Address, ...], workers: int = 1
 ) -> Login:
-    """Return the Login of a target behind the jump hosts `via`; raises GeneratorFaultError if it cannot be prepared."""
+    """Return the Login of a target behind the jump hosts `via`, for each of so many `workers`.
+
+    Raises GeneratorFaultError if it cannot be prepared. Prompts are answered for the target only.
+    """
     try:
         prepare_library(client.library)
         check_client(client)
@@ -70,11 +73,11 @@ def prepare_login_at(
     except UnsupportedSettingError as error:
         raise GeneratorFaultError(str(error)) from error
     jumps = tuple(
-        _login(jump, client, addresses if number == 1 else (), f"jump host {number}")
+        _login(jump, replace(client, prompts=()), addresses if number == 1 else (), f"jump host {number}")
         for number, jump in enumerate(via, start=1)
     )
     extra_keys = new_keys(client.extra_keys or 0)
-    login = _login(target, client, () if jumps else addresses, "the target", extra_keys)
+    login = _login(target, client, () if jumps else addresses, "the target", extra_keys, workers=workers)
     return replace(login, via=jumps, issuer=_issuer(target, client, login))
 
 
@@ -198,19 +201,24 @@ def _refuse(server: TargetEndpoint | Kdc, how: str, why: str) -> None:
         raise TargetNotAllowedError(f"{server.host} port {server.port} {how}{why}")
 
 
-def _login(
+def _login(  # noqa: PLR0913 - who logs in, where, and how
     server: Endpoint,
     client: Client,
     addresses: tuple[Address, ...],
     role: str,
     extra_keys: tuple[PrivateKey, ...] = (),
+    *,
+    workers: int = 1,
 ) -> Login:
+    shared, direct = workers > 1, bool(addresses)
     population = (
         None
         if server.users is None
-        else prepare_population(server, server.users, client, role, extra_keys, is_direct=bool(addresses))
+        else prepare_population(server, server.users, client, role, extra_keys, is_direct=direct, is_shared=shared)
     )
-    credentials = NOBODYS if population is not None else read_credentials(server, role, client.kerberos, extra_keys)
+    credentials = (
+        NOBODYS if population is not None else read_credentials(server, role, client, extra_keys, is_shared=shared)
+    )
     if credentials.tickets is not None:
         credentials.tickets.get(client.timeouts.auth_s)
     login = Login(

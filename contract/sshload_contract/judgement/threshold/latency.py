@@ -7,7 +7,7 @@ from sshload_contract.judgement.own_delay import ADDED_DELAYS, HIDDEN_DELAYS, MA
 from sshload_contract.load import Load
 from sshload_contract.steps import WHOLE_STEPS
 from sshload_contract.thresholds import Judged, LatencyThreshold, ThresholdResult, duration_in_words
-from sshload_contract.vocabulary import Timing, Window
+from sshload_contract.vocabulary import Timing, Window, owner_and_timing
 from sshload_contract.wire.run_summary import Trial
 
 LARGEST_SHARE_OF_LIMIT = 0.25
@@ -78,7 +78,7 @@ def _is_surely_met(threshold: LatencyThreshold, value_us: float, delay: OwnDelay
     limit_us = threshold.below_s * _US_PER_S
     kept_below_us = limit_us * CROWD_SHARE_OF_LIMIT if load.begins_together else limit_us
     return (
-        threshold.step.rpartition(".")[2] in _SPANS
+        owner_and_timing(threshold.step)[1] in _SPANS
         and threshold.percentile >= _LEAST_PERCENTILE
         and delay.largest_us <= LARGEST_SHARE_OF_LIMIT * limit_us
         and value_us + HIDDEN_DELAYS * delay.largest_us < kept_below_us

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from sshload_contract.steps import TIMINGS
-from sshload_contract.vocabulary import Timing
+from sshload_contract.vocabulary import Timing, owner_and_timing
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.measured import CAPACITY, COMPARED, figures
@@ -66,7 +66,7 @@ def is_latency(key: str) -> bool:
 
 def _is_of_whole_step(step: str) -> bool:
     """Return whether a measured step is a whole one, the login or the whole iteration, not a part of one."""
-    return step.rpartition(".")[2] not in _PARTS
+    return owner_and_timing(step)[1] not in _PARTS
 
 
 def place(key: str) -> tuple[int, str, int, str]:
@@ -78,7 +78,7 @@ def place(key: str) -> tuple[int, str, int, str]:
     if not step:
         return 0, "", 0, figure
     group, rank = rank_of(step)
-    return group, step.rpartition(".")[0], rank, figure
+    return group, owner_and_timing(step)[0], rank, figure
 
 
 def _weight(key: str) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from sshload_contract.declared import Absent, Items
 from sshload_contract.steps import TIMINGS
-from sshload_contract.vocabulary import Timing
+from sshload_contract.vocabulary import Timing, owner_and_timing
 
 from sshload_operator.api.status.figures import Amount, Count, Measured, StepName
 from sshload_operator.api.status.percentiles import FIELDS_OF_PERCENTILES, Percentile
@@ -89,7 +89,7 @@ def with_percentiles(step: StepResult, percentiles: Iterable[Percentile]) -> Ste
 
 def rank_of(step: str) -> tuple[int, int]:
     """Return when a step happens within an iteration, to sort by: its group of at least 1, and its rank in that."""
-    owner, _, name = step.rpartition(".")
+    owner, name = owner_and_timing(step)
     rank = TIMINGS.index(name) if name in TIMINGS else len(TIMINGS)
     if owner:
         return (2 if owner.startswith("via") else 4), rank
@@ -99,10 +99,10 @@ def rank_of(step: str) -> tuple[int, int]:
 def in_order(steps: Iterable[StepResult]) -> tuple[StepResult, ...]:
     """Return steps as they happen: those of one named step of the scenario together, in the order of these."""
     given = tuple(steps)
-    owners = list(dict.fromkeys(step.step.rpartition(".")[0] for step in given))
+    owners = list(dict.fromkeys(owner_and_timing(step.step)[0] for step in given))
 
     def key(step: StepResult) -> tuple[int, int, int]:
         group, rank = rank_of(step.step)
-        return group, owners.index(step.step.rpartition(".")[0]), rank
+        return group, owners.index(owner_and_timing(step.step)[0]), rank
 
     return tuple(sorted(given, key=key))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final, Self
 
-from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth
+from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Answer, Auth, Prompt, needs_password
 from sshload_contract.declared import Absent, Default, Named, Rule, Text, Unwritten
 from sshload_contract.names import Port, SecretName
 from sshload_contract.users import USER_CHARACTERS, USER_PATTERN
@@ -18,6 +18,7 @@ _PRIVATE_KEY: Final = "id"
 _CERTIFICATE: Final = "id-cert.pub"
 _PASSPHRASE: Final = "passphrase"  # noqa: S105 - the name of a file
 _PASSWORD: Final = "password"  # noqa: S105 - the name of a file
+_TOTP: Final = "totp"
 _KNOWN_HOSTS: Final = "known_hosts"
 _USER: Final = Text(shortest=1, longest=USER_CHARACTERS, pattern=USER_PATTERN, wanted="a user's name")
 _KEYTAB: Final = "keytab"
@@ -38,8 +39,9 @@ class ExternalTarget(Server):
 
     The credentials' Secret holds what client.auth needs: `id` (a private key in OpenSSH's or PEM format) for publickey,
     certificate and agent, with `passphrase` beside it for an encryptedKey and `id-cert.pub` for certificate, unless
-    client.certificates has the workers sign certificates; `password` for password and keyboard-interactive; `keytab`
-    for gssapi, or `ccache` with ticketCache. The known hosts' Secret holds `known_hosts`.
+    client.certificates has the workers sign certificates; `password` for password and keyboard-interactive; `totp`
+    (base32) for client.prompts; `keytab` for gssapi, or `ccache` with ticketCache. The known hosts' Secret holds
+    `known_hosts`.
     """
 
     kind: ClassVar[str] = "external"
@@ -133,15 +135,22 @@ class ExternalTarget(Server):
     auth: Annotated[Auth, Unwritten(Auth.PUBLICKEY)]  # client.auth
     users: Annotated[Users | None, Unwritten(None)]  # client.users
     user_ca: Annotated[UserCa | None, Unwritten(None)]  # client.certificates.ca
+    prompts: Annotated[tuple[Prompt, ...], Unwritten(())] = ()  # client.prompts
 
     @property
     def identity(self) -> str:
         """Who logs in where."""
         return f"{self.user or 'a population'}@{self.host} port {self.port}"
 
-    def logging_in_by(self, auth: Auth, users: Users | None = None, user_ca: UserCa | None = None) -> Self:
+    def logging_in_by(
+        self,
+        auth: Auth,
+        users: Users | None = None,
+        user_ca: UserCa | None = None,
+        prompts: tuple[Prompt, ...] = (),
+    ) -> Self:
         """Return the target with what client states."""
-        return replace(self, auth=auth, users=users, user_ca=user_ca)
+        return replace(self, auth=auth, users=users, user_ca=user_ca, prompts=prompts)
 
     @property
     def secrets(self) -> tuple[SecretFiles, ...]:
@@ -175,13 +184,26 @@ class ExternalTarget(Server):
 
     @property
     def _credential_files(self) -> tuple[str, ...]:
+        return (*self._files_by_auth, *self._files_by_prompts)
+
+    @property
+    def _files_by_auth(self) -> tuple[str, ...]:
         if self.auth is Auth.GSSAPI:
             return (_TICKET_CACHE if self.ticket_cache else _KEYTAB,)
         if self.auth not in BY_KEY:
-            return (_PASSWORD,)
+            return (_PASSWORD,) if needs_password(self.auth, self.prompts) else ()
         certificate = (_CERTIFICATE,) if self.auth is Auth.CERTIFICATE and self.user_ca is None else ()
         passphrase = (_PASSPHRASE,) if self.encrypted_key else ()
         return (_PRIVATE_KEY, *certificate, *passphrase)
+
+    @property
+    def _files_by_prompts(self) -> tuple[str, ...]:
+        """What answers prompts, unless the file of the users has it."""
+        if self.users is not None and self.users.secret:
+            return ()
+        answers = {prompt.answer for prompt in self.prompts}
+        password = (_PASSWORD,) if Answer.PASSWORD in answers and _PASSWORD not in self._files_by_auth else ()
+        return (*password, _TOTP) if Answer.TOTP in answers else password
 
     def endpoint(self, paths: Mapping[str, str]) -> Endpoint:
         """Return how the workers log in, with the files that the login needs."""
@@ -201,6 +223,7 @@ class ExternalTarget(Server):
             ticket_cache_path=taken.get(_TICKET_CACHE, ""),
             user_ca_path=taken.get(_USER_CA, ""),
             user_ca_passphrase_path=taken.get(_USER_CA_PASSPHRASE, ""),
+            totp_path=taken.get(_TOTP, ""),
         )
 
     def cautions(self, field: str) -> Iterator[str]:

@@ -40,6 +40,7 @@ _UNUSED: Final = (
     "sftpReadSize",
     "sftpWriteSize",
     "extraKeys",
+    "prompts",
 )
 """The settings of spec.client that a gateway's callers have no use for."""
 

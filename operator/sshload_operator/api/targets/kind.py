@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from sshload_contract.client import Auth
+from sshload_contract.client import Auth, Prompt
 from sshload_contract.declared import Default, Named, Rule
 from sshload_contract.names import Host, Port, SecretName
 from sshload_contract.wire.run_config import TargetEndpoint
@@ -65,12 +65,18 @@ class TargetKind:
         """Which server it is, in words: figures of targets with the same words can be compared."""
         raise NotImplementedError
 
-    def logging_in_by(self, auth: Auth, users: Users | None = None, user_ca: UserCa | None = None) -> Self:
+    def logging_in_by(
+        self,
+        auth: Auth,
+        users: Users | None = None,
+        user_ca: UserCa | None = None,
+        prompts: tuple[Prompt, ...] = (),
+    ) -> Self:
         """Return the target for workers that log in by `auth`, as these users, which its spec states elsewhere.
 
-        With Auth.CERTIFICATE, they may sign the certificates by the key of `user_ca`.
+        With Auth.CERTIFICATE, they may sign the certificates by the key of `user_ca`. They answer `prompts`.
         """
-        del auth, users, user_ca
+        del auth, users, user_ca, prompts
         return self
 
 

@@ -67,6 +67,11 @@ class ManagedTarget(Pods, TargetKind):
             f"only the libraries {listed(CHECK_HOST_CERTIFICATES)} check certificates of hosts",
             at=".target.managed.sshd.hostCertificates",
         ),
+        Rule(
+            "!has(self.target.managed) || !has(self.client.prompts) || has(self.target.managed.system)",
+            "are for a managed target with system only: its sshd alone asks for nothing but a key",
+            at=".client.prompts",
+        ),
     )
     sshd: Annotated[Sshd, Default({})]
     fixtures: Annotated[Fixtures, Default({})]

@@ -5,6 +5,7 @@ from typing import Final
 
 from sshload_contract.digits import to_digits
 from sshload_contract.steps import WHOLE_STEPS
+from sshload_contract.vocabulary import owner_and_timing
 from sshload_contract.wire.report import IMPLICIT_MAC
 
 from sshload_operator.api.status.measured import Figure, declared, figures_of_step
@@ -143,7 +144,7 @@ def _plain(value: float | None) -> str:
 
 def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:
     """Tell whether to show a step: one that is not a part of a login or a command, is in a threshold, or failed."""
-    return step.step.rpartition(".")[2] in WHOLE_STEPS or step.step in asked or step.failures > 0
+    return owner_and_timing(step.step)[1] in WHOLE_STEPS or step.step in asked or step.failures > 0
 
 
 def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:

@@ -90,6 +90,36 @@ _MEANINGS = {
         "the key exchange with {server} did not end in time",
         "Check whether it is overloaded, or raise spec.client.timeouts.kex",
     ),
+    Outcome.PROMPT_UNEXPECTED: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} asks for something that no answer is given for",
+        "Add an entry that matches the prompt to spec.client.prompts",
+    ),
+    Outcome.SECOND_FACTOR_REUSED: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} refused a code that had been used",
+        "Let no other run or program log in as {field}.user meanwhile, or log in as more users",
+    ),
+    Outcome.PASSWORD_EXPIRED: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} asks for a new password",
+        "Change the password of {field}.user there, and in the Secret of {field}.credentialsSecretRef",
+    ),
+    Outcome.ACCOUNT_EXPIRED: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} refused an account that has expired",
+        "Renew the account of {field}.user there (chage -E)",
+    ),
+    Outcome.ACCOUNT_LOCKED: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} refused an account that is locked",
+        "Unlock the account of {field}.user there (faillock --reset), and find out who failed to log in as this user",
+    ),
+    Outcome.NO_LOGIN: Meaning(
+        Reason.LOGIN_FAILED,
+        "{server} lets nobody in, or not this user",
+        "Look there for /etc/nologin, and for what PAM says of {field}.user in its log",
+    ),
     Outcome.AUTH_TIMEOUT: Meaning(
         Reason.LOGIN_FAILED,
         "{server} did not decide on the credentials in time",

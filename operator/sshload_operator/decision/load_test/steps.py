@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sshload_contract.steps import WHOLE_STEPS
-from sshload_contract.vocabulary import Window
+from sshload_contract.vocabulary import Window, owner_and_timing
 from sshload_contract.wire.run_summary import StepStats, Trial
 
 from sshload_operator.api.status.figures import milliseconds, rounded
@@ -29,7 +29,7 @@ def steps_status(plan: Plan, trial: Trial) -> tuple[StepResult, ...]:
 
 def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
     """Return a step whose percentiles `named` thresholds name: in full if there are any, or if it is a whole step."""
-    in_full = bool(named) or step.step.rpartition(".")[2] in WHOLE_STEPS
+    in_full = bool(named) or owner_and_timing(step.step)[1] in WHOLE_STEPS
     found = StepResult(
         step=step.step[:STEP_CHARACTERS],
         count=step.count,

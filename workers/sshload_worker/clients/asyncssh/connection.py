@@ -13,10 +13,10 @@ from sshload_worker.clients.asyncssh.gssapi import GssClient
 from sshload_worker.clients.asyncssh.protocol import Protocol, Tunnel
 from sshload_worker.clients.asyncssh.settings import connection_options
 from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
+from sshload_worker.clients.authentication import Authentication
 from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.file_protocols import read_by_scp, write_by_scp
 from sshload_worker.clients.interface import Connection
-from sshload_worker.clients.rejections import rejection
 from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -50,6 +50,7 @@ class AsyncsshConnection:
             self._descriptor = new_descriptor(login.client, family, login.source_address)
             self._protocol.descriptor = self._descriptor
         self._is_handed_over = False
+        self.authentication: Authentication | None = None
         self._server_version = ""
 
     def connect(self) -> None:
@@ -75,9 +76,12 @@ class AsyncsshConnection:
     def auth(self) -> None:
         if self._tickets is not None and (failure := self._tickets.failure) is not None:
             raise failure
-        self._driver.call(Timing.AUTH, self._protocol.log_in)
         milestones = self._protocol.milestones
+        authentication = self.authentication = milestones.authentication = Authentication(self._login.credentials)
+        self._driver.call(Timing.AUTH, self._protocol.log_in)
         milestones.authenticated.wait()
+        if milestones.failure is not None:
+            raise milestones.failure
         try:
             self._driver.check(Timing.AUTH)
         except StepFailure as failure:
@@ -87,9 +91,10 @@ class AsyncsshConnection:
                 milestones.is_refused and failure.outcome is not Outcome.TOO_MANY_AUTH_FAILURES
             )
             if not is_refused or not milestones.offered_methods:
-                raise  # a server may also end the connection after it has refused, before asyncssh gives up
-            accepted = milestones.is_partly_authenticated
-            raise rejection(self._login.credentials.auth, milestones.offered_methods, accepted=accepted) from None
+                raise authentication.failed(failure) from None
+            # a server may also end the connection after it has refused, before asyncssh gives up
+            raise authentication.refused(milestones.offered_methods) from None
+        authentication.end(is_accepted=True)
 
     def negotiated(self) -> Negotiated:
         cipher, mac = (str(self._protocol.get_extra_info(name)) for name in ("send_cipher", "send_mac"))

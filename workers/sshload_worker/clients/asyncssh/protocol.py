@@ -7,7 +7,7 @@ first, and then the channel is handed over to asyncssh.
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import asyncssh
 from asyncssh.connection import SSHClientConnection
@@ -16,9 +16,14 @@ from asyncssh.misc import HostKeyNotVerifiable, KeyExchangeFailed
 from asyncssh.packet import SSHPacket
 from asyncssh.public_key import SSHKey, decode_ssh_certificate, decode_ssh_public_key
 from gevent.event import Event
+from sshload_contract.client import Auth
 
 from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure
+
+if TYPE_CHECKING:
+    from sshload_worker.clients.authentication import Authentication
 
 _PIECE_BYTES = 262_144
 
@@ -26,9 +31,9 @@ _PIECE_BYTES = 262_144
 class _Owner(asyncssh.SSHClient):
     """asyncssh's callbacks for the events of a connection, and for the user's answers."""
 
-    def __init__(self, login: Login, milestones: "Milestones") -> None:
-        self._password: str | None = login.credentials.password
+    def __init__(self, milestones: "Milestones") -> None:
         self._milestones = milestones
+        self._has_asked = False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Record the end of the connection."""
@@ -38,22 +43,46 @@ class _Owner(asyncssh.SSHClient):
         """Record that the login is complete."""
         self._milestones.authenticated.set()
 
+    def auth_banner_received(self, msg: str, lang: str) -> None:  # noqa: ARG002 - asyncssh's signature
+        """Take a text of the server."""
+        if self._milestones.authentication is not None:
+            self._milestones.authentication.says(msg.encode())
+
     def kbdint_auth_requested(self) -> str | None:
-        """Accept keyboard-interactive authentication, once."""
-        return None if self._password is None else ""
+        """Accept keyboard-interactive, once: as the login's method, or after the server has accepted the first one."""
+        found = self._milestones.authentication
+        if found is None or self._has_asked or self._milestones.failure is not None:
+            return None
+        if found.credentials.auth is not Auth.KEYBOARD_INTERACTIVE and not self._milestones.is_partly_authenticated:
+            return None
+        self._has_asked = True
+        return ""
 
     def kbdint_challenge_received(
         self,
         name: str,  # noqa: ARG002 - asyncssh's signature
-        instructions: str,  # noqa: ARG002 - asyncssh's signature
+        instructions: str,
         lang: str,  # noqa: ARG002 - asyncssh's signature
         prompts: Sequence[tuple[str, bool]],
     ) -> list[str] | None:
-        """Answer every prompt with the password."""
-        password = self._password or ""
-        if prompts:
-            self._password = None
-        return [password] * len(prompts)
+        """Answer the prompts, or none of them."""
+        found = self._milestones.authentication
+        if found is None:
+            return None
+        try:
+            answers = found.answer(instructions.encode(), [prompt.encode() for prompt, _ in prompts])
+        except StepFailure as failure:
+            self._milestones.failure = StepFailure(failure.outcome, failure.message)
+            return None
+        return [answer.decode() for answer in answers]
+
+    def password_change_requested(self, prompt: str, lang: str) -> Any:  # noqa: ARG002 - asyncssh's signature
+        """Record that the password has expired, and change nothing."""
+        found = self._milestones.authentication
+        if found is not None:
+            found.says(prompt.encode())
+            self._milestones.failure = found.asked_for_new_password()
+        return NotImplemented
 
 
 _NO_METHOD = b"none"
@@ -72,6 +101,8 @@ class Milestones:
         self.offered_methods: tuple[str, ...] = ()
         self.is_partly_authenticated = False
         self.is_refused = False
+        self.authentication: Authentication | None = None
+        self.failure: StepFailure | None = None
 
     def end(self, error: Exception | None) -> None:
         """Record the end, and its error unless one is known already."""
@@ -88,7 +119,7 @@ class Protocol(SSHClientConnection):
 
     def __init__(self, loop: Any, options: Any, login: Login, gss: Any) -> None:
         self.milestones = Milestones()
-        options.protocol_factory = lambda: _Owner(login, self.milestones)
+        options.protocol_factory = lambda: _Owner(self.milestones)
         super().__init__(loop, options)
         self._gss = gss
         self._gss_auth = self._gss_mic_auth = gss is not None
@@ -165,9 +196,19 @@ class Protocol(SSHClientConnection):
         # A copy, because asyncssh reads the packet itself afterwards.
         told = SSHPacket(packet.get_remaining_payload())
         self.milestones.offered_methods = tuple(str(name, "ascii", "replace") for name in told.get_namelist())
-        self.milestones.is_partly_authenticated |= told.get_boolean()
+        self.milestones.is_partly_authenticated = told.get_boolean()
+        self._record_acceptance()
         self.milestones.is_refused |= getattr(self._auth, "_method", _NO_METHOD) != _NO_METHOD
         super()._process_userauth_failure(kind, number, packet)
+
+    def _record_acceptance(self) -> None:
+        milestones = self.milestones
+        if not milestones.is_partly_authenticated or milestones.authentication is None:
+            return
+        try:
+            milestones.authentication.accepted(milestones.offered_methods)
+        except StepFailure as failure:
+            milestones.failure = StepFailure(failure.outcome, failure.message)
 
     def _record_disconnect(self, kind: int, number: int, packet: SSHPacket) -> None:
         told = SSHPacket(packet.get_remaining_payload())

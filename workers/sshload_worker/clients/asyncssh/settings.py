@@ -68,16 +68,17 @@ def connection_options(login: Login) -> Any:
     """Return the options of one connection, which use no files or settings of the user; raises StepFailure."""
     client, credentials = login.client, login.credentials
     method = _METHODS.get(credentials.auth, "publickey")
+    asks = bool(credentials.prompts) or credentials.auth is Auth.KEYBOARD_INTERACTIVE
     options = asyncssh.SSHClientConnectionOptions(
         config=None,
         host=login.host,
         port=login.port,
         username=login.user,
         password=credentials.password or None,
-        preferred_auth=method,
+        preferred_auth=f"{method},keyboard-interactive" if asks else method,
         public_key_auth=method == "publickey",
         password_auth=method == "password",
-        kbdint_auth=method == "keyboard-interactive",
+        kbdint_auth=asks,
         host_based_auth=False,
         client_keys=None,
         client_certs=(),

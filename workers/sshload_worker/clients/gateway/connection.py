@@ -33,6 +33,7 @@ class GatewayConnection:
     """
 
     times_parts = False
+    authentication = None
     banner = kex = auth = negotiated = keep_alive = open_forward = scp_read = scp_write = _not_over_http
 
     def __init__(self, access: GatewayAccess) -> None:

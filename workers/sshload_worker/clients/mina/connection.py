@@ -13,7 +13,7 @@ from sshload_worker.clients.interface import CommandEnd, Course
 from sshload_worker.clients.mina.conversation import Conversation, Refusal, Request
 from sshload_worker.clients.mina.sftp import MinaSftp
 from sshload_worker.clients.mina.virtual_machine import virtual_machine
-from sshload_worker.clients.rejections import rejection
+from sshload_worker.clients.rejections import method_of, rejection
 from sshload_worker.login.known_hosts import shown_key
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure, connect_outcome, pre_banner_outcome
@@ -31,6 +31,7 @@ class MinaConnection:
     """One connection. Each command and SFTP subsystem is a conversation of its own, so greenlets can share it."""
 
     times_parts = False
+    authentication = None
     open_forward = scp_read = scp_write = _refuse
 
     def __init__(self, login: Login) -> None:
@@ -94,7 +95,7 @@ class MinaConnection:
             if refusal.kind != "methods":
                 raise refusal.failure() from None
             how, _, methods = refusal.text.partition(" ")
-            raise rejection(found.auth, methods.split(","), accepted=how == "accepted") from None
+            raise rejection(method_of(found.auth), methods.split(","), accepted=how == "accepted") from None
 
     def negotiated(self) -> Negotiated:
         kex, cipher, mac, host_key = self._negotiated

@@ -22,5 +22,7 @@ def check_client(client: Client) -> None:
         check_names(client, setting, known)
     if client.read_buffer_bytes is not None:
         refuse_setting("read_buffer_bytes", Library.MINA_SSHD, "has no setting for the size of reads")
+    if client.prompts:
+        refuse_setting("prompts", Library.MINA_SSHD, "cannot answer prompts")
     if client.network_delay_s:
         raise UnsupportedSettingError("spec.client.networkDelay: mina-sshd opens its own connections")

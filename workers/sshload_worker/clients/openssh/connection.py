@@ -10,7 +10,7 @@ from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.settings import SERVER, as_host_name, directory_of, forward_to, sftp_sizes
 from sshload_worker.clients.openssh.transfer import FileTransfer, OpenSSHSftp, open_download, open_upload
-from sshload_worker.clients.rejections import rejection
+from sshload_worker.clients.rejections import method_of, rejection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -19,6 +19,7 @@ class OpenSSHConnection:
     """One connection (clients.interface.ProgramConnection)."""
 
     times_parts = False
+    authentication = None
 
     def __init__(self, login: Login, through: Connection | None = None) -> None:
         self._login = login
@@ -72,7 +73,7 @@ class OpenSSHConnection:
             if failure.outcome is not Outcome.AUTH_REJECTED or not log.offered_methods:
                 raise
             auth, accepted = self._login.credentials.auth, log.is_partly_authenticated
-            raise rejection(auth, log.offered_methods, accepted=accepted) from None
+            raise rejection(method_of(auth), log.offered_methods, accepted=accepted) from None
 
     def negotiated(self) -> Negotiated:
         return self._master.log.negotiated()

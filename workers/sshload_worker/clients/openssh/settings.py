@@ -65,6 +65,8 @@ def check_client(client: Client) -> None:
     for setting, why in _MISSING_SETTINGS.items():
         if getattr(client, setting) is not None:
             refuse_setting(setting, Library.OPENSSH, why)
+    if client.prompts:
+        refuse_setting("prompts", Library.OPENSSH, "cannot answer prompts")
     check_range(client, "rekey_bytes", _LEAST_REKEY_BYTES, _MOST_REKEY_BYTES)
     for setting in ("sftp_read_bytes", "sftp_write_bytes"):
         check_range(client, setting, 1, _MOST_SFTP_BYTES)

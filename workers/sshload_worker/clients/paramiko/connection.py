@@ -1,12 +1,14 @@
 """One SSH connection by paramiko."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from paramiko.pkey import PKey
 from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
+from sshload_worker.clients.authentication import Authentication
 from sshload_worker.clients.file_protocols import read_by_scp, write_by_scp
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
@@ -14,7 +16,6 @@ from sshload_worker.clients.paramiko.settings import Agent, private_key
 from sshload_worker.clients.paramiko.sftp import ParamikoSftp
 from sshload_worker.clients.paramiko.stream import ForwardedStream, Stream
 from sshload_worker.clients.paramiko.transport import Driver, Transport
-from sshload_worker.clients.rejections import rejection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -32,6 +33,7 @@ class ParamikoConnection:
         self._login = login
         self._stream = _stream(login, through)
         self._driver: Driver | None = None
+        self.authentication: Authentication | None = None
         self._server_version = ""
 
     def connect(self) -> None:
@@ -49,36 +51,45 @@ class ParamikoConnection:
             raise StepFailure(Outcome.HOST_KEY_MISMATCH, refusal)
 
     def auth(self) -> None:
-        auth, transport = self._login.credentials.auth, self.driver.transport
-        try:
-            more = self._authenticate()
-        except StepFailure as failure:
-            if failure.outcome is Outcome.AUTH_REJECTED and transport.offered_methods:
-                raise rejection(auth, transport.offered_methods) from None
-            raise
-        if more:
-            raise rejection(auth, more, accepted=True)
+        transport = self.driver.transport
+        self.authentication = authentication = transport.authentication = Authentication(self._login.credentials)
+        if self._login.credentials.auth is not Auth.KEYBOARD_INTERACTIVE:
+            more = self._attempt(authentication, self._by_first_method)
+            if not more:
+                authentication.end(is_accepted=True)
+                return
+            authentication.accepted(more)
+        if more := self._attempt(authentication, self._by_prompts):
+            raise authentication.refused(more, accepted=True)
+        authentication.end(is_accepted=True)
 
-    def _authenticate(self) -> list[str]:
-        """Return the methods that the server asks for besides, none if the login is complete."""
+    def _attempt(self, authentication: Authentication, method: Callable[[], Any]) -> list[str]:
+        """Log in by a method; return the methods that the server asks for besides, none if the login is complete."""
+        offered = self.driver.transport
+        try:
+            return list(method() or ())
+        except StepFailure as failure:
+            if failure.outcome is Outcome.AUTH_REJECTED and offered.offered_methods:
+                raise authentication.refused(offered.offered_methods) from None
+            raise authentication.failed(failure) from None
+
+    def _by_first_method(self) -> Any:
         driver, user, credentials = self.driver, self._login.user, self._login.credentials
         transport = driver.transport
-        more: Any = ()
         match credentials.auth:
             case Auth.PUBLICKEY | Auth.CERTIFICATE:
                 extra = [private_key(key.openssh, b"") for key in self._login.extra_keys]
-                more = self._offer(*extra, private_key(credentials.private_key, credentials.certificate_line))
+                return self._offer(*extra, private_key(credentials.private_key, credentials.certificate_line))
             case Auth.AGENT:
                 agent = Agent(credentials.agent_socket)
                 try:
-                    more = self._offer(*agent.keys())
+                    return self._offer(*agent.keys())
                 finally:
                     agent.close()
-            case Auth.PASSWORD:
-                more = driver.call(Timing.AUTH, transport.auth_password, user, credentials.password, fallback=False)
-            case Auth.KEYBOARD_INTERACTIVE:
-                more = driver.call(Timing.AUTH, transport.auth_interactive, user, self._answer)
-        return list(more or ())
+        return driver.call(Timing.AUTH, transport.auth_password, user, credentials.password, fallback=False)
+
+    def _by_prompts(self) -> Any:
+        return self.driver.call(Timing.AUTH, self.driver.transport.auth_interactive, self._login.user, _unused)
 
     def _offer(self, *keys: PKey) -> Any:
         """Offer keys one after the other until the server takes one; return what `auth_publickey` does."""
@@ -133,15 +144,17 @@ class ParamikoConnection:
     def _channel(self, driver: Driver, opened: Any) -> ParamikoChannel:
         return ParamikoChannel(driver, opened, self._login.client.read_buffer_bytes)
 
-    def _answer(self, _title: str, _instructions: str, prompts: list[tuple[str, bool]]) -> list[str]:
-        return [self._login.credentials.password] * len(prompts)
-
     @property
     def driver(self) -> Driver:
         """The driver of this connection's calls, from the key exchange on; raises StepFailure once it is closed."""
         if self._driver is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver
+
+
+def _unused(*_: object) -> NoReturn:
+    """Fail: the transport answers prompts itself (Transport.answer_prompts)."""
+    raise NotImplementedError
 
 
 def _stream(login: Login, through: Connection | None) -> Stream | ForwardedStream:

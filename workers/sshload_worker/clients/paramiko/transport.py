@@ -18,7 +18,10 @@ from paramiko.common import (
     MSG_CHANNEL_FAILURE,
     MSG_CHANNEL_OPEN_FAILURE,
     MSG_CHANNEL_REQUEST,
+    MSG_USERAUTH_BANNER,
     MSG_USERAUTH_FAILURE,
+    MSG_USERAUTH_INFO_REQUEST,
+    cMSG_USERAUTH_INFO_RESPONSE,
 )
 from paramiko.kex_gex import KexGexSHA256
 from paramiko.message import Message
@@ -33,9 +36,10 @@ from paramiko.ssh_exception import (
     PartialAuthentication,
     SSHException,
 )
-from sshload_contract.client import Client
+from sshload_contract.client import Auth, Client
 from sshload_contract.vocabulary import Outcome, Timing
 
+from sshload_worker.clients.authentication import KEYBOARD_INTERACTIVE, MOST_PROMPTS, Authentication
 from sshload_worker.clients.group_exchange import (
     LEAST_BITS,
     MOST_BITS,
@@ -183,10 +187,13 @@ class Transport(library.Transport):
         self.host_key_blob = b""
         self.disconnect_text = ""
         self.offered_methods: tuple[str, ...] = ()
+        self.authentication: Authentication | None = None
         self.refusals: dict[str, StepFailure] = {}
         """What the server refused, by step: paramiko forgets it if the server ends the connection after that."""
         self._handler_table[MSG_CHANNEL_OPEN_FAILURE] = self._record_channel_refusal
         self._handler_table[MSG_USERAUTH_FAILURE] = self._record_refusal
+        self._handler_table[MSG_USERAUTH_BANNER] = self._record_text
+        self._handler_table[MSG_USERAUTH_INFO_REQUEST] = self._answer_prompts
         self.preferred_host_keys = prefer(self, client, host_keys)
         self.packetizer: _Packets
         self.packetizer.most_bytes = max(_MOST_PACKET_BYTES, (client.packet_bytes or 0) + _PACKET_OVERHEAD_BYTES)
@@ -249,6 +256,27 @@ class Transport(library.Transport):
         if self.auth_handler is not None:
             self.auth_handler._parse_userauth_failure(message)  # noqa: SLF001 - paramiko's table has it
 
+    def _record_text(self, message: Message) -> None:
+        if self.authentication is not None:
+            self.authentication.says(message.get_string())
+
+    def _answer_prompts(self, message: Message) -> None:
+        """Answer the prompts of keyboard-interactive in place of paramiko, which reads as many as a server says."""
+        method = "" if self.auth_handler is None else self.auth_handler.auth_method
+        if self.authentication is None or method not in {KEYBOARD_INTERACTIVE, Auth.PASSWORD}:
+            raise SSHException("prompts that nobody has asked for")
+        try:
+            answers = _answers(self.authentication, message, is_asked=method == KEYBOARD_INTERACTIVE)
+        except StepFailure as failure:
+            self.refusals[Timing.AUTH] = failure
+            raise SSHException("the prompts are not answered") from None
+        reply = Message()
+        reply.add_byte(cMSG_USERAUTH_INFO_RESPONSE)
+        reply.add_int(len(answers))
+        for answer in answers:
+            reply.add_string(answer)
+        self._send_message(reply)
+
     def _record_channel_refusal(self, message: Message) -> None:
         position = message.packet.tell()
         message.get_int()
@@ -261,6 +289,24 @@ class Transport(library.Transport):
     def _parse_disconnect(self, message: Message) -> None:
         message.get_int()
         self.disconnect_text = message.get_text() or "without a reason"
+
+
+def _answers(authentication: Authentication, message: Message, *, is_asked: bool) -> list[bytes]:
+    """Return the answers to a request of prompts; raises StepFailure.
+
+    If it does not answer keyboard-interactive, the same message asks for a new password (RFC 4252 section 8).
+    """
+    if not is_asked:
+        authentication.says(message.get_string())
+        raise authentication.asked_for_new_password()
+    message.get_string()  # the name
+    instruction = message.get_string()
+    message.get_string()  # the language
+    count = message.get_int()
+    if count > MOST_PROMPTS:
+        raise authentication.too_many_prompts(f"{count:,}")
+    prompts = [(message.get_string(), message.get_boolean())[0] for _ in range(count)]
+    return authentication.answer(instruction, prompts)
 
 
 def library_outcome(step: str, error: Exception, *, lost: bool) -> Outcome:

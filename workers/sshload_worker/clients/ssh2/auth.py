@@ -10,11 +10,13 @@ from types import TracebackType
 from typing import Self
 
 from gevent import socket
-from ssh2.nonblocking import SignedLogin
+from ssh2.exceptions import AuthenticationError, PasswordExpiredError, PublickeyUnverifiedError
+from ssh2.nonblocking import InteractiveLogin, SignedLogin, said_of_login
 from sshload_contract.client import Auth
 from sshload_contract.error_text import reason_of
 from sshload_contract.vocabulary import Outcome, Timing
 
+from sshload_worker.clients.authentication import Authentication
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.login.login import Login
 from sshload_worker.login.wire import WireError, WireReader, wire_string
@@ -26,23 +28,44 @@ _SIGN_REQUEST = b"\x0d"
 _SIGN_RESPONSE = 14
 _ANSWER_LIMIT_BYTES = 262_144  # the limit of OpenSSH's agent and clients
 _MOST_KEYS = 64
+_REFUSALS = (AuthenticationError.__name__, PublickeyUnverifiedError.__name__)
+_MANY_PROMPTS = "Too many replies"  # libssh2's own limit is 100
+_MOST_TEXTS = 64  # our patch's
 _RSA_FLAGS = {b"rsa-sha2-256": 2, b"rsa-sha2-512": 4}
 
 
-def authenticate(driver: Driver, login: Login) -> None:
+def authenticate(driver: Driver, login: Login, authentication: Authentication) -> None:
     """Log in with the login's credentials; raises StepFailure if the server refuses them or they cannot be used."""
+    if login.credentials.auth is not Auth.KEYBOARD_INTERACTIVE:
+        try:
+            _by_first_method(driver, login)
+        except StepFailure as failure:
+            offered, accepted = _refusal(driver, authentication, failure)
+            if not accepted:
+                raise authentication.refused(offered) from None
+        else:
+            authentication.end(is_accepted=True)
+            return
+        authentication.accepted(offered)
+    try:
+        prompted = InteractiveLogin(driver.session, login.user.encode(), authentication.answer)
+        driver.until_done(Timing.AUTH, prompted.attempt)
+    except StepFailure as failure:
+        offered, accepted = _refusal(driver, authentication, failure)
+        raise authentication.refused(offered, accepted=accepted) from None
+    authentication.end(is_accepted=True)
+
+
+def _by_first_method(driver: Driver, login: Login) -> None:
     session, user, credentials = driver.session, login.user, login.credentials
     match credentials.auth:
         case Auth.PUBLICKEY | Auth.CERTIFICATE:
             for key in login.extra_keys:
-                _offer(partial(_log_in_by, driver, user, key.openssh, key.public_line))
+                _offer(driver, partial(_log_in_by, driver, user, key.openssh, key.public_line))
             public = credentials.certificate_line or credentials.public_key  # so that libssh2 need not compute it
             _log_in_by(driver, user, credentials.private_key, public)
         case Auth.PASSWORD:
             driver.until_done(Timing.AUTH, session.userauth_password, user, credentials.password)
-        case Auth.KEYBOARD_INTERACTIVE:
-            answer = partial(_answer_prompts, credentials.password)
-            driver.until_done(Timing.AUTH, session.userauth_keyboardinteractive_callback, user, answer)
         case Auth.AGENT:
             _authenticate_by_agent(driver, user, credentials.agent_socket)
 
@@ -51,19 +74,42 @@ def _log_in_by(driver: Driver, user: str, private: bytes, public: bytes) -> None
     driver.until_done(Timing.AUTH, driver.session.userauth_publickey_frommemory, user, private, "", public)
 
 
-def _offer(log_in: Callable[[], None]) -> bool:
-    """Return whether the server takes a key; raises StepFailure if it ends the connection."""
+def _offer(driver: Driver, log_in: Callable[[], None]) -> bool:
+    """Return whether a key logs in; raises StepFailure if the server ends the connection, or asks for more besides."""
     try:
         log_in()
     except StepFailure as failure:
-        if failure.outcome is not Outcome.AUTH_REJECTED:
+        if failure.outcome is not Outcome.AUTH_REJECTED or _answer_of(driver)[1]:
             raise
         return False
     return True
 
 
-def _answer_prompts(password: str, _name: bytes, _instruction: bytes, prompts: list[str]) -> list[str]:
-    return [password] * len(prompts)
+def _refusal(driver: Driver, authentication: Authentication, failure: StepFailure) -> tuple[list[str], bool]:
+    """Return the methods that the server offers with its refusal, and whether it accepted what it was given.
+
+    Raises StepFailure for a failure that is no such answer.
+    """
+    texts, count, _ = said_of_login(driver.session)
+    authentication.says(texts)
+    if failure.message.startswith(PasswordExpiredError.__name__):
+        raise authentication.asked_for_new_password()
+    if count > _MOST_TEXTS:
+        raise StepFailure(failure.outcome, f"the server sent more than {_MOST_TEXTS} texts during the login")
+    if _MANY_PROMPTS in failure.message:
+        raise authentication.too_many_prompts("more than 100")
+    if not failure.message.startswith(_REFUSALS):
+        raise authentication.failed(failure)
+    return _answer_of(driver)
+
+
+def _answer_of(driver: Driver) -> tuple[list[str], bool]:
+    """Return what the server's last refusal has: the methods that can continue, and whether it accepted this one."""
+    told = WireReader(said_of_login(driver.session)[2][1:])
+    try:
+        return told.text().split(","), bool(told.fixed(1)[0])
+    except WireError:
+        return [], False
 
 
 def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None:
@@ -71,7 +117,7 @@ def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None
     with Agent(agent_socket) as agent:
         *others, last = agent.keys()
         for key in others:
-            if _offer(partial(_log_in_by_agent, driver, user, agent, key)):
+            if _offer(driver, partial(_log_in_by_agent, driver, user, agent, key)):
                 return
         _log_in_by_agent(driver, user, agent, last)
 

@@ -4,19 +4,18 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from ssh2 import session as ssh2_session
-from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
-from ssh2.exceptions import AuthenticationError, PublickeyUnverifiedError, SSH2Error
+from ssh2.exceptions import SSH2Error
 from ssh2.nonblocking import open_channel
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
+from sshload_worker.clients.authentication import Authentication
 from sshload_worker.clients.delay import new_descriptor
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile, Sftp
-from sshload_worker.clients.rejections import method_of, rejection
 from sshload_worker.clients.ssh2.auth import authenticate
 from sshload_worker.clients.ssh2.channel import DEFAULT_READ_BYTES, SSH2Channel
 from sshload_worker.clients.ssh2.driver import Driver
@@ -31,7 +30,6 @@ from sshload_worker.outcomes import StepFailure
 
 _ORIGIN_HOST = b"127.0.0.1"
 _ORIGIN_PORT = 0
-_REFUSALS = (AuthenticationError.__name__, PublickeyUnverifiedError.__name__)
 
 
 class SSH2Connection:
@@ -55,7 +53,7 @@ class SSH2Connection:
         self._sizes_are_default = client.window_bytes is None and client.packet_bytes is None
         self._driver: Driver | None = None
         self._server_version = ""
-        self._is_key_accepted = False
+        self.authentication: Authentication | None = None
         self._idle: IdleSession | None = None
         self._was_lost = False
 
@@ -79,20 +77,8 @@ class SSH2Connection:
 
     def auth(self) -> None:
         """Authenticate with the login's credentials."""
-        try:
-            authenticate(self.driver, self._login)
-        except StepFailure as failure:
-            self._is_key_accepted = failure.message.startswith(PublickeyUnverifiedError.__name__)
-            if failure.message.startswith(_REFUSALS):
-                raise rejection(self._login.credentials.auth, ()) from None
-            raise
-
-    def ask_why_refused(self) -> StepFailure:
-        """Return the failure of a login that the server has refused, with the methods that it offers now."""
-        driver, login = self.driver, self._login
-        offered = driver.until_done(Timing.AUTH, _offered_methods, driver.session, login.user)
-        accepted = self._is_key_accepted and method_of(login.credentials.auth) not in offered
-        return rejection(login.credentials.auth, offered, accepted=accepted)
+        self.authentication = Authentication(self._login.credentials)
+        authenticate(self.driver, self._login, self.authentication)
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""
@@ -219,11 +205,3 @@ class SharedConnection(SSH2Connection):
         if isinstance(driver, SharedDriver):
             driver.close("the connection was closed")
         super().close()
-
-
-def _offered_methods(session: Any, user: str) -> Any:
-    """Return the methods that the server offers now, or LIBSSH2_ERROR_EAGAIN."""
-    names = session.userauth_list(user)
-    if names is None and session.last_errno() == LIBSSH2_ERROR_EAGAIN:
-        return LIBSSH2_ERROR_EAGAIN
-    return tuple(names or ())

@@ -18,9 +18,12 @@ from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch
 
 if TYPE_CHECKING:
-    from sshload_worker.scenario.steps.expression import Expression
+    from sshload_worker.expression import Expression
 
 _SHOWN_CHARACTERS = 80
+_LEAST_KEPT_BYTES = 200
+_NO_SESSION = 254  # sshd's exit code where pam_open_session(3) has failed
+_TOO_MANY_LOGINS = "too many logins"  # pam_limits(8)
 
 
 @cache
@@ -35,12 +38,14 @@ def run_command(step: ExecStep, run: StepRun) -> None:
     begin_ns = monotonic_ns()
     try:
         expected = _expected(step)
-        stdout = Stdout(partial(run.clock.moved, parts.whole), expected.limit_bytes if expected else 0)
+        kept_bytes = max(expected.limit_bytes if expected else 0, _LEAST_KEPT_BYTES)
+        stdout = Stdout(partial(run.clock.moved, parts.whole), kept_bytes)
         with run.channel_limit() as limit:
             channel = run.connection.open_channel()
             opened_ns = monotonic_ns()
             limit.go_on(run.timeouts.step_s, Timing.COMMAND)
             end = channel.run(run.fill_in(step.command), stdout.update, course)
+        _check_session(end, stdout.kept)
         check_end(end, step.expect_exit_code)
         if expected:
             raise_mismatch(stdout.mismatch(expected))
@@ -71,7 +76,7 @@ PREPARATIONS[ExecStep] = prepare_command
 def _expected(step: ExecStep) -> "Expression | None":
     if not step.expect_stdout:
         return None
-    from sshload_worker.scenario.steps.expression import expression_of  # noqa: PLC0415 - RE2 takes 4 MB
+    from sshload_worker.expression import expression_of  # noqa: PLC0415 - RE2 takes 4 MB
 
     return expression_of(step.expect_stdout)
 
@@ -105,6 +110,15 @@ class Stdout:
         if self.count > self._limit_bytes:
             return f"expectStdout was not found in the first {self._limit_bytes} bytes, of {self.count} in all"
         return _unlike_expected(self.kept)
+
+
+def _check_session(end: CommandEnd, output: bytes) -> None:
+    """Raise StepFailure if sshd has run no command, because PAM opened no session: it exits with 254 then."""
+    if end.exit_code != _NO_SESSION:
+        return
+    said = " ".join((output[:_LEAST_KEPT_BYTES] + b" " + end.stderr).decode("utf-8", "replace").split())
+    if _TOO_MANY_LOGINS in said.lower():
+        raise StepFailure(Outcome.TOO_MANY_LOGINS, f"the server ran no command (exit code 254); it said: {said}")
 
 
 def check_end(end: CommandEnd, expect_exit_code: int) -> None:

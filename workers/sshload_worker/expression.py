@@ -7,7 +7,7 @@ instruction of the expression at worst, which is where its automaton does not fi
 from functools import lru_cache
 
 import re2
-from sshload_contract.steps import EXPRESSION_MOST_INSTRUCTIONS
+from sshload_contract.expressions import EXPRESSION_MOST_INSTRUCTIONS
 
 from sshload_worker.outcomes import GeneratorFaultError
 
@@ -32,9 +32,9 @@ class Expression:
             self._compiled = re2.compile(text, options)
         except re2.error as error:
             reason = error.args[0].decode("utf-8", "replace") if error.args else ""  # RE2's own words are bytes
-            raise GeneratorFaultError(f"expectStdout must be a regular expression of RE2: {reason}") from None
+            raise GeneratorFaultError(f"{text[:60]!r} must be a regular expression of RE2: {reason}") from None
         if self._compiled.programsize > EXPRESSION_MOST_INSTRUCTIONS:
-            raise GeneratorFaultError("expectStdout is too large a regular expression: repeat less")
+            raise GeneratorFaultError(f"{text[:60]!r} is too large a regular expression: repeat less")
         self.limit_bytes = min(_LIMIT_BYTES, _MOST_WORK // self._compiled.programsize)
 
     def is_in(self, output: bytes) -> bool:
