@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sshload_contract.vocabulary import MEASURED_VERDICTS, Outcome
+from sshload_contract.vocabulary import MEASURED_VERDICTS, Outcome, Timing
+from sshload_contract.wire.ldap import AccountCache
 
 from sshload_operator.api.server_software import is_openssh
 from sshload_operator.api.status.load_test import TestStatus
@@ -13,6 +14,18 @@ from sshload_operator.cli.view.page import Facts, Page, Paste
 from sshload_operator.state import Phase, Resource
 
 _SETTING: Final = re.compile(r"(\d{1,9}):(\d{1,9}):(\d{1,9})")
+_SSSD_WAITS_MS: Final = 5_500
+"""Nearly as long as sssd waits for a directory unless it is told otherwise, which no healthy login takes."""
+_MS_PER_S: Final = 1_000
+_SSSD_WAITED: Final = (
+    "Where sssd answers for accounts, look at the directory: sssd waits 6 s for each answer (ldap_search_timeout), and"
+    " is then offline for 60 to 90 s (offline_timeout), in which it knows only users of its cache: sssctl domain-status"
+    " DOMAIN"
+)
+_COLD: Final = (
+    "sssd's cache was cold. cache: warm measures what logins cost once sssd knows the users (entry_cache_timeout,"
+    " memcache_timeout and pam_initgroups_scheme of sssd.conf)"
+)
 _OF_SSHD: Final = (Resource.MAX_STARTUPS, Resource.PENALTIES, Resource.MAX_SESSIONS, Resource.LISTEN_BACKLOG)
 
 
@@ -50,7 +63,13 @@ def advice_page(name: str, status: TestStatus) -> Page:
         return Page(name, "No advice", "the test has measured nothing", None)
     found = tuple(pastes(status))
     facts = Facts(
-        (*_max_startups(status.results), *_sessions(status.results), *_tries(status.results), *_short_of(status))
+        (
+            *_max_startups(status.results),
+            *_sessions(status.results),
+            *_tries(status.results),
+            *_accounts(status.results),
+            *_short_of(status),
+        )
     )
     if found or facts.rows:
         sentence = "the server's configuration is a limit" if found else "what was seen of the server"
@@ -92,6 +111,20 @@ def _tries(results: Results) -> Iterator[tuple[str, str]]:
         remedy = "or let clients offer fewer keys (IdentitiesOnly and IdentityFile in ssh_config)"
         said = f"{ended:,} logins ended before the right key's turn"
         yield "keys", f"{said}: raise MaxAuthTries (6 unless set) in sshd_config, {remedy}"
+
+
+def _accounts(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield what to look at where sssd answers for accounts, if logins waited as they do then.
+
+    The times are those of sssd-ldap(5) and sssd.conf(5).
+    """
+    directory = results.target.directory if results.target is not None else None
+    auth = next((one for one in (*results.steps, *results.parts) if one.step == Timing.AUTH), None)
+    longest_ms = None if auth is None else auth.max_ms
+    if longest_ms is not None and longest_ms >= _SSSD_WAITS_MS:
+        yield "accounts", f"auth took up to {longest_ms / _MS_PER_S:.1f} s. {_SSSD_WAITED}"
+    if directory is not None and directory.cache is AccountCache.COLD:
+        yield "accounts", _COLD
 
 
 def _short_of(status: TestStatus) -> Iterator[tuple[str, str]]:

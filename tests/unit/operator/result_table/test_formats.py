@@ -203,6 +203,24 @@ def test_logins_that_ended_after_too_many_keys_name_the_option_and_what_clients_
     assert "IdentitiesOnly" in text
 
 
+def test_logins_that_wait_as_long_as_sssd_does_name_its_timeouts() -> None:
+    def advice(longest_ms: float) -> str:
+        results = {**RESULTS, "steps": [step_json("auth", {50: 40.0}, maxMs=longest_ms)]}
+        return as_text(advice_page("one", read_test_status({**STATUS, "results": results})))
+
+    assert "accounts  auth took up to 6.1 s. Where sssd answers" in advice(6_100.0)
+    assert "ldap_search_timeout" in advice(6_100.0)
+    assert "offline_timeout" in advice(6_100.0)
+    assert "accounts" not in advice(5_000.0)
+
+
+@pytest.mark.parametrize(("cache", "is_said"), [("cold", True), ("warm", False)])
+def test_a_cold_cache_names_the_options_of_a_warm_one(cache: str, is_said: bool) -> None:  # noqa: FBT001 - of a table
+    results = {**RESULTS, "target": {"directory": {"cache": cache}}}
+    text = as_text(advice_page("one", read_test_status({**STATUS, "results": results})))
+    assert ("entry_cache_timeout" in text) is is_said
+
+
 def test_refused_channels_of_a_server_without_that_option_name_none() -> None:
     errors = [{"step": "channelOpen", "outcome": "channelRefused", "count": 7}]
     negotiated = [
