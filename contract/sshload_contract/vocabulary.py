@@ -138,6 +138,8 @@ class Outcome(StrEnum):
     HOST_KEY_MISMATCH = "hostKeyMismatch", Trait.FINAL
     AUTH_REJECTED = "authRejected", Trait.FINAL
     CERTIFICATE_EXPIRED = "certificateExpired", Trait.FINAL
+    KEY_REVOKED = "keyRevoked", Trait.FINAL
+    REVOKED_KEY_ACCEPTED = "revokedKeyAccepted", Trait.FINAL
     TOO_MANY_AUTH_FAILURES = "tooManyAuthFailures", Trait.FINAL
     AUTH_TIMEOUT = "authTimeout", Trait.BY_TIME | Trait.OWN_LIMIT
     NO_TICKET = "noTicket", Trait.BY_TIME

@@ -24,7 +24,7 @@ class Endpoint:
     An empty `passphrase_path` means that the private key is not encrypted, an empty `known_hosts_path` that any host
     key is accepted. If there are `users`, they log in, and the files are for those without credentials of their own:
     such paths may be empty too. With `user_ca_path`, the workers sign certificates by that key, as client.certificates
-    has it.
+    has it. The run has revoked the keys of a `revoked_share` of the users (target.is_revoked).
     """
 
     kind: ClassVar[str] = "ssh"
@@ -43,6 +43,7 @@ class Endpoint:
     user_ca_path: str = ""
     user_ca_passphrase_path: str = ""
     totp_path: str = ""
+    revoked_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

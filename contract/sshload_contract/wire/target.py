@@ -114,6 +114,11 @@ class TargetSystem:
     kerberos: TargetKerberos | None = None
 
 
+def is_revoked(share: float, number: int) -> bool:
+    """Return whether the keys of a user are revoked, where those of a share are. Users are numbered from 1."""
+    return floor(number * share + _ROUNDING) > floor((number - 1) * share + _ROUNDING)
+
+
 @dataclass(frozen=True, slots=True)
 class RevokedKeys:
     """A list of revoked keys (RevokedKeys of sshd_config(5)), which sshd reads whole at each login by a key.
@@ -136,11 +141,7 @@ class RevokedKeys:
 
     def of(self, users: int) -> Iterator[int]:
         """Yield the numbers of those of so many users, from 1, whose keys are revoked."""
-        return (
-            number
-            for number in range(1, users + 1)
-            if floor(number * self.users + _ROUNDING) > floor((number - 1) * self.users + _ROUNDING)
-        )
+        return (number for number in range(1, users + 1) if is_revoked(self.users, number))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

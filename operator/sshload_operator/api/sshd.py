@@ -235,6 +235,11 @@ class Sshd:
         return _MAX_SESSIONS if self.max_sessions is None else self.max_sessions
 
     @property
+    def revoked_share(self) -> float:
+        """The share of the users whose keys are revoked."""
+        return 0.0 if self.revoked_keys is None else self.revoked_keys.users
+
+    @property
     def most_auth_tries(self) -> int:
         """How many failed attempts end a connection."""
         return _MAX_AUTH_TRIES if self.max_auth_tries is None else self.max_auth_tries

@@ -56,6 +56,7 @@ def managed_endpoint(  # noqa: PLR0913, PLR0917 - what a login needs
         known_hosts_path=path(KNOWN_HOSTS_FILE),
         users=target.users_in_turn(plan.spec.users, f"{keys_dir}/{POPULATION_FILE}"),
         user_ca_path=path(USER_CA_KEY_FILE),
+        revoked_share=target.sshd.revoked_share if plan.spec.auth in BY_KEY else 0.0,
     )
 
 

@@ -75,10 +75,14 @@ class Server:
     kind: type[Opened] = Opened
     place: int | None = None
     explain: Callable[[StepFailure], StepFailure] = lambda failure: failure
+    logins: int = 0
 
     @property
     def client(self) -> Any:
         return client(**self.limits_s)
+
+    def accepted(self) -> None:
+        self.logins += 1
 
     def at_next_address(self) -> "Server":
         return self

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 from sshload_contract.client import BY_KEY, DEFAULT_TOTP, Auth, Client, Prompt, needs_password
 from sshload_contract.error_text import reason_of
 from sshload_contract.kerberos import Kerberos
+from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import Endpoint
+from sshload_contract.wire.target import is_revoked
 
 from sshload_worker.login.certificate import UserCertificate, check_user_certificate
 from sshload_worker.login.known_hosts import HostKeys
@@ -87,7 +89,8 @@ class Login:
 
     If a `population` logs in, `user` and `credentials` are those of `place` in it, from 0. `source_address` is the
     address to connect from, empty for any. The `issuer` signs the users' certificates if the workers do that.
-    `extra_keys` are offered before the right one, which an agent does itself.
+    `extra_keys` are offered before the right one, which an agent does itself. The run has revoked the keys of a
+    `revoked_share` of the users.
     """
 
     address: Address | None
@@ -104,6 +107,7 @@ class Login:
     source_address: str = ""
     issuer: "Issuer | None" = None
     extra_keys: tuple[PrivateKey, ...] = ()
+    revoked_share: float = 0.0
 
     def at_next_address(self) -> "Login":
         """Return the Login for the next connection, with the address whose turn it is."""
@@ -129,8 +133,21 @@ class Login:
         if self.issuer is not None:
             self.issuer.begin()
 
+    def accepted(self) -> None:
+        """Raise StepFailure if the server has let in somebody whose key the run has revoked."""
+        if self._is_revoked:
+            raise StepFailure(
+                Outcome.REVOKED_KEY_ACCEPTED, "the server let a user in whose key is in its list of revoked keys"
+            )
+
+    @property
+    def _is_revoked(self) -> bool:
+        return self.revoked_share > 0 and is_revoked(self.revoked_share, (self.place or 0) + 1)
+
     def explain(self, refusal: StepFailure) -> StepFailure:
-        """Return a refused login's failure with what its certificate says of it."""
+        """Return a refused login's failure with what the run knows of it: a revoked key, or a certificate's times."""
+        if self._is_revoked and refusal.outcome is Outcome.AUTH_REJECTED:
+            return StepFailure(Outcome.KEY_REVOKED, f"{refusal.message}; the run has revoked this user's key")
         certificate = self.credentials.certificate
         return refusal if certificate is None else certificate.explain(refusal, time())
 

@@ -398,6 +398,7 @@ class LoginPopulation:
             users.source_address(place),
             login.issuer,
             login.extra_keys,
+            login.revoked_share,
         )
 
     def keys(self) -> Iterator[tuple[str, bytes]]:

@@ -87,6 +87,7 @@ def _authenticate(connection: Connection, login: Login) -> None:
         connection.auth()
     except StepFailure as failure:
         raise login.explain(failure) from None
+    login.accepted()
 
 
 def _log_in(connection: Connection, name: str, login: Login, clock: StepClock) -> int:

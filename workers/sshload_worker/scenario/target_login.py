@@ -233,6 +233,7 @@ def _login(  # noqa: PLR0913 - who logs in, where, and how
         turns=None,
         population=population,
         extra_keys=extra_keys,
+        revoked_share=server.revoked_share,
     )
     alike = [address for address in addresses if address[0] == addresses[0][0]]
     if len(alike) < 2:  # noqa: PLR2004 - one address needs no turns

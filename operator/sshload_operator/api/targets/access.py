@@ -38,6 +38,8 @@ class Access:
         """Return what to change if the run itself made the server that has this outcome."""
         if outcome is Outcome.KEX_FAILED:
             return "Give spec.target.managed.sshd an algorithm that the client has, or set another spec.client.library"
+        if outcome is Outcome.KEY_REVOKED:
+            return "Set spec.loginBeforeLoad to false to measure how revoked keys are refused"
         if outcome is Outcome.TOO_MANY_AUTH_FAILURES:
             return (
                 "Give spec.target.managed.sshd.maxAuthTries more than spec.client.extraKeys (sshd's own is 6), or set"

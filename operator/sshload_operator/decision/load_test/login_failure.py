@@ -25,6 +25,11 @@ _MEANINGS = {
         "{server} refused a certificate that has ended",
         "Give spec.client.certificates.lifetime more time, or have a new certificate signed",
     ),
+    Outcome.KEY_REVOKED: Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} refused a key that the run has revoked",
+        "Set spec.loginBeforeLoad to false",
+    ),
     Outcome.TOO_MANY_AUTH_FAILURES: Meaning(
         Reason.CREDENTIALS_REJECTED,
         "{server} takes fewer keys than were offered before the right one",
