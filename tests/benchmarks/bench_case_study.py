@@ -15,9 +15,8 @@ from study_path import WAYS, in_the_path
 from study_runs import Study
 
 _WHAT: Final = """\
-`sshload compare` on objects like those of `examples/case-study`; server, gateway and workers share the CPUs. A cell
-has the median over the tests, then the least and the most. [What it shows](../../explanation/case-study.md). `make
-bench WHAT=case-study ONLY={part}` measures again; the tests behind the tables are in `{part}.json`."""
+[How it was measured, and what it shows](../../explanation/case-study.md). `make bench WHAT=case-study ONLY={part}`
+measures again; `{part}.json` has the tests."""
 _PARTS: Final[Mapping[str, tuple[str, Callable[[Study, Scale], Iterator[str]]]]] = {
     "gateway": ("what the gateway costs", gateway),
     "policies": ("policies of the gateway", policies),
