@@ -55,3 +55,17 @@ def test_another_kind_of_sshd_is_told_as_another_login() -> None:
 def test_logins_are_the_same_as_far_as_one_of_two_runs_has_no_results(theirs: dict[str, Any] | None) -> None:
     found = None if theirs is None else read_test_status({"results": theirs}).results
     assert other_login(None, found) == other_login(found, None) == ""
+
+
+def test_servers_that_no_login_told_are_told_by_the_targets_sshd_as_far_as_both_are_known() -> None:
+    old, new, unknown, none = (
+        read_test_status({"results": {**RESULTS, **target}}).results
+        for target in (
+            {"target": {"sshdVersion": "OpenSSH_9.2"}},
+            {"target": {"sshdVersion": "OpenSSH_10.0"}},
+            {"target": {"accepted": 1}},
+            {},
+        )
+    )
+    assert other_login(old, new) == "the login is not the same: sshd is OpenSSH_9.2 here and OpenSSH_10.0 there"
+    assert other_login(old, old) == other_login(old, unknown) == other_login(none, old) == other_login(old, none) == ""
