@@ -139,25 +139,6 @@ def test_a_master_hears_nobody_without_the_token_of_its_run() -> None:
             line.close(linger=0)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("encrypted")
-def test_a_worker_that_says_more_than_a_line_holds_waits_until_it_is_taken() -> None:
-    port, count = free_port(), 1_500
-    worker = Client("127.0.0.1", port, "worker-0")
-    saying = gevent.spawn(lambda: [worker.send(Message("n", number, "worker-0")) for number in range(count)])
-    while worker.socket.getsockopt(zmq.EVENTS) & zmq.POLLOUT and not saying.ready():
-        gevent.sleep(0.001)
-    master = Server("127.0.0.1", port)
-    try:
-        with gevent.Timeout(60):
-            told = [master.recv_from_client()[1].data for _ in range(count)]
-            saying.get()
-    finally:
-        worker.close(linger=0)
-        master.close(linger=0)
-    assert told == list(range(count))
-
-
 def test_a_line_to_nobody_is_closed_after_its_time() -> None:
     line = Client("127.0.0.1", free_port(), "worker-0")
     line.send(Message("leave", None, "worker-0"))

@@ -136,8 +136,8 @@ class _InFrames:
         """Return what the socket has."""
         return getattr(self._plain, name)
 
-    def send(self, data: bytes, flags: int = 0) -> None:
-        """Send a message as a worker."""
+    def send(self, data: bytes, flags: int) -> None:
+        """Send a message as a worker; Locust says by `flags` that it does not wait for room."""
         frames = [data[begin : begin + _FRAME_BYTES] for begin in range(0, len(data), _FRAME_BYTES)]
         self._plain.send_multipart(frames, flags)
 
