@@ -397,6 +397,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
         )
         for library in ("asyncssh", "mina", "openssh", "paramiko", "ssh2")
     },
+    f"{_WORKER}/clients/ssh2/shared_driver.py": ("tests/unit/worker/test_shared_driver.py",),
     f"{_WORKER}/clients/inflation.py": ("tests/unit/worker/test_inflation.py",),
     f"{_TARGET}/sshd/listen_queue.py": ("tests/unit/target/test_listen_queue.py",),
     f"{_TARGET}/sshd/log.py": ("tests/unit/target/test_sshd_log.py", "tests/unit/target/test_log_counts.py"),
