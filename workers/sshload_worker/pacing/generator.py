@@ -88,7 +88,7 @@ class Generator:
         """
         self._end_ns = min(self._end_ns, monotonic_ns())
         self._recorder.rated.end_at(self._end_ns)
-        if self._schedule is not None:
+        if self._schedule is not None and self._schedule is not gevent.getcurrent():
             self._schedule.kill()
         for leaving in self._leaving.values():
             leaving.set()
@@ -238,11 +238,8 @@ class Generator:
 
     def _end_of_users(self) -> None:
         """End the load, because each user has had a turn."""
-        now_ns = monotonic_ns()
-        if now_ns < self._end_ns:
-            self._end_ns = now_ns
-            self._recorder.rated.end_at(now_ns)
-            self.on_users_used_up(self.elapsed_s())
+        if monotonic_ns() < self._end_ns:
+            self.on_users_used_up(self.finish())
 
     def _due(self, offset_s: float, turn: int) -> Due:
         window = Window.WARM_UP if offset_s < self._config.warm_up_s else Window.MEASURED
