@@ -12,7 +12,7 @@ from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.compared import milliseconds_text
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.results import Results, UsersResult
 from sshload_operator.report.comparison import COMPARISON_REPORT_VERSION
 from sshload_operator.report.document import REPORT_VERSION
 from sshload_operator.report.schedule import SCHEDULE_REPORT_VERSION
@@ -174,10 +174,23 @@ def _measured(figures: Iterable[Mapping[str, Any]], results: Results) -> Iterato
     yield from _table("Steps", _STEP_HEAD, steps)
     errors = ((one.step, one.outcome, one.count, one.first_message or "") for one in results.errors)
     yield from _table("Errors", ("step", "outcome", "count", "what was said first"), errors)
+    if results.users is not None:
+        yield from _users(results.users)
     if results.scope:
         yield "## What was measured\n"
         yield from (f"- {inert_paragraph(said)}" for said in results.scope)
         yield ""
+
+
+def _users(users: UsersResult) -> Iterator[str]:
+    each = (users.took_part, users.population, users.least_logins, users.most_logins, users.failed)
+    yield from _table("Users", ("took part", "of", "logins each, least", "most", "with failures"), (each,))
+    worst = (
+        (one.name or f"no. {one.place}", by, one.logins, one.failures, one.slowest_login_ms)
+        for by, ones in (("most failures", users.most_failures), ("slowest login", users.slowest))
+        for one in ones
+    )
+    yield from _table("The worst users", ("user", "by", "logins", "failures", "slowest login ms"), worst)
 
 
 def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

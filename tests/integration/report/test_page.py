@@ -8,6 +8,7 @@ import finished_runs
 import pytest
 from accessibility import cells, violations
 from playwright.sync_api import Page
+from sshload_contract.wire.run_summary import PopulationStats, UserStats
 from sshload_operator.report.saved_run import SavedRun
 
 Shown = Callable[[SavedRun], Page]
@@ -129,3 +130,12 @@ def test_the_largest_run_is_drawn(shown: Shown) -> None:
     page = shown(finished_runs.largest())
     assert len(cells(page, "All steps")) == len(document(page)["results"]["steps"])
     assert page.locator("figure svg[role=img]").count() >= 6
+
+
+def test_a_population_has_its_worst_users(shown: Shown) -> None:
+    users = PopulationStats(50, 48, 0, 3, 1, (UserStats(2, 0, 4, 0),), (UserStats(16, 2, 0, 812_345),))
+    page = shown(finished_runs.a_test(users=users))
+    assert cells(page, "The worst users") == [
+        ["user00003", "most failures", "0", "4", "-"],
+        ["user00017", "slowest login", "2", "0", "812.3"],
+    ]

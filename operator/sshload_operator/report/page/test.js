@@ -161,6 +161,16 @@
     section("errors", "Errors", table("Errors", [["step", (one) => one.step], ["outcome", (one) => one.outcome], ["count", (one) => one.count, true], ["what was said first", (one) => one.firstMessage]], rows));
   }
 
+  function users() {
+    const found = report.results?.users;
+    if (!found) return;
+    const failing = (found.mostFailures ?? []).map((one) => ({ ...one, worst: "most failures" }));
+    const worst = [...failing, ...(found.slowest ?? []).map((one) => ({ ...one, worst: "slowest login" }))];
+    section("users", "Users", figures([
+      ["users", found.population], ["took part", found.tookPart], ["logins of a user, least", found.leastLogins], ["most", found.mostLogins], ["users with failures", found.failed ?? 0],
+    ]), worst.length ? table("The worst users", [["user", (one) => one.name ?? `no. ${one.place}`], ["by", (one) => one.worst], ["logins", (one) => one.logins, true], ["failures", (one) => one.failures ?? 0, true], ["slowest login ms", (one) => one.slowestLoginMs, true]], worst) : null);
+  }
+
   function search() {
     const { capacity } = report;
     if (!capacity?.trials?.length) return;
@@ -234,6 +244,7 @@
   steps();
   figuresOfRun();
   errors();
+  users();
   server();
   inPath("proxy");
   inPath("gateway");

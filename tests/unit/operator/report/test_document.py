@@ -20,7 +20,7 @@ from runs import summary
 from sshload_contract.vocabulary import InPath, Outcome, Verdict, Window
 from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import EncodedHistogram
-from sshload_contract.wire.run_summary import SeriesPoint
+from sshload_contract.wire.run_summary import PopulationStats, SeriesPoint, UserStats
 from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.report.distribution import distributions
@@ -283,3 +283,12 @@ def test_of_a_run_that_was_not_measured_no_threshold_is_reported_as_met_or_broke
     assert all(one["message"].endswith(f"; not judged: {verdict}") for one in found["thresholds"])
     assert "| met |" not in markdown_text(found)
     assert {one["met"] for one in document(run)["thresholds"]} == {True}
+
+
+def test_markdown_has_how_many_users_took_part_and_the_worst_of_them() -> None:
+    users = PopulationStats(50, 48, 0, 3, 1, (UserStats(2, 0, 4, 0),), (UserStats(16, 2, 0, 812_345),))
+    text = markdown_text(document(finished_runs.a_test(users=users)))
+    assert "| 48 | 50 | 0 | 3 | 1 |" in text
+    assert "| user00003 | most failures | 0 | 4 | - |" in text
+    assert "| user00017 | slowest login | 2 | 0 | 812.345 |" in text
+    assert "## Users" not in markdown_text(document(finished_runs.a_test()))
