@@ -16,6 +16,7 @@ from one_iteration import run_once
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
+from sshload_contract.kerberos import Kdc, Kerberos, Realm
 from sshload_contract.steps import ForwardStep
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_contract.wire.run_config import Endpoint, RunConfig
@@ -152,6 +153,11 @@ def as_second_jump_host(config: RunConfig, host: str, port: int) -> RunConfig:
     return replace(config, via=(config.target, to(config.target, host, port)))
 
 
+def as_kdc(config: RunConfig, host: str, port: int) -> RunConfig:
+    kerberos = Kerberos((Realm("EXAMPLE.COM", (Kdc(host, port),), ()),), fresh_tickets=False)
+    return replace(config, client=replace(config.client, kerberos=kerberos))
+
+
 def as_forward(config: RunConfig, host: str, port: int) -> RunConfig:
     return replace(config, scenario=scenario(ForwardStep("", host, port, "", "not here")))
 
@@ -161,6 +167,7 @@ SERVERS = {
     "target behind a jump host": as_target_behind_a_jump_host,
     "jump host": as_jump_host,
     "second jump host": as_second_jump_host,
+    "KDC": as_kdc,
 }
 EVERY_ATTEMPT = {**ATTEMPTS, **MAPPED_ATTEMPTS}
 

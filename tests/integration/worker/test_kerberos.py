@@ -10,7 +10,7 @@ from time import monotonic_ns, time
 import pytest
 from free_ports import free_port
 from kerberos_target import HOST, KerberosTarget, kerberos_target
-from one_iteration import prepare, run_once
+from one_iteration import counted, prepare, run_once
 from run_configs import arrivals
 from running_target import wait_until
 from sshload_contract.client import Library
@@ -99,6 +99,21 @@ def test_a_kdc_that_is_away_is_told(server: KerberosTarget, library: Library) ->
     done = run_once(replace(config, client=replace(config.client, kerberos=Kerberos((realm,), fresh_tickets=False))))
     assert (done.outcome, done.failed_step) == (Outcome.KDC_UNREACHABLE, "auth")
     assert done.message == "Cannot contact any KDC for realm 'SSHLOAD.TEST'"
+
+
+@either_library
+def test_a_kdc_that_does_not_answer_in_time_is_told_in_place_of_the_server(
+    server: KerberosTarget, library: Library
+) -> None:
+    config = server.run_config("user00001", library, LOAD, fresh=True)
+    recorder = Recorder("", 0)
+    timeouts = replace(config.client.timeouts, auth_s=1.5)
+    iteration = prepare(replace(config, client=replace(config.client, timeouts=timeouts)), recorder)
+    with server.kdc_paused():
+        iteration.run(Due(monotonic_ns(), Window.MEASURED))
+    done = counted(recorder)
+    assert (done.outcome, done.failed_step) == (Outcome.KDC_UNREACHABLE, "auth")
+    assert done.message == "no KDC has answered within 1.5 s"
 
 
 @either_library

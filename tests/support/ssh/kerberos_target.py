@@ -1,7 +1,9 @@
 """A real target with a KDC beside its sshd, as root, in namespaces of its own."""
 
 import contextlib
+import os
 import re
+import signal
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
@@ -81,6 +83,15 @@ class KerberosTarget:
     def kdc_log(self) -> str:
         """Return what the KDC has logged."""
         return Path(f"/proc/{self._kdc_pid}/fd/2").read_text(encoding="utf-8")
+
+    @contextlib.contextmanager
+    def kdc_paused(self) -> Iterator[None]:
+        """Stop the KDC for as long as the context lasts: it takes connections, and does not answer."""
+        os.kill(self._kdc_pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._kdc_pid, signal.SIGCONT)
 
     def keytab(self, *users: str) -> Path:
         """Return a new keytab with the keys of users."""

@@ -63,3 +63,27 @@ def test_what_the_server_says_within_a_line_of_the_log_is_none_of_its_words() ->
         log.take(b"debug1: kex_exchange_identification: banner line 0: " + words + b"\n")
     assert log.reached == set()
     assert log.claim_refusal() is None
+
+
+NO_TICKET = b"""\
+debug1: Next authentication method: gssapi-with-mic
+debug1: Unspecified GSS failure.  Minor code may provide more information
+Server host/bastion@EXAMPLE.COM not found in Kerberos database
+
+"""
+
+
+def test_what_kerberos_says_is_the_line_after_what_gssapi_makes_of_it() -> None:
+    log = LoginLog()
+    log.take(b"debug1: Next authentication method: gssapi-with-mic\nServer host/a@B not found in Kerberos database\n")
+    assert log.kerberos_words == ""
+    log.take(NO_TICKET)
+    assert log.kerberos_words == "Server host/bastion@EXAMPLE.COM not found in Kerberos database"
+
+
+def test_a_kdc_is_waited_for_until_it_answers() -> None:
+    log = LoginLog()
+    log.take(b"[30] 1795896715.357190: Sending request (990 bytes) to EXAMPLE.COM\n")
+    assert log.waits_for_kdc
+    log.take(b"[30] 1795896715.357194: Received answer (975 bytes) from stream 192.0.2.9:88\n")
+    assert not log.waits_for_kdc

@@ -57,6 +57,11 @@ def kerberos_failure(words: str) -> StepFailure:
     return StepFailure(outcome, words)
 
 
+def no_kdc_yet(limit_s: float) -> StepFailure:
+    """Return the failure of a login in which no KDC has answered until its time limit."""
+    return StepFailure(Outcome.KDC_UNREACHABLE, f"no KDC has answered within {limit_s:g} s")
+
+
 def ticket_refused(words: str) -> StepFailure:
     """Return the failure of a login whose ticket the server refused, by Kerberos' words."""
     return StepFailure(Outcome.AUTH_REJECTED, f"the server refused the ticket: {words}")
@@ -150,7 +155,7 @@ class Tickets:
         except Timeout as over:
             if over is not limit:
                 raise
-            self._refusal = StepFailure(Outcome.KDC_UNREACHABLE, f"no KDC has answered within {limit_s:g} s")
+            self._refusal = no_kdc_yet(limit_s)
 
     def cache_of_login(self) -> str:
         """Return the path of the cache for the next login, and have the tickets renewed if it is time. Never waits.

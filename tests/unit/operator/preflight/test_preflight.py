@@ -513,3 +513,15 @@ def test_a_locustfile_may_name_any_port_so_its_workers_know_all_entries() -> Non
     whole = allowing(AllowedTarget("192.0.2.7", (22,)), AllowedTarget("192.0.2.8", (2222,)))
     spec = {**external("192.0.2.7"), "scenario": {"locustfile": {"configMapRef": {"name": "own"}}}}
     assert allow_list_of_run(plan(spec, installation=whole)) == whole.allow_list
+
+
+def test_a_kdc_must_be_allowed_as_a_target_must() -> None:
+    bastion, kdc = AllowedTarget("bastion.example.com", (2222,)), AllowedTarget("kdc.example.com", (88,))
+    realm = {"name": "EXAMPLE.COM", "kdcs": [{"host": "kdc.example.com"}, {"host": "192.0.2.9", "port": 8888}]}
+    client = {"auth": "gssapi", "library": "asyncssh", "kerberos": {"realms": [realm]}}
+    spec = changed(EXTERNAL_USERS, "client", client)
+    refusal = preflight(planned(spec, bastion, kdc))
+    assert refusal is not None
+    assert refusal[0] is Reason.TARGET_NOT_ALLOWED
+    assert "spec.client.kerberos.realms[0].kdcs[1]: 192.0.2.9 port 8888 is not among" in refusal[1]
+    assert preflight(planned(spec, bastion, kdc, AllowedTarget("192.0.2.9", (8888,)))) is None

@@ -4,6 +4,7 @@ from typing import Any
 
 from asyncssh.packet import String, UInt32
 from asyncssh.sftp import SFTPClient
+from gevent import Timeout
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import IMPLICIT_MAC, Negotiated
 
@@ -19,6 +20,7 @@ from sshload_worker.clients.file_protocols import read_by_scp, write_by_scp
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.tcp import Descriptor, await_banner
 from sshload_worker.login.login import Login
+from sshload_worker.login.tickets import no_kdc_yet
 from sshload_worker.outcomes import StepFailure
 
 _WINDOW_BYTES = 2_097_152  # asyncssh's own defaults
@@ -79,7 +81,12 @@ class AsyncsshConnection:
         milestones = self._protocol.milestones
         authentication = self.authentication = milestones.authentication = Authentication(self._login.credentials)
         self._driver.call(Timing.AUTH, self._protocol.log_in)
-        milestones.authenticated.wait()
+        try:
+            milestones.authenticated.wait()
+        except Timeout:
+            if self._gss is not None and self._gss.waits_for_kdc:
+                raise no_kdc_yet(self._login.client.timeouts.auth_s) from None
+            raise
         if milestones.failure is not None:
             raise milestones.failure
         try:

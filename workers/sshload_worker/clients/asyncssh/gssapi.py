@@ -27,6 +27,8 @@ class GssClient:
         self._initiator = Initiator(cache_path, host)
         self.failure: StepFailure | None = None
         """Why Kerberos did not go on, None if it did."""
+        self.waits_for_kdc = False
+        """Whether the first token is being made, which may take an answer of a KDC. No other call waits."""
 
     @property
     def complete(self) -> bool:
@@ -39,6 +41,7 @@ class GssClient:
 
     def step(self, token: bytes | None = None) -> bytes | None:
         """Take the server's token; return the next one for it. Raises GSSError."""
+        self.waits_for_kdc = token is None
         try:
             return in_a_thread(self._initiator.step, token or b"") or None
         except GssError as error:
@@ -46,6 +49,8 @@ class GssClient:
             # Of the first token the server has no part. Later ones have its answer, or its own error.
             self.failure = kerberos_failure(words) if token is None else ticket_refused(words)
             raise _GssError(error.major, error.minor, error.token) from None
+        finally:
+            self.waits_for_kdc = False
 
     def sign(self, data: bytes) -> bytes:
         """Return the code that proves who sends `data`."""

@@ -2,6 +2,7 @@
 
 import shlex
 
+from gevent import Timeout
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
@@ -12,6 +13,7 @@ from sshload_worker.clients.openssh.settings import SERVER, as_host_name, direct
 from sshload_worker.clients.openssh.transfer import FileTransfer, OpenSSHSftp, open_download, open_upload
 from sshload_worker.clients.rejections import method_of, rejection
 from sshload_worker.login.login import Login
+from sshload_worker.login.tickets import no_kdc_yet
 from sshload_worker.outcomes import StepFailure
 
 
@@ -64,6 +66,10 @@ class OpenSSHConnection:
         """Wait until ssh has logged in, and accepts requests for sessions."""
         try:
             self._master.await_step(Timing.AUTH)
+        except Timeout:
+            if self._master.log.waits_for_kdc:
+                raise no_kdc_yet(self._login.client.timeouts.auth_s) from None
+            raise
         except StepFailure as failure:
             log = self._master.log
             if self._tickets is not None and (why := self._tickets.failure) is not None:

@@ -32,6 +32,8 @@ _NEGOTIATED = {
 _OFFERED = re.compile(r"debug1: Authentications that can continue: (\S+)")
 _PARTLY = re.compile(r"Authenticated (using \"\S+\" )?with partial success")
 _OF_GSSAPI = re.compile(r"debug1: (Unspecified GSS failure|No credentials were supplied|The referenced credential)")
+_TO_KDC = re.compile(r"\[\d+\] [\d.]+: Sending request \(\d+ bytes\) to ")
+_FROM_KDC = re.compile(r"\[\d+\] [\d.]+: Received answer \(\d+ bytes\) from ")
 _HOST_KEY = re.compile(r"debug1: Server host key: (\S+ \S+)")
 _KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
 _ACCEPTED = re.compile(
@@ -98,7 +100,8 @@ _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line
 class LoginLog:
     """The log of one ssh process so far. Each milestone is set when it is reached, and all at the end of the log.
 
-    `connecting_ns` is when ssh began to connect, 0 if it has not. `kerberos_words` are what Kerberos said last.
+    `connecting_ns` is when ssh began to connect, 0 if it has not. `kerberos_words` are what Kerberos said last, and
+    `waits_for_kdc` says whether a KDC is to answer.
     """
 
     def __init__(self) -> None:
@@ -113,6 +116,7 @@ class LoginLog:
         self.offered_methods: tuple[str, ...] = ()
         self.is_partly_authenticated = False
         self.kerberos_words = ""
+        self.waits_for_kdc = False
         self.host_key = ""
         self._killed = 0
         self._kerberos_is_next = False
@@ -165,6 +169,10 @@ class LoginLog:
         if self._kerberos_is_next:
             self.kerberos_words = line.strip()
         self._kerberos_is_next = bool(_OF_GSSAPI.match(line))
+        if _TO_KDC.match(line):
+            self.waits_for_kdc = True
+        elif _FROM_KDC.match(line):
+            self.waits_for_kdc = False
 
     def _take_line(self, line: str) -> None:
         if len(self.lines) < _KEPT_LINES or Timing.AUTH in self.reached:

@@ -148,8 +148,9 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
         _write(path / "askpass", asking.encode(), _EXECUTABLE_MODE)
         environment |= {"SSH_ASKPASS": str(path / "askpass"), "SSH_ASKPASS_REQUIRE": "force"}
     if credentials.auth is Auth.GSSAPI:
-        # What Kerberos says of a failure is in no line of ssh's own log if the server says it.
-        environment |= {"KRB5_CONFIG": config_path(), "KRB5_TRACE": OWN_STDOUT}
+        environment["KRB5_CONFIG"] = config_path()
+        if credentials.tickets is not None and credentials.tickets.fresh:
+            environment["KRB5_TRACE"] = OWN_STDOUT  # tells when a KDC is asked, and when it answers
     config = path / "config"
     _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE_MODE)
     return Directory(path, str(config), environment, count())
