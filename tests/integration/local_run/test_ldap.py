@@ -20,6 +20,8 @@ USERS = 300
 """More than log in: each login is the first of its user, so that no cache can answer for it."""
 BEFORE_THE_LOAD = 1
 PAUSE_AFTER_S, PAUSE_S, LOAD_S = 2.0, 3.0, 7.0
+ONLINE_AGAIN_S = 8.0
+"""How long after slapd goes on sssd may be offline still, and logins wait that began meanwhile."""
 ANSWERS_LATE_S = 0.5
 """How late the target's HTTP port may answer on a busy machine, and so how far off its times may be."""
 
@@ -145,3 +147,30 @@ def test_the_logins_of_a_pause_end_after_it_and_no_other_login_is_so_slow(paused
     assert total.max_us is not None
     assert total.max_us >= (PAUSE_S - ANSWERS_LATE_S) * 1e6 - (total.percentiles_us["50"] or 0)
     assert total.failures == 0
+
+
+@pytest.mark.full
+def test_a_pause_longer_than_sssd_waits_shows_as_refused_users_until_it_is_online_again(tmp_path: Path) -> None:
+    ldap = {
+        "searchTimeout": "1s",
+        "offlineTimeout": "1s",
+        "pause": {"after": "3s", "for": "5s"},
+    }
+    test = write_test(
+        tmp_path,
+        target={"managed": {"system": {"users": USERS, "ldap": ldap}}},
+        load={"arrivals": {"rate": 3, "duration": "20s"}},
+    )
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    ended = measured(test, "--logs", logs)
+    assert ended.code == 0, ended.err
+    trial = from_json(RunSummary, (logs / "summary.json").read_text()).trial
+    series = from_json(RunSummary, (logs / "summary.json").read_text()).series
+    assert trial.paused is not None
+    assert {error["outcome"] for error in ended.status["results"]["errors"]} == {"authRejected"}
+    failed_at = [point.at_s for point in series if point.failed]
+    assert trial.paused.from_s < min(failed_at)
+    assert max(failed_at) < trial.paused.to_s + ONLINE_AGAIN_S
+    later = [point for point in series if point.at_s > trial.paused.to_s + ONLINE_AGAIN_S]
+    assert sum(point.succeeded for point in later)

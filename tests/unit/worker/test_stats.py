@@ -14,7 +14,7 @@ from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.program import ProgramStats
 from sshload_contract.wire.target import TargetStats
 from sshload_worker.coordination import stats
-from sshload_worker.coordination.stats import UnresponsiveError, check_ready, fetch_stats, stats_in_path
+from sshload_worker.coordination.stats import UnresponsiveError, ask_for_pause, check_ready, fetch_stats, stats_in_path
 
 USED = ProgramStats(cpu_s=2.0, cpu_throttled_s=0.5, memory_peak_bytes=3)
 
@@ -50,6 +50,17 @@ def refusal(call: Callable[[], object]) -> str:
     with pytest.raises(UnresponsiveError) as raised:
         call()
     return str(raised.value)
+
+
+def test_a_target_is_asked_to_pause_where_it_is_asked_for_its_counts() -> None:
+    with serving(lambda _: ok("ok")) as (url, asked, _):
+        ask_for_pause(url, 60)
+    assert asked == ["GET /pause HTTP/1.1"]
+
+
+def test_a_target_that_has_no_pause_says_so() -> None:
+    with serving(lambda _: b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n") as (url, _, _):
+        assert refusal(lambda: ask_for_pause(url, 60)).endswith("/pause: HTTP status 404")
 
 
 def test_a_server_is_ready_that_says_so_where_it_is_asked_for_its_counts() -> None:

@@ -5,14 +5,17 @@ from dataclasses import replace
 import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
+from runs import target_stats
 from sshload_contract.load import HoldLoad, Search, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import InPath, Outcome, RunEnd, Window
+from sshload_contract.wire.ldap import AccountCache, DirectoryPause, LdapFacts
 from sshload_contract.wire.master_log import RunState, Stage
 from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Health, Report
 from sshload_contract.wire.reporting import first_report_s, report_interval_s
-from sshload_contract.wire.run_summary import EarlyEnd
+from sshload_contract.wire.run_summary import EarlyEnd, Paused
+from sshload_contract.wire.target import TargetStats
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary import trial_course
@@ -289,3 +292,32 @@ def test_a_worker_that_claims_to_have_reported_the_future_has_reported_up_to_now
     trial.add(counting.take_report(HEALTHY, until_s=1e9, final=False))
     _, now = trial.mark(103.0)
     assert now.reported_s == 3.0
+
+
+def with_pause(began_ago_s: float, ended_ago_s: float) -> TargetStats:
+    facts = LdapFacts(
+        cache=AccountCache.COLD,
+        slapd_version="2.6",
+        sssd_version="2.10",
+        paused=DirectoryPause(began_ago_s, ended_ago_s),
+    )
+    return target_stats(5, ldap=facts)
+
+
+def told_pause(after: TargetStats | None) -> Paused | None:
+    """Return the pause of a trial that began at 101 s, by what its target said at 120 s."""
+    trial = course()
+    trial.start(101.0, 1_000.0)
+    trial.end(118.0, 1_017.0)
+    trial.target_after = after
+    trial.note_pause(120.0)
+    return trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0).trial.paused
+
+
+def test_a_pause_of_the_directory_is_told_from_the_start_of_the_load() -> None:
+    assert told_pause(with_pause(14.0, 10.5)) == Paused(from_s=5.0, to_s=8.5)
+
+
+@pytest.mark.parametrize("after", [None, target_stats(5), with_pause(20.0, 19.5)])
+def test_a_target_that_did_not_pause_in_the_trial_has_none(after: TargetStats | None) -> None:
+    assert told_pause(after) is None

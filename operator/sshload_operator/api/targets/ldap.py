@@ -14,7 +14,7 @@ _SSSD_TIMEOUT_S: Final = 5_400
 
 @dataclass(frozen=True, slots=True)
 class LdapPause:
-    """A time of the load in which the directory answers nothing, as one that hangs: slapd is stopped (SIGSTOP)."""
+    """A time of the load in which slapd is stopped and answers nothing (SIGSTOP)."""
 
     after_s: Annotated[float, Duration("0s", "24h", example="20s"), "When it begins, after the start of the load."]
     for_s: Annotated[float, Named("for"), Duration("100ms", "10m", example="5s"), "How long it lasts."]
@@ -22,48 +22,43 @@ class LdapPause:
 
 @dataclass(frozen=True, slots=True)
 class Ldap:
-    """The accounts, their keys and their password are in a directory, and in no file.
+    """Accounts, keys and the password are in slapd, and in no file; sssd answers for them.
 
-    slapd holds them, beside sshd. sssd answers for them to sshd (nss_sss, sss_ssh_authorizedkeys) and to PAM (pam_sss),
-    and asks slapd by TLS.
+    slapd runs beside sshd. sssd answers sshd (nss_sss, sss_ssh_authorizedkeys) and PAM (pam_sss); it asks slapd by TLS.
     """
 
     cache: Annotated[
         AccountCache,
         Default("cold"),
-        "cold: sssd's cache is empty when the load begins, and keeps entries for one second, so that a user who has not"
-        " just logged in is asked for at slapd. warm: sssd knows all accounts before the load, and keeps them for 90"
-        " minutes. PAM still asks slapd for a user's groups, once in five seconds for each user (pamInitgroupsScheme).",
+        "cold: sssd knows nobody when the load begins, and keeps an entry for a second. warm: it knows all users, and"
+        " keeps them for 90 minutes; PAM still asks for groups.",
     ]
     entry_cache_timeout_s: Annotated[
         float | None,
         Duration("1s", "24h", whole_seconds=True, example="90m"),
-        "How long sssd keeps an entry, in place of what cache says: entry_cache_timeout of sssd.conf.",
+        "How long sssd keeps an entry, in place of what cache says (entry_cache_timeout).",
     ]
     search_timeout_s: Annotated[
         float | None,
         Duration("1s", "10m", whole_seconds=True, example="6s"),
-        "How long sssd waits for an answer of slapd before it goes offline: ldap_search_timeout, ldap_network_timeout"
-        " and ldap_opt_timeout of sssd-ldap. Without it, sssd's own: 6, 6 and 8 seconds.",
+        "How long sssd waits for slapd before it goes offline (ldap_search_timeout, ldap_network_timeout,"
+        " ldap_opt_timeout). Without it, 6, 6 and 8 seconds.",
     ]
     offline_timeout_s: Annotated[
         float | None,
         Duration("1s", "1h", whole_seconds=True, example="60s"),
-        "How long sssd, once offline, answers from its cache alone before it asks slapd again: offline_timeout of"
-        " sssd.conf. Without it, sssd's own: 60 seconds and up to 30 more.",
+        "How long sssd stays offline before it asks slapd again (offline_timeout). Without it, 60 to 90 seconds.",
     ]
     pam_initgroups_scheme: Annotated[
         str | None,
         Words(("always", "no_session", "never")),
-        "When PAM asks slapd for the groups of a user who logs in: pam_initgroups_scheme of sssd.conf. Without it,"
-        " sssd's own: no_session, which is the same as always here.",
+        "When PAM asks slapd for a user's groups (pam_initgroups_scheme). Without it, no_session.",
     ]
     pause: LdapPause | None
     log_operations: Annotated[
         bool,
         Default(False),
-        "Whether the target's log has each operation of slapd (loglevel stats of slapd.conf): some kilobytes for each"
-        " login.",
+        "Whether the target's log has each operation of slapd (loglevel stats).",
     ]
 
     @property

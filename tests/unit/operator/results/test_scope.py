@@ -10,6 +10,7 @@ from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import InPath, Verdict
 from sshload_contract.wire.program import ProgramStats, ProgramUse
 from sshload_contract.wire.report import Negotiated, NegotiatedCount
+from sshload_contract.wire.run_summary import Paused
 from sshload_operator.decision.load_test.results import results_status
 
 MANAGED = quickstart()
@@ -166,3 +167,22 @@ def test_what_one_of_several_servers_would_rather_have_done_is_not_told_of_the_o
     counted = (NegotiatedCount(most, 590), NegotiatedCount(replace(most, **other), 10))
     found = replace(retold(summary(600), negotiated=counted), better_kex="mlkem768x25519-sha256")
     assert list(results_status(plan(OWN), found, Verdict.PASSED).scope) == [KEX]
+
+
+LDAP = quickstart(
+    target={"managed": {"system": {"ldap": {"cache": "cold", "pause": {"after": "3s", "for": "2s"}}}}},
+)
+
+
+@pytest.mark.parametrize(("paused", "is_told"), [(None, True), (Paused(3.0, 5.0), False)])
+def test_a_pause_that_was_asked_for_and_did_not_come_is_told(paused: Paused | None, is_told: bool) -> None:  # noqa: FBT001
+    found = retold(summary(600), paused=paused)
+    told = [one for one in results_status(plan(LDAP), found, Verdict.PASSED).scope if "pause" in one]
+    asked = "The directory was to pause 3 s after the start of the load, and did not: the master's log says why"
+    assert told == ([asked] if is_told else [])
+
+
+def test_a_directory_is_named_with_what_takes_no_part() -> None:
+    (found,) = [one for one in scope(LDAP) if "sssd answers" in one]
+    assert "from slapd on the same machine. No network" in found
+    assert "without PAM" not in found
