@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from canary import Canary, Search, new_key, new_text, searched
 from local_cli import start, write_test
-from own_server import OwnServer, running_server
+from own_server import USER, OwnServer, running_server
 from password_server import USER as PASSWORD_USER
 from password_server import password_server
 
@@ -131,3 +131,32 @@ def test_the_search_finds_what_is_in_an_environment_and_in_a_file_of_a_run(
     started.wait()
     assert f"{temporary / 'left'}, which others may read, has the password as it is" in search.found
     assert "the environ of sshload has the password as it is" in search.found
+
+
+def test_nothing_of_a_population_is_seen_whoever_of_it_is_refused(
+    tmp_path: Path, temporary: Path, own_server: OwnServer
+) -> None:
+    """Keys and names of a file: of a user who logs in, of one who may not, and of one whose key is damaged."""
+    planted: dict[str, bytes] = {}
+    rows = ["user,key"]
+    for user in (USER, stranger := f"stranger-{new_text()}"):
+        key = tmp_path / f"key-{len(rows)}"
+        planted |= {f"{what} of user {len(rows)}": secret for what, secret in new_key(key).items()}
+        rows.append(f'{user},"{key.read_text()}"')
+    with own_server.identity.with_suffix(".pub").open("a") as keys:
+        keys.write((tmp_path / "key-1.pub").read_text())
+    damaged = new_text()
+    rows.append(f'other,"-----BEGIN OPENSSH PRIVATE KEY----- {damaged}"')
+    (tmp_path / "users.csv").write_text("\n".join(rows))
+    reference = own_server.reference()
+    del reference["user"], reference["credentialsSecretRef"]
+    spec = {"target": {"external": reference}, "client": {"users": {"secretRef": {"name": "users"}, "pick": "random"}}}
+    search = Search(Canary({**planted, "damaged key": damaged.encode(), "name": stranger.encode()}), temporary)
+    options = ["--known-hosts", own_server.known_hosts, "--users", tmp_path / "users.csv"]
+    test = write_test(tmp_path, **spec, loginBeforeLoad=False)
+    status = searched(search, test, tmp_path / "logs", *options)
+    assert "line 18: the key is damaged" in status["message"], status["message"]
+    (tmp_path / "users.csv").write_text("\n".join(rows[:3]))
+    status = searched(search, test, tmp_path / "logs", *options)
+    assert status["results"]["users"]["tookPart"] == 2
+    assert [one["place"] for one in status["results"]["users"]["mostFailures"]] == [2]
