@@ -1,6 +1,7 @@
 """One SSH connection by OpenSSH's own programs."""
 
 import shlex
+from shutil import rmtree
 
 from gevent import Timeout
 from sshload_contract.vocabulary import Outcome, Timing
@@ -128,6 +129,8 @@ class OpenSSHConnection:
         self._channels.clear()
         if self._running is not None:
             self._running.close()
+        if self._login.place is not None:
+            rmtree(self._directory.path, ignore_errors=True)
         if self._tickets is not None:
             self._tickets.give_back(self._cache_path)
         if self._jump is not None:

@@ -120,23 +120,35 @@ def _size(entry: "os.DirEntry[str]") -> int:
 
 
 def directory_of(login: Login) -> Directory:
-    """Return the directory of a login, which is created at its first use, with the login's present certificate."""
+    """Return the directory of a login, which is created at its first use, with the login's present certificate.
+
+    That of a user of a population is for one connection, which removes it: many users would fill the worker's /tmp.
+    """
     certificate = login.credentials.certificate_line
     agent = login.credentials.agent_socket or _agent_with(login.extra_keys)
     lasting = replace(login.credentials, certificate=None, agent_socket=agent)
-    directory = _directory(login.host, login.port, login.user, lasting, login.host_keys, login.client)
+    make = _kept_directory if login.place is None else _directory
+    directory = make(login.host, login.port, login.user, lasting, login.host_keys, login.client)
     if certificate and directory.written.get(_CERTIFICATE) != certificate:
         _replace(directory.path / _CERTIFICATE, certificate)
         directory.written[_CERTIFICATE] = certificate
     return directory
 
 
-@lru_cache(maxsize=64)
+@cache
+def _parent() -> tuple[Path, "count[int]"]:
+    """Return where all directories are, and their numbers. The path is short: that of a socket may not be long."""
+    path = Path(tempfile.mkdtemp(prefix="sshload-"))
+    atexit.register(rmtree, path, ignore_errors=True)
+    return path, count()
+
+
 def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
     host: str, port: int, user: str, credentials: Credentials, host_keys: HostKeys, client: Client
 ) -> Directory:
-    path = Path(tempfile.mkdtemp(prefix="sshload-"))  # short, because the length of socket paths is limited
-    atexit.register(rmtree, path, ignore_errors=True)
+    parent, numbers = _parent()
+    path = parent / str(next(numbers))
+    path.mkdir(_EXECUTABLE_MODE)
     environment = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath), "HOME": str(path)}
     if not host_keys.any_key:
         _write(path / "known_hosts", known_hosts_text(host, host_keys).encode(), _PRIVATE_MODE)
@@ -154,6 +166,9 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
     config = path / "config"
     _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE_MODE)
     return Directory(path, str(config), environment, count())
+
+
+_kept_directory = lru_cache(maxsize=64)(_directory)
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
