@@ -89,6 +89,20 @@ def test_a_stretch_of_steal_is_marked_and_named(shown_document: Shown) -> None:
     assert page.locator('figure svg[aria-label^="Rate"] g[data-mark="rect"] rect').count() == 2
 
 
+def test_a_pause_of_the_directory_is_marked_and_is_no_distortion(shown_document: Shown) -> None:
+    document = reported.beside_report()
+    rects = 'figure svg[aria-label^="Rate"] g[data-mark="rect"] rect'
+    marked = shown_document(document).locator(rects).count()
+    directory = {"cache": "cold", "slapdVersion": "2.6.10", "pausedFromSeconds": 4.0, "pausedToSeconds": 7.5}
+    document["results"]["target"] = {**(document["results"].get("target") or {}), "directory": directory}
+    page = shown_document(document)
+    assert page.locator(rects).count() == marked + 1
+    assert "slapd paused" in page.locator('figure svg[aria-label^="Rate"]').inner_html()
+    assert page.locator(".caution").count() == len(document["distorted"])
+    counted = dict(row[:2] for row in cells(page, "What the server counted"))
+    assert counted["directory: slapd version"] == "2.6.10"
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_hostile_names_and_texts_stay_text(shown_document: Shown, name: str) -> None:
     document = DOCUMENTS[name]()

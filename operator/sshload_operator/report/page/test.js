@@ -37,7 +37,7 @@
     return step[`p${wanted}Ms`] ?? step.intervals?.find((one) => one.percentile === wanted)?.ms;
   }
 
-  // Charts over time share one axis, on which the warm-up and what is distorted are marked.
+  // Charts over time share one axis, on which the warm-up, a pause of the directory and what is distorted are marked.
   function timeDomain() {
     const courses = [report.overTime, other?.overTime].filter(Boolean).flatMap((course) => [course.intervals, course.server]);
     return [0, d3.max(courses.filter((points) => points.length), (points) => points[points.length - 1].atSeconds)];
@@ -45,6 +45,10 @@
 
   function timeMarks(domain) {
     const marks = [Plot.rect(report.distorted, { x1: "fromSeconds", x2: "toSeconds", fill: "var(--distorted)", fillOpacity: 0.18 }), Plot.ruleY([0], { stroke: "var(--line)" })];
+    const directory = report.results?.target?.directory;
+    if (!absent(directory?.pausedFromSeconds))
+      marks.push(Plot.rect([directory], { x1: "pausedFromSeconds", x2: "pausedToSeconds", fill: "var(--quiet)", fillOpacity: 0.15 }),
+        Plot.text([directory.pausedFromSeconds], { x: (at) => at, text: () => "slapd paused", frameAnchor: "bottom-left", dx: 4, dy: -4, fill: "var(--quiet)" }));
     if (report.warmUpSeconds > 0 && report.warmUpSeconds < domain[1])
       marks.push(Plot.ruleX([report.warmUpSeconds], { stroke: "var(--quiet)", strokeDasharray: "3 3" }),
         Plot.text([report.warmUpSeconds], { x: (at) => at, text: () => "measured from here", frameAnchor: "top-left", dx: 4, fill: "var(--quiet)" }));
@@ -194,6 +198,7 @@
     const seen = results?.target;
     if (!used && !seen) return;
     const flat = Object.entries(seen ?? {}).filter(([, value]) => typeof value !== "object").map(([name, value]) => [words(name), name.endsWith("Bytes") ? bytes(value) : value]);
+    flat.push(...Object.entries(seen?.directory ?? {}).map(([name, value]) => [`directory: ${words(name)}`, value]));
     section("server", "The server", used ? figures([
       ["cores used", used.cores], ["cores allowed", used.coresLimit], ["CPU stolen %", used.stolenPercent], ["sessions", used.sessions], ["memory", bytes(used.memoryBytes)], ["memory at most", bytes(used.memoryPeakBytes)],
       ["dropped by MaxStartups", used.droppedIsLowerBound ? `${used.droppedMaxStartups} or more` : used.droppedMaxStartups], ["dropped by a penalty", used.droppedIsLowerBound ? `${used.droppedPenalty} or more` : used.droppedPenalty],
