@@ -23,10 +23,10 @@ class Timing(StrEnum):
     `TOTAL` lasts from the *scheduled* start of the iteration to the end of its last scenario step. `START_DELAY` is
     the generator's own part of it: from the scheduled start to the actual one. `TLS` is the handshake with a
     gateway (RFC 8446). `AUTH_PUBLICKEY` to `AUTH_KEYBOARD_INTERACTIVE` are the methods of a login that may have
-    several, and add up to `AUTH`. `AUTH_PROMPT_1` to `AUTH_VERDICT` are the parts of keyboard-interactive (RFC 4256):
-    from the request, or the last answers, to the server's next prompts, and from the last answers to its verdict.
-    Prompts after the third are part of the verdict. `GATEWAY_WAIT` to `GATEWAY_COMMAND` are the durations that a
-    gateway reports for the parts of a command.
+    several, and add up to `AUTH`; `AUTH_KDC` is the part of gssapi in which a KDC is asked. `AUTH_PROMPT_1` to
+    `AUTH_VERDICT` are the parts of keyboard-interactive (RFC 4256): from the request, or the last answers, to the
+    server's next prompts, and from the last answers to its verdict. Prompts after the third are part of the verdict.
+    `GATEWAY_WAIT` to `GATEWAY_COMMAND` are the durations that a gateway reports for the parts of a command.
     """
 
     START_DELAY = "startDelay"
@@ -37,6 +37,7 @@ class Timing(StrEnum):
     AUTH_PUBLICKEY = "auth.publickey"
     AUTH_PASSWORD = "auth.password"  # noqa: S105 - a timing's name
     AUTH_GSSAPI = "auth.gssapi"
+    AUTH_KDC = "auth.kdc"
     AUTH_KEYBOARD_INTERACTIVE = "auth.keyboardInteractive"
     AUTH_PROMPT_1 = "auth.prompt1"
     AUTH_PROMPT_2 = "auth.prompt2"
@@ -73,6 +74,7 @@ PARTS_OF_AUTH = (
     Timing.AUTH_PUBLICKEY,
     Timing.AUTH_PASSWORD,
     Timing.AUTH_GSSAPI,
+    Timing.AUTH_KDC,
     Timing.AUTH_KEYBOARD_INTERACTIVE,
     *PROMPTS,
     Timing.AUTH_VERDICT,

@@ -262,6 +262,8 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
     yield from map(str, _LOGIN_STEPS)
     if not spec.client.library.traits.runs_programs:
         yield from parts_of_auth(spec.auth, spec.client.prompts)
+        if spec.auth is Auth.GSSAPI and spec.client.kerberos is not None and spec.client.kerberos.fresh_tickets:
+            yield Timing.AUTH_KDC
     for place in range(1, len(spec.via) + 1):
         yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
     if spec.load.least.held_sessions:
@@ -364,7 +366,8 @@ _THRESHOLDS: Final = (
         f" || ({''.join(f'{other.CONDITION} ? {other.TIMINGS_IN_CEL} :' for other in _NOT_BY_SSH)}"
         f" t.latency.step in {in_cel((*_LOGIN_STEPS, Timing.TOTAL))}"
         f" || self.client.auth == '{Auth.GSSAPI}' && !(self.client.library in {RUN_PROGRAMS_IN_CEL})"
-        f" && t.latency.step == '{Timing.AUTH_GSSAPI}'"
+        f" && (t.latency.step == '{Timing.AUTH_GSSAPI}' || t.latency.step == '{Timing.AUTH_KDC}'"
+        " && has(self.client.kerberos) && self.client.kerberos.freshTickets)"
         f" || ((has(self.client.prompts) || self.client.auth == '{Auth.KEYBOARD_INTERACTIVE}')"
         f" && t.latency.step in {in_cel(PROMPTED)}"
         f" || has(self.client.prompts) && {_FIRST_METHOD_IN_CEL})"

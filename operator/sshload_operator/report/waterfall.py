@@ -11,7 +11,7 @@ from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult
 
 _SUMS: Final = {*WHOLE_STEPS, Timing.START_DELAY, Timing.GATEWAY_LOGIN, Timing.AUTH_KEYBOARD_INTERACTIVE}
-_PARTS: Final = frozenset(TIMINGS) - _SUMS
+_PARTS: Final = frozenset(TIMINGS) - _SUMS - {Timing.AUTH_KDC}
 _LOGIN: Final = frozenset({Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, *PARTS_OF_AUTH, Timing.TLS})
 _HELD: Final = "held."
 

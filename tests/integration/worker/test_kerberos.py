@@ -65,6 +65,14 @@ def test_each_login_is_in_the_log_of_sshd_and_each_ticket_in_that_of_the_kdc(
     assert Counter(server.issued()) - tickets == expected
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_the_kdcs_part_of_a_login_is_timed_where_a_login_has_one(server: KerberosTarget, *, fresh: bool) -> None:
+    done = run_once(server.run_config("user00001", Library.ASYNCSSH, LOAD, fresh=fresh))
+    assert {step for step in done.steps if step.startswith("auth")} == {"auth", "auth.gssapi"} | (
+        {"auth.kdc"} if fresh else set()
+    )
+
+
 @either_library
 def test_a_user_whom_the_kdc_does_not_know_has_no_ticket(server: KerberosTarget, library: Library) -> None:
     done = run_once(server.run_config("nobody", library, LOAD))

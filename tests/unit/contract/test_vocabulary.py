@@ -23,8 +23,9 @@ def test_a_published_timing_is_of_its_owner(owner: str, timing: str) -> None:
 def test_what_is_timed_is_listed_in_the_order_in_which_it_happens() -> None:
     assert list(TIMINGS) == [
         *("startDelay", "connect", "banner", "kex", "auth"),
-        *("auth.publickey", "auth.password", "auth.gssapi", "auth.keyboardInteractive", "auth.prompt1", "auth.prompt2"),
-        *("auth.prompt3", "auth.verdict", "login", "tls", "channelOpen", "subsystem", "exec"),
+        *("auth.publickey", "auth.password", "auth.gssapi", "auth.kdc", "auth.keyboardInteractive"),
+        *("auth.prompt1", "auth.prompt2", "auth.prompt3", "auth.verdict"),
+        *("login", "tls", "channelOpen", "subsystem", "exec"),
         *("shellStart", "echo", "open", "firstByte", "advertise", "read", "write", "close", "transfer", "verify"),
         *("keepAlive", "gatewayWait", "gatewayLogin", "gatewayCommand", "command"),
         *("sftpRead", "sftpWrite", "sftpList", "sftpStat", "sftpMkdir", "sftpRmdir", "sftpRename", "sftpRemove"),

@@ -102,6 +102,8 @@ class AsyncsshConnection:
             # a server may also end the connection after it has refused, before asyncssh gives up
             raise authentication.refused(milestones.offered_methods) from None
         authentication.end(is_accepted=True)
+        if self._gss is not None and self._tickets is not None and self._tickets.fresh:
+            authentication.parts.append((Timing.AUTH_KDC, *self._gss.first_token_ns))
 
     def negotiated(self) -> Negotiated:
         cipher, mac = (str(self._protocol.get_extra_info(name)) for name in ("send_cipher", "send_mac"))

@@ -1,5 +1,6 @@
 """gssapi-with-mic (RFC 4462 section 3) in asyncssh, with the system's own library in place of a binding to compile."""
 
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from asyncssh import gss
@@ -29,6 +30,8 @@ class GssClient:
         """Why Kerberos did not go on, None if it did."""
         self.waits_for_kdc = False
         """Whether the first token is being made, which may take an answer of a KDC. No other call waits."""
+        self.first_token_ns = (0, 0)
+        """When it began to make the first token, and when that was made."""
 
     @property
     def complete(self) -> bool:
@@ -42,8 +45,9 @@ class GssClient:
     def step(self, token: bytes | None = None) -> bytes | None:
         """Take the server's token; return the next one for it. Raises GSSError."""
         self.waits_for_kdc = token is None
+        begin_ns = monotonic_ns()
         try:
-            return in_a_thread(self._initiator.step, token or b"") or None
+            made = in_a_thread(self._initiator.step, token or b"")
         except GssError as error:
             words = str(error)
             # Of the first token the server has no part. Later ones have its answer, or its own error.
@@ -51,6 +55,9 @@ class GssClient:
             raise _GssError(error.major, error.minor, error.token) from None
         finally:
             self.waits_for_kdc = False
+        if token is None:
+            self.first_token_ns = begin_ns, monotonic_ns()
+        return made or None
 
     def sign(self, data: bytes) -> bytes:
         """Return the code that proves who sends `data`."""
