@@ -2,20 +2,20 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count, islice
 from math import sqrt
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from circles import draws
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
-from sshload_contract.client import Auth
+from run_configs import NOWHERE, arrivals, run_config
+from sshload_contract.client import Auth, Client, Library
 from sshload_contract.population import new_population_secret, read_population, user_name
 from sshload_contract.users import DerivedUsers, NumberedUsers, Pick, UsersFile, UsersInTurn, UsersSource
-from sshload_contract.wire.run_config import Endpoint
 from sshload_worker.login.login import NOBODYS, Login
 from sshload_worker.login.population import LoginPopulation, prepare_population
 from sshload_worker.login.private_key import ed25519_key, read_private_key
@@ -23,22 +23,25 @@ from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 from sshload_worker.pacing.share import Share
 
 ROLE = "the target"
-NOWHERE = Endpoint("nowhere", 22, "", Auth.PASSWORD, "", "", "", "", "")
+NOBODY = replace(NOWHERE, user="", auth=Auth.PASSWORD, private_key_path="", password_path="", known_hosts_path="")
 BASE = Login(None, "nowhere", 22, "", NOBODYS, cast("Any", None), cast("Any", None), (), None)
 _CHI_2_Z = 4.753
 """The quantile of the normal distribution for an error of 1e-6."""
 
 
-def client(library: str = "ssh2-python", delay_s: float = 0.0) -> Any:
-    return SimpleNamespace(library=library, network_delay_s=delay_s)
+def client(library: Library = Library.SSH2_PYTHON, delay_s: float = 0.0) -> Client:
+    return replace(run_config(NOWHERE, arrivals(1, 1)).client, library=library, network_delay_s=delay_s)
 
 
 def prepared(
     source: UsersSource, pick: Pick = Pick.ROUND_ROBIN, *, seed: int = 1, exponent: float = 1.0, **at: Any
 ) -> LoginPopulation:
-    endpoint = Endpoint(**{field: at.get(field, getattr(NOWHERE, field)) for field in NOWHERE.__slots__})
+    fields = {name: value for name, value in at.items() if name not in ("client", "is_direct")}
+    endpoint = replace(NOBODY, **fields)
     asked = UsersInTurn(source, pick, seed, exponent)
-    return prepare_population(endpoint, asked, at.get("client", client()), ROLE, is_direct=at.get("is_direct", True))
+    return prepare_population(
+        endpoint, asked, at.get("client", client()), ROLE, (), is_direct=at.get("is_direct", True)
+    )
 
 
 @pytest.fixture
@@ -159,7 +162,7 @@ def test_a_certificate_is_needed_beside_a_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "why"),
     [
-        ({"client": client("mina-sshd")}, "mina-sshd has no such setting"),
+        ({"client": client(Library.MINA_SSHD)}, "mina-sshd has no such setting"),
         ({"client": client(delay_s=0.1)}, "the relay of client.networkDelay makes the connection"),
         ({"is_direct": False}, "the connection is to a jump host"),
     ],
