@@ -147,7 +147,7 @@ class Outcome(StrEnum):
     NO_TICKET = "noTicket", Trait.BY_TIME
     KDC_UNREACHABLE = "kdcUnreachable", Trait.BY_TIME
     PROMPT_UNEXPECTED = "promptUnexpected", Trait.FINAL
-    SECOND_FACTOR_REUSED = "secondFactorReused"
+    SECOND_FACTOR_REUSED = "secondFactorReused", Trait.FINAL
     PASSWORD_EXPIRED = "passwordExpired", Trait.FINAL
     ACCOUNT_EXPIRED = "accountExpired", Trait.FINAL
     ACCOUNT_LOCKED = "accountLocked", Trait.FINAL

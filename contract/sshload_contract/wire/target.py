@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum, unique
 from math import floor
 from typing import Annotated, TypeAlias
 
@@ -98,13 +99,21 @@ class TargetKerberos:
     ticket_s: float
 
 
+@unique
+class SecondFactor(StrEnum):
+    """What a target asks for after the key: a code of time (RFC 6238), by pam_oath."""
+
+    TOTP = "totp"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSystem:
     """A target whose sshd runs as root, with PAM and the accounts of a population.
 
     `keys_dir` of its TargetConfig contains the secret of the population too. `user` and `home` are those of its first
     user, whom the key `id_ed25519.pub` lets in too. `max_logins` is maxlogins of limits.conf(5) for each user.
-    With `ldap` the accounts and their keys are in a directory, and in no file.
+    With `ldap` the accounts and their keys are in a directory, and in no file. With a `second_factor`, PAM asks for
+    that, and for nothing else.
     """
 
     users: int
@@ -112,6 +121,7 @@ class TargetSystem:
     max_logins: int | None
     ldap: LdapAccounts | None = None
     kerberos: TargetKerberos | None = None
+    second_factor: SecondFactor | None = None
 
 
 def is_revoked(share: float, number: int) -> bool:

@@ -161,6 +161,8 @@ def _of_system(system: System) -> Iterator[tuple[str, str]]:
     if system.kerberos is not None:
         yield "GSSAPIAuthentication", "yes"
         yield "GSSAPIStrictAcceptorCheck", "no"  # clients know the server by the name of a Service, not by its own
+    if system.second_factor is not None:
+        yield "AuthenticationMethods", "publickey,keyboard-interactive"
     if system.pam.lastlog is False:
         yield "PrintLastLog", "no"
 

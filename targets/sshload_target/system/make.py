@@ -16,6 +16,7 @@ from sshload_target.system.accounts import Account, number_accounts, write_accou
 from sshload_target.system.homes import make_homes, public_key
 from sshload_target.system.login_records import make_login_records
 from sshload_target.system.pam import switch
+from sshload_target.system.second_factor import ask_for_codes
 
 _SHARED: Final = {Path("/home"): 0o755, Path("/tmp"): 0o1777}  # noqa: S108 - the mode of one of its own
 """What all accounts share: a volume of a pod lets each of them rename what is another's."""
@@ -46,6 +47,8 @@ def make_system(system: TargetSystem, keys_dir: Path) -> MadeSystem:
     made = MadeSystem(number_accounts(population), population, _key_of_first(keys_dir), system.ldap)
     if system.ldap is None:
         write_accounts(made.accounts, population.password)
+    if system.second_factor is not None:
+        ask_for_codes(made.accounts, population)
     try:
         for folder, mode in _SHARED.items():
             os.chown(folder, 0, 0)

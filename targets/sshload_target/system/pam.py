@@ -15,8 +15,8 @@ from sshload_contract.wire.target import PamSwitches
 from sshload_target.errors import ConfigRefusedError
 from sshload_target.system.private_etc import ETC, refuse_unless_private
 
-_STACKS: Final = ETC / "pam.d"
-_SERVICE: Final = "sshd"
+STACKS: Final = ETC / "pam.d"
+SERVICE: Final = "sshd"
 _LIMITS: Final = ETC / "security" / "limits.d" / "sshload.conf"
 _INCLUDE: Final = re.compile(r"^\s*(?:@include|-?\w+\s+(?:include|substack))\s+(\S+)")
 _ADDED: Final = {
@@ -38,8 +38,8 @@ _SECURITY_FOLDERS: Final = ("/lib/*/security", "/usr/lib/*/security", "/lib64/se
 def switch(switches: PamSwitches, max_logins: int | None) -> None:
     """Change the stack of a private /etc as it is asked for; raises ConfigRefusedError."""
     refuse_unless_private()
-    if not (_STACKS / _SERVICE).exists():
-        raise ConfigRefusedError(f"{_STACKS / _SERVICE} does not exist: install openssh-server with PAM")
+    if not (STACKS / SERVICE).exists():
+        raise ConfigRefusedError(f"{STACKS / SERVICE} does not exist: install openssh-server with PAM")
     for part in fields(switches):
         wanted = getattr(switches, part.name)
         if wanted is False:
@@ -55,10 +55,10 @@ def switch(switches: PamSwitches, max_logins: int | None) -> None:
 
 def _files() -> Iterator[Path]:
     """Yield the files of the stack, each once, as they include each other."""
-    found, waiting = set(), [_SERVICE]
+    found, waiting = set(), [SERVICE]
     while waiting:
         name = waiting.pop(0)
-        file = _STACKS / name
+        file = STACKS / name
         if name in found or not file.is_file():
             continue
         found.add(name)
@@ -84,14 +84,15 @@ def _leave_out(part: str) -> None:
 
 def _add(part: str) -> None:
     names = [f"pam_{part}.so", *(["pam_lastlog2.so"] if part == "lastlog" else [])]
-    module = next((name for name in names if _is_installed(name)), None)
+    module = next((name for name in names if is_installed(name)), None)
     if module is None:
         raise ConfigRefusedError(
             f"spec.target.managed.system.pam.{part}: {' and '.join(names)} are not installed where the target runs"
         )
-    with (_STACKS / _SERVICE).open("a", encoding="utf-8") as file:
+    with (STACKS / SERVICE).open("a", encoding="utf-8") as file:
         file.write(f"{_ADDED[part].format(module)}\n")
 
 
-def _is_installed(module: str) -> bool:
+def is_installed(module: str) -> bool:
+    """Return whether a module of PAM is on this machine."""
     return any(Path("/").glob(f"{folder[1:]}/{module}") for folder in _SECURITY_FOLDERS)

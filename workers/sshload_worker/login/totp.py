@@ -41,12 +41,6 @@ class SecondFactor:
         _SENT[self.secret] = step
         return code_of(self.secret, self.settings, step), was_sent
 
-    @property
-    def next_in_s(self) -> float:
-        """How long the code of now lasts."""
-        period_s = self.settings.period_s
-        return period_s - self.now() % period_s
-
 
 def code_of(secret: bytes, settings: Totp, step: int) -> str:
     """Return the code of a time step (RFC 4226 section 5.3, RFC 6238 section 4)."""

@@ -9,11 +9,11 @@ import logging
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from time import monotonic, monotonic_ns
+from time import monotonic, monotonic_ns, time
 from typing import TypeVar
 
 import gevent
-from sshload_contract.client import Timeouts
+from sshload_contract.client import DEFAULT_TOTP, Timeouts
 from sshload_contract.shortened import shortened
 from sshload_contract.vocabulary import Outcome, Timing, Trait, Window, jump_host_of
 from sshload_contract.wire.report import LoginFailure
@@ -48,6 +48,9 @@ _LEAST_SHARE = 0.02
 
 _LEAST_LIMIT_S = 0.001
 """The shortest timeout that a spec can set. A share of a timeout is not shorter: nothing succeeds within 0 s."""
+
+_CODE_REFUSED = frozenset({Outcome.AUTH_REJECTED, Outcome.SECOND_FACTOR_REUSED})
+"""How a login ends whose code may have been used before."""
 
 log = logging.getLogger(__name__)
 
@@ -158,6 +161,31 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
     overloaded = (failure for _, failure in failures if failure.outcome in Outcome.having(Trait.OVERLOAD))
     first_hop = login.via[0].host if login.via else login.host
     return next(overloaded, None) or _summarize_failures(failures, first_hop)
+
+
+def log_in_once_by_code(
+    worker: int, login: Login, addresses: tuple[Address, ...], tell: OnProblem
+) -> LoginFailure | None:
+    """Do what `log_in_once` does where a server takes a code once: so one worker logs in as each user.
+
+    A refusal may be of a code that was used before this run, so the next one is tried too. Then it waits until nobody
+    has used the code of now.
+    """
+    if worker >= (1 if login.population is None else len(login.population)):
+        return None
+    failure = log_in_once(worker, login, addresses, tell)
+    if failure is not None and failure.outcome in _CODE_REFUSED:
+        tell(f"{failure.host}:{failure.port}: {failure.message}; the next code is tried")
+        gevent.sleep(_until_next_code_s(login))
+        failure = log_in_once(worker, login, addresses, tell)
+    if failure is None:
+        gevent.sleep(_until_next_code_s(login))
+    return failure
+
+
+def _until_next_code_s(login: Login) -> float:
+    period_s = (login.client.totp or DEFAULT_TOTP).period_s
+    return period_s - time() % period_s
 
 
 def better_kex(login: Login, addresses: tuple[Address, ...]) -> str | None:

@@ -10,7 +10,13 @@ from sshload_contract.wire.run_config import Endpoint, RunConfig, Scenario
 
 from sshload_worker.login.login import Address, InTurn, Login
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.first_login import OnProblem, better_kex, dial_until_banner, log_in_once
+from sshload_worker.scenario.first_login import (
+    OnProblem,
+    better_kex,
+    dial_until_banner,
+    log_in_once,
+    log_in_once_by_code,
+)
 from sshload_worker.scenario.sessions import Connecting, Connector, Sessions, make_sessions
 from sshload_worker.scenario.target_login import prepare_login
 
@@ -70,7 +76,8 @@ class SshServer:
 
     def use_once(self, worker: int, tell: OnProblem) -> LoginFailure | None:
         """Log in to each server of the path."""
-        return log_in_once(worker, self.login, self.addresses, tell)
+        log_in = log_in_once_by_code if self.login.client.answers_by_codes else log_in_once
+        return log_in(worker, self.login, self.addresses, tell)
 
     def better_kex(self) -> str | None:
         """Return what the server lists."""

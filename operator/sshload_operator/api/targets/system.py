@@ -6,7 +6,7 @@ from typing import Annotated
 from sshload_contract.declared import Default, Duration, Named, Permission, Whole
 from sshload_contract.population import MOST_USERS, user_home, user_name
 from sshload_contract.users import DerivedUsers, UsersInTurn
-from sshload_contract.wire.target import PamSwitches, TargetKerberos, TargetSystem
+from sshload_contract.wire.target import PamSwitches, SecondFactor, TargetKerberos, TargetSystem
 
 from sshload_operator.api.targets.ldap import Ldap
 from sshload_operator.api.users import ALL_IN_TURN, Users
@@ -51,6 +51,11 @@ class System:
     ]
     ldap: Ldap | None
     kerberos: ManagedKerberos | None
+    second_factor: Annotated[
+        SecondFactor | None,
+        "What sshd asks for after the key (AuthenticationMethods publickey,keyboard-interactive): a code of pam_oath,"
+        " with a secret for each account. client.prompts answers it by totp.",
+    ]
 
     @property
     def first_user(self) -> tuple[str, str]:
@@ -63,7 +68,7 @@ class System:
 
         `path` is that of the secret from which their credentials follow.
         """
-        if users is None and self.users == 1:
+        if users is None and self.users == 1 and self.second_factor is None:
             return None
         return (users or ALL_IN_TURN).in_turn(DerivedUsers(path, self.users))
 
@@ -76,4 +81,5 @@ class System:
             max_logins=self.max_logins,
             ldap=None if self.ldap is None else self.ldap.wire,
             kerberos=None if self.kerberos is None else TargetKerberos(ticket_s=self.kerberos.ticket_s),
+            second_factor=self.second_factor,
         )
