@@ -100,7 +100,7 @@ PACKAGES = Need(
     (
         "scripts/debian-packages", "cmake", "debian-archive-keyring", "debootstrap", "dropbear-bin", "gcc", "git",
         "haproxy", "iproute2", "krb5-admin-server", "krb5-kdc", "libc6-dev", "libnginx-mod-stream", "libnss-sss",
-        "libpam-sss", "make", "nginx",
+        "libpam-oath", "libpam-sss", "make", "nginx",
         "openssh-client", "openssh-server", "patch", "prometheus", "proftpd-core", "proftpd-mod-crypto", "python3-dev",
         "rsync", "shellcheck", "slapd", "sssd-ldap", "tinysshd", "util-linux", "zlib1g-dev",
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sshload_contract.client import DEFAULT_TOTP
 from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.thresholds import ThresholdKind
 from sshload_contract.wire.run_config import SessionReuse
@@ -25,6 +26,7 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *_of_managed(plan),
         *_too_few_samples(plan),
         *_costly_library(plan),
+        *_codes_used_up(plan),
         *_pool_logs_in_at_once(plan),
         *_deleted_and_applied_anew(plan),
         *search_cautions(plan),
@@ -87,6 +89,32 @@ def _costly_library(plan: Plan) -> Iterator[str]:
             f"spec.client.library is {library}, which takes about {library.traits.cost}: give the workers CPUs"
             " for it, or they are what is measured"
         )
+
+
+def _codes_used_up(plan: Plan) -> Iterator[str]:
+    """Speak of users who log in more often than their codes change: a server takes each code once."""
+    spec = plan.spec
+    if not spec.client.answers_by_codes or spec.scenario.session_reuse is not SessionReuse.NONE:
+        return
+    period_s = (spec.client.totp or DEFAULT_TOTP).period_s
+    users, logins = _users(spec), spec.load.least.most_begun_within(spec.warm_up_s, period_s)
+    if users is None or logins <= users:
+        return
+    who = "one user" if users == 1 else f"{users} users"
+    yield (
+        f"spec.{spec.load.field} makes about {logins} logins of {who} within {period_s:g} s, and a code lasts"
+        f" {period_s:g} s and is taken once: about {logins - users} of {logins} will be refused"
+        " (secondFactorReused); log in as more users, or less often"
+    )
+
+
+def _users(spec: LoadTestSpec) -> int | None:
+    """Return how many users log in to the target, None if only a file says so."""
+    if spec.managed is not None:
+        return 1 if spec.managed.system is None else spec.managed.system.users
+    if spec.users is None:
+        return 1
+    return None if spec.users.names is None else len(spec.users.names)
 
 
 def _pool_logs_in_at_once(plan: Plan) -> Iterator[str]:

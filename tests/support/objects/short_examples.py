@@ -59,6 +59,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "27-mix": {"arrivals": {"duration": "12s"}},
     "28-system-target": {"arrivals": {"rate": 8, "duration": "5s"}},
     "32-ldap": {"arrivals": {"rate": 4, "duration": "5s"}},
+    "30-two-factors": {"arrivals": {"rate": 6, "duration": "6s"}},
     "29-population": {"arrivals": {"rate": 8, "duration": "5s"}},
     "26-wave": {"wave": {"rate": 2, "toRate": 6, "period": "10s", "repeat": 1}},
 }

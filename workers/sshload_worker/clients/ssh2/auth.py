@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from gevent import socket
-from ssh2.exceptions import AuthenticationError, PasswordExpiredError, PublickeyUnverifiedError
+from ssh2.exceptions import AuthenticationError, PublickeyUnverifiedError
 from ssh2.nonblocking import InteractiveLogin, SignedLogin, said_of_login
 from sshload_contract.client import Auth
 from sshload_contract.error_text import reason_of
@@ -29,6 +29,9 @@ _SIGN_RESPONSE = 14
 _ANSWER_LIMIT_BYTES = 262_144  # the limit of OpenSSH's agent and clients
 _MOST_KEYS = 64
 _REFUSALS = (AuthenticationError.__name__, PublickeyUnverifiedError.__name__)
+_NEW_PASSWORD = f"{AuthenticationError.__name__}: Authentication failed"
+"""What libssh2 says of a server that asks for a new password: of one that refuses it says by what."""
+
 _MANY_PROMPTS = "Too many replies"  # libssh2's own limit is 100
 _MOST_TEXTS = 64  # our patch's
 _RSA_FLAGS = {b"rsa-sha2-256": 2, b"rsa-sha2-512": 4}
@@ -92,7 +95,7 @@ def _refusal(driver: Driver, authentication: Authentication, failure: StepFailur
     """
     texts, count, _ = said_of_login(driver.session)
     authentication.says(texts)
-    if failure.message.startswith(PasswordExpiredError.__name__):
+    if failure.message == _NEW_PASSWORD:
         raise authentication.asked_for_new_password()
     if count > _MOST_TEXTS:
         raise StepFailure(failure.outcome, f"the server sent more than {_MOST_TEXTS} texts during the login")
