@@ -72,6 +72,9 @@ def test_a_forest_plot_has_an_interval_for_each_ratio_and_says_in_words_what_it_
     assert float(added["total.p50Ms"][0]) == pytest.approx(of_b["differenceMs"], rel=0.001)
     assert " to " in added["total.p50Ms"][1]
     assert added["errorPercent"] == ["-", "-"]
+    agreed = [one["negotiated"][0]["hostKey"] for one in document["variants"]]
+    assert [row[4] for row in cells(page, "Negotiated algorithms")] == agreed
+    assert [row[0] for row in cells(page, "Negotiated algorithms")] == ["a", "b", "c", "d"]
 
 
 def test_both_curves_are_in_the_charts_of_a_run_beside_another(shown_document: Shown) -> None:

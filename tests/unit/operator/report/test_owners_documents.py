@@ -102,6 +102,7 @@ def test_markdown_of_a_comparison_has_a_table_for_each_variant_but_the_first() -
         "## c beside a",
         "## d beside a",
         "## Rounds",
+        "## Negotiated algorithms",
     ]
     (row,) = (line for line in text.splitlines() if line.startswith("| total.p50Ms") and line.endswith("worse |"))
     assert row.split("|")[2:4] != row.split("|")[3:5]
