@@ -11,7 +11,7 @@ from typing import Any
 import gevent
 import pytest
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
-from ssh2.exceptions import ChannelFailure, ProtocolError, SocketDisconnectError
+from ssh2.exceptions import ChannelFailure, ProtocolError, SocketDisconnectError, SocketSendError
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND, Session
 from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.clients.ssh2 import shared_driver
@@ -216,6 +216,38 @@ def test_a_broken_packet_ends_the_session_at_once(line: Line) -> None:
     assert waiting.get().outcome is Outcome.DISCONNECTED
     assert line.does(line.attempt("later")).get().outcome is Outcome.DISCONNECTED
     assert "later" not in line.log
+
+
+def test_nobody_is_attempted_any_more_once_a_packet_was_broken(line: Line) -> None:
+    ends, fails = line.attempt("ends"), ProtocolError()
+
+    def breaks() -> Any:
+        if ends() == "ends":
+            raise fails
+        return LIBSSH2_ERROR_EAGAIN
+
+    broken, waiting = line.does(breaks), line.does(line.attempt("waiting"))
+    line.answer("ends", "waiting")
+    assert "ProtocolError" in broken.get().message
+    assert waiting.get().outcome is Outcome.DISCONNECTED
+    assert line.log[-1] == "ends"
+
+
+def test_an_error_after_the_servers_end_of_the_connection_is_the_end_of_the_session(line: Line) -> None:
+    line.server.close()
+    while not line.driver.descriptor.peer_has_closed():
+        gevent.sleep(0.001)
+    line.does(line.attempt("refused", ChannelFailure())).get()
+    assert line.driver.lost
+
+
+def test_the_first_reason_for_the_end_of_a_session_is_told(line: Line) -> None:
+    line.does(line.attempt("ends", SocketDisconnectError())).get()
+    reason = line.driver.lost
+    assert reason
+    line.does(line.attempt("ends too", SocketSendError())).get()
+    line.driver.close("enough")
+    assert line.driver.lost == reason
 
 
 def test_all_that_wait_and_all_that_come_later_fail_once_it_is_closed(line: Line) -> None:
