@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import ceil, inf
 
+from sshload_contract.client import Auth
 from sshload_contract.quantities import resource_amount
 from sshload_contract.wire.run_config import SessionReuse
 
@@ -15,6 +16,9 @@ _MIB = 1024 * 1024
 # Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
 _SESSION_MB = 2.2
 _MEGA = 1_000_000
+_TICKETS_CPU_S = 0.006
+"""Of a worker, for the tickets of one user: most of it derives the user's key from the password (RFC 3962)."""
+_PART_OF_START = 0.25
 
 
 def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
@@ -28,7 +32,20 @@ def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
         *_full_proxy(plan, target),
         *_too_many_held_sessions(plan, target),
         *_more_than_a_user_may(plan, target),
+        *_tickets_of_many_users(plan, target),
     )
+
+
+def _tickets_of_many_users(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of users whose tickets take a large part of the time in which the workers may become ready."""
+    users, start_timeout_s = 0 if target.system is None else target.system.users, plan.spec.start_timeout_s
+    cpu_s = users * _TICKETS_CPU_S
+    if plan.spec.auth is Auth.GSSAPI and cpu_s > start_timeout_s * _PART_OF_START:
+        yield (
+            f"spec.client.auth is gssapi: before the load each worker gets the tickets of all {users} users, which"
+            f" takes it about {cpu_s:.0f} s of CPU and 4 KiB of memory for each, and spec.startTimeout is"
+            f" {start_timeout_s:g} s: raise it, or lower spec.target.managed.system.users"
+        )
 
 
 def _more_than_a_user_may(plan: Plan, target: ManagedTarget) -> Iterator[str]:

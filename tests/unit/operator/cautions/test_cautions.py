@@ -280,3 +280,18 @@ def test_more_connections_than_a_proxy_passes_on_are_spoken_of() -> None:
     (said,) = cautions(plan(changed(spec, "target.managed.proxy", {"kind": "nginx", "maxConnections": 299})))
     assert "at once: the others fail" in said
     assert cautions(plan(changed(spec, "target.managed.proxy", {"kind": "haproxy", "maxConnections": 300}))) == ()
+
+
+def by_tickets(users: int, start_timeout: str = "2m") -> Spec:
+    """Return a spec with so many users, who log in by Kerberos."""
+    system = {"users": users, "kerberos": {}}
+    client = {"auth": "gssapi", "library": "asyncssh"}
+    return {**SMALL, "target": {"managed": {"system": system}}, "client": client, "startTimeout": start_timeout}
+
+
+def test_users_whose_tickets_take_a_large_part_of_the_start_are_spoken_of() -> None:
+    (said,) = (one for one in cautions(plan(by_tickets(20_000))) if "gssapi" in one)
+    assert "the tickets of all 20000 users, which takes it about 120 s of CPU" in said
+    assert "spec.startTimeout is 120 s" in said
+    for spec in (by_tickets(5_000), by_tickets(20_000, "10m")):
+        assert [one for one in cautions(plan(spec)) if "gssapi" in one] == []
