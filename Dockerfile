@@ -112,7 +112,7 @@ FROM target-dependencies AS system-dependencies
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
 RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages \
     echo 'slapd slapd/no_configuration boolean true' | debconf-set-selections \
- && sh /mnt/image-packages krb5-admin-server krb5-kdc krb5-user libpam-oath slapd sssd-ldap \
+ && sh /mnt/image-packages krb5-admin-server krb5-kdc krb5-user libnss-sss libpam-oath libpam-sss slapd sssd-ldap \
  && pam-auth-update --package --remove sss \
  && rm /var/lib/extrausers/passwd \
  && sed -i 's/extrausers //' /etc/nsswitch.conf && ! grep -q extrausers /etc/nsswitch.conf
