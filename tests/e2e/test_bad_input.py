@@ -118,3 +118,9 @@ def test_more_connections_than_there_are_source_ports_are_refused(cluster: LiveC
     load = {"arrivals": {"stages": [{"rate": 5000, "duration": "60s"}]}}
     status = ends_in_error(cluster, "too-fast", "LoadImpossible", load=load)
     assert "workers" in status["message"]
+
+
+def test_a_system_is_refused_by_the_name_of_what_its_namespace_does_not_admit(cluster: LiveCluster) -> None:
+    status = ends_in_error(cluster, "system", "PodRejected", target={"managed": {"system": {}}})
+    assert "unrestricted capabilities" in status["message"]
+    assert "runAsNonRoot" not in status["message"], "Kubernetes 1.33 lets a pod with a user namespace be root"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from live_cluster import LiveCluster
-from short_examples import EXAMPLES, short_example
+from short_examples import EXAMPLES, is_of_a_system, short_example
 from yaml import safe_load_all
 
 WITHIN_S = 300
@@ -14,7 +14,8 @@ def needs_nothing(path: Path) -> bool:
     """Tell whether it is a test that needs nothing beforehand and has no other file of tests."""
     specs = [item["spec"] for item in safe_load_all(path.read_text()) if item["kind"] == "SSHLoadTest"]
     return bool(specs) and not any(
-        "external" in spec["target"] or "capacity" in spec["load"] or "baseline" in spec for spec in specs
+        "external" in spec["target"] or "capacity" in spec["load"] or "baseline" in spec or is_of_a_system(spec)
+        for spec in specs
     )
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from chart_release import allow_baseline
 from live_cluster import LiveCluster, load_test, lone_worker_test
+from short_examples import EXAMPLES, is_of_a_system, short_test
 from sshload_operator.manifests.system_target import CAPABILITIES
+from yaml import safe_load_all
 
 pytestmark = pytest.mark.xdist_group("system target")
 
@@ -18,12 +20,10 @@ SYSTEM = {"managed": {"system": {"users": 3}}}
 BITS = {
     "CHOWN": 0,
     "DAC_OVERRIDE": 1,
-    "FOWNER": 3,
     "KILL": 5,
     "SETGID": 6,
     "SETUID": 7,
     "SYS_CHROOT": 18,
-    "AUDIT_WRITE": 29,
 }
 """The numbers of capabilities(7) in include/uapi/linux/capability.h."""
 
@@ -306,11 +306,24 @@ def test_a_system_without_a_user_namespace_is_refused_unless_the_installer_permi
     assert lax.children("unpermitted") == []
 
 
-def test_the_logins_of_a_system_are_those_of_sshds_log_and_the_status_says_what_was_measured(lax: LiveCluster) -> None:
-    status = lax.run(lone_worker_test("measured", target=SYSTEM))
+def systems() -> Iterator[Any]:
+    """Yield the examples of systems; one of them is in every run."""
+    for path in sorted(EXAMPLES.glob("*.yaml")):
+        of_tests = [one["spec"] for one in safe_load_all(path.read_text()) if one["kind"] == "SSHLoadTest"]
+        if any(map(is_of_a_system, of_tests)):
+            yield pytest.param(path.stem, marks=() if path.stem == "28-system-target" else pytest.mark.full)
+
+
+@pytest.mark.parametrize("name", systems())
+def test_the_logins_of_an_example_are_those_of_sshds_log_and_its_status_says_what_was_measured(
+    lax: LiveCluster, name: str
+) -> None:
+    test = short_test(name)
+    status = lax.run(test)
     assert status["verdict"] == "Passed", status["message"]
     target = status["results"]["target"]
     assert "loginDifference" not in target
-    assert (target["asRoot"], target["pam"], target["accounts"]) == (True, True, "files")
+    assert (target["asRoot"], target["pam"]) == (True, True)
+    assert target["accounts"] == ("sss" if "ldap" in test["spec"]["target"]["managed"]["system"] else "files")
     assert target["distribution"].startswith("Debian GNU/Linux 13")
-    lax.gone(lambda: lax.children("measured"), "children")
+    lax.gone(lambda: lax.children(test["metadata"]["name"]), "children")

@@ -17,16 +17,20 @@ from sshload_operator.state import Role
 
 PROOF_CONTAINER: Final = "user-namespace"
 CAPABILITIES: Final[Mapping[str, str]] = {
-    "AUDIT_WRITE": "sshd ends each login that it cannot write to the audit log",
     "CHOWN": "homes, keys and terminals are given to their users",
-    "DAC_OVERRIDE": "root makes and reads files in homes that only their users may enter",
-    "FOWNER": "root sets the modes of what it has given away",
-    "KILL": "the target ends the processes of all users",
+    "DAC_OVERRIDE": "root makes fixtures in homes that only their users may enter",
+    "KILL": "root ends the processes of all users with the target",
     "SETGID": "a session gets its user's groups",
     "SETUID": "a session becomes its user",
     "SYS_CHROOT": "sshd speaks to who has not logged in from an empty directory (PrivilegeSeparationPath)",
 }
 """What root is left with, each with what it is for. Nothing of this holds outside of the user namespace."""
+WITHOUT_USER_NAMESPACE: Final[Mapping[str, str]] = {
+    "AUDIT_WRITE": "sshd closes a session with a terminal if it may not write that to the node's audit log",
+}
+"""What it has besides where there is none. In a user namespace the kernel has no audit log for it."""
+_COPIES: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
+"""What copies files of any owner, with their owners and modes, whatever the image has in /etc."""
 _ROOT: Final = {"runAsUser": 0, "runAsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"}}
 _OWN_LAYER_MIB: Final = 1024
 """What root may write besides the homes: accounts, logs and databases, in a layer that goes with the pod."""
@@ -45,16 +49,17 @@ def of_system(plan: Plan, container: Container, home_mib: int, *, user_namespace
     Programs with setuid gain nothing in its sessions. Its root file system is writable, and is the pod's own, and so is
     its /etc, whose mark says that it may be written (sshload_target.system.private_etc).
     """
-    before = [_private_etc(plan)]
+    before, capabilities = [_private_etc(plan)], [*CAPABILITIES, *WITHOUT_USER_NAMESPACE]
     pod: dict[str, Any] = {"securityContext": _ROOT, "initContainers": before}
     if user_namespace:
         pod = {"hostUsers": False, **pod, "initContainers": [_proof(plan), *before]}
+        capabilities = [*CAPABILITIES]
     limits = {"ephemeral-storage": f"{home_mib + _ETC_MIB + _OWN_LAYER_MIB}Mi"}
     return replace(
         container,
         mounts=({"name": _PRIVATE_ETC, "mountPath": _ETC}, *container.mounts),
         volumes=(*container.volumes, empty_dir(_PRIVATE_ETC, f"{_ETC_MIB}Mi")),
-        confinement=Confinement(pod, _root_with(CAPABILITIES, read_only=False), limits),
+        confinement=Confinement(pod, _root_with(capabilities, read_only=False), limits),
     )
 
 
@@ -66,7 +71,7 @@ def _proof(plan: Plan) -> dict[str, Any]:
 
 def _private_etc(plan: Plan) -> dict[str, Any]:
     """Return the container that copies /etc of the target's image to where the target finds it as its own."""
-    security = _root_with(("CHOWN", "DAC_OVERRIDE", "FOWNER"), read_only=True)
+    security = _root_with(_COPIES, read_only=True)
     module = "sshload_target.system.private_etc"
     copying = _first(plan, _PRIVATE_ETC, plan.image(Role.TARGET), module, security, _COPY)
     return {**copying, "volumeMounts": [{"name": _PRIVATE_ETC, "mountPath": _COPY}]}

@@ -95,6 +95,11 @@ def short_example(name: str) -> list[dict[str, Any]]:
     return documents
 
 
+def is_of_a_system(spec: Mapping[str, Any]) -> bool:
+    """Tell whether a spec of a test has a target that is the sshd of a distribution."""
+    return "system" in (spec["target"].get("managed") or {})
+
+
 def on_a_busy_machine(thresholds: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return thresholds that the server meets however busy the machine is, on the same steps."""
     return [_met_when_slow(threshold) for threshold in thresholds]

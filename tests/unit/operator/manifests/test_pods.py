@@ -9,7 +9,7 @@ import pytest
 from plans import PROOF_SHA256
 from specs.permitted import EVERYTHING
 from sshload_operator.manifests import children
-from sshload_operator.manifests.system_target import CAPABILITIES
+from sshload_operator.manifests.system_target import CAPABILITIES, WITHOUT_USER_NAMESPACE
 from sshload_operator.planning.installation import Installation, RunPods
 from sshload_operator.planning.plan import Plan
 
@@ -469,6 +469,9 @@ def test_before_root_does_anything_an_image_of_the_installers_proves_the_namespa
 def test_a_system_without_a_user_namespace_needs_no_proof_of_one() -> None:
     target = system(system={"userNamespace": False})["target"]
     assert "hostUsers" not in target
+    added = target["containers"][0]["securityContext"]["capabilities"]["add"]
+    assert added == [*CAPABILITIES, *WITHOUT_USER_NAMESPACE]
+    assert OF_BASELINE.issuperset(added)
     assert [one["name"] for one in target["initContainers"]] == ["private-etc"]
 
 
