@@ -314,7 +314,7 @@ def systems() -> Iterator[Any]:
             yield pytest.param(path.stem, marks=() if path.stem == "28-system-target" else pytest.mark.full)
 
 
-@pytest.mark.parametrize("name", systems())
+@pytest.mark.parametrize("name", list(systems()))
 def test_the_logins_of_an_example_are_those_of_sshds_log_and_its_status_says_what_was_measured(
     lax: LiveCluster, name: str
 ) -> None:

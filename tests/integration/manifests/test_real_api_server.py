@@ -14,11 +14,14 @@ from crds_of_others import KINDS
 from live_cluster import LiveCluster
 from plans import PROOF_SHA256, TOKEN
 from sshload_operator.manifests import children, key_files, keys_secret
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest
 
 SPECS = sorted((helm.ROOT / "tests/golden/manifests").glob("*/spec.yaml"))
 VALUES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
+BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
+SYSTEM = helm.ROOT / "tests/golden/manifests/managed-with-a-kdc/spec.yaml"
 
 
 @pytest.fixture
@@ -45,14 +48,29 @@ def without_references(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in references}
 
 
-@pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS])
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS if spec != SYSTEM])
 def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, restricted: LiveCluster) -> None:
-    plan = plans.plan(yaml.safe_load(spec.read_text()), installation=plans.LISTING)
+    is_taken_whole(plans.plan(yaml.safe_load(spec.read_text()), installation=plans.LISTING), restricted)
+
+
+def is_taken_whole(plan: Plan, restricted: LiveCluster) -> None:
+    """Apply all that a run has, and its pods, to a namespace."""
     made = [*children(plan, PROOF_SHA256), keys_secret(plan, TOKEN, dict.fromkeys(key_files(plan), "text"))]
     restricted.would_apply(*(here(manifest, restricted) for manifest in made))
     owners = [manifest for manifest in made if manifest["kind"] in ("Deployment", "Job")]
     for owner in owners:
         restricted.would_apply(pod_of(owner, restricted))
+
+
+def test_a_system_is_taken_whole_by_baseline_and_by_restricted_but_for_the_capabilities_of_root(
+    api_server: ApiServer, restricted: LiveCluster
+) -> None:
+    """An API server before 1.33 drops the user namespace, and Pod Security then refuses root too, or admits it."""
+    plan = plans.plan(yaml.safe_load(SYSTEM.read_text()), installation=plans.LISTING)
+    is_taken_whole(plan, api_server.namespace(BASELINE))
+    (target,) = (one for one in children(plan, PROOF_SHA256) if one["kind"] == "Deployment")
+    with pytest.raises(AssertionError, match="unrestricted capabilities"):
+        restricted.would_apply(pod_of(target, restricted))
 
 
 @pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in VALUES])
