@@ -376,7 +376,7 @@ class Client:
         ),
         *map(_lacking, ("rekeyLimit", "windowSize", "packetSize", "readBufferSize", "extraKeys", "prompts")),
         Rule(
-            "!has(self.totp) || self.?prompts.orValue([]).exists(p, p.answer == 'totp')",
+            "!has(self.totp) || has(self.prompts) && self.prompts.exists(p, p.answer == 'totp')",
             "has no effect: no prompt is answered by totp",
             at=".totp",
         ),

@@ -68,7 +68,8 @@ class ManagedTarget(Pods, TargetKind):
             at=".target.managed.sshd.hostCertificates",
         ),
         Rule(
-            "!has(self.target.managed) || !has(self.client.prompts) || has(self.target.managed.system)",
+            "!has(self.target.managed) || !has(self.client) || !has(self.client.prompts)"
+            " || has(self.target.managed.system)",
             "are for a managed target with system only: its sshd alone asks for nothing but a key",
             at=".client.prompts",
         ),
