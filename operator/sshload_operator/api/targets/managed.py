@@ -77,12 +77,12 @@ class ManagedTarget(Pods, TargetKind):
             "!has(self.target.managed) || !has(self.target.managed.system)"
             " || !has(self.target.managed.system.secondFactor)"
             f" || self.client.auth in {BY_KEY_IN_CEL}"
-            " && self.client.?prompts.orValue([]).exists(p, p.answer == 'totp')",
+            " && has(self.client) && has(self.client.prompts)",
             "needs a key (client.auth) and an entry of client.prompts that answers by totp",
             at=".target.managed.system.secondFactor",
         ),
         Rule(
-            "!has(self.target.managed) || !has(self.client.totp)",
+            "!has(self.target.managed) || !has(self.client) || !has(self.client.totp)",
             "is for servers that exist: the codes of a managed target are SHA1, 6 digits, 30s",
             at=".client.totp",
         ),
