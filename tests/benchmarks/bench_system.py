@@ -20,9 +20,9 @@ shows](../explanation/pam.md). `make bench WHAT=system` measures again; the test
 `system.json`."""
 _ALONE: Final = "alone"
 _WHOLE: Final = "distribution"
-_PARTS: Final = ("motd", "limits", "env", "mail", "loginuid", "keyinit", "systemd", "nologin", "selinux")
+_PARTS: Final = ("motd", "limits", "env", "mail", "loginuid", "keyinit", "systemd", "selinux")
 _MANY_USERS: Final = (1_000, 10_000)
-_IN_LDAP: Final = 1_000
+_IN_LDAP: Final = _MANY_USERS[0]
 _CACHES: Final = ("warm", "cold")
 _CPU: Final = "cpuPerLoginMs"
 _LOGIN: Final = "login.meanMs"
@@ -48,6 +48,7 @@ def _variants() -> Mapping[str, tuple[str, Mapping[str, Any] | None]]:
         _WHOLE: ("a distribution's", {}),
         **{f"no-{part}": (f"without pam_{part}", {"pam": {part: False}}) for part in _PARTS},
         "no-part": ("with none of these", {"pam": dict.fromkeys(_PARTS, False)}),
+        "lastlog": ("with pam_lastlog too", {"pam": {"lastlog": True}}),
         **{f"users-{users}": (f"with {users:,} accounts in files", {"users": users}) for users in _MANY_USERS},
         **{f"ldap-{cache}": (f"with {_IN_LDAP:,} accounts in LDAP, {cache} cache", _ldap(cache)) for cache in _CACHES},
     }
@@ -57,9 +58,15 @@ def _ldap(cache: str) -> Mapping[str, Any]:
     return {"users": _IN_LDAP, "ldap": {"cache": cache}}
 
 
+def _reference(name: str) -> str:
+    """Return the variant with which another one is compared, empty for the first."""
+    of_others = f"users-{_IN_LDAP}" if name.startswith("ldap") else _WHOLE
+    return {_ALONE: "", _WHOLE: _ALONE}.get(name, of_others)
+
+
 def _document(seconds: int, rounds: int) -> dict[str, Any]:
     variants = [
-        {"name": name, **_patch(system), **({} if name in {_ALONE, _WHOLE} else {"reference": _WHOLE})}
+        {"name": name, **({"reference": reference} if (reference := _reference(name)) else {}), **_patch(system)}
         for name, (_, system) in _variants().items()
     ]
     return {
@@ -89,7 +96,7 @@ def _tables(compared: Compared) -> Iterator[str]:
 
 
 def _row(name: str, words: str, compared: Compared) -> Sequence[str]:
-    reference = {_ALONE: "", _WHOLE: _ALONE}.get(name, _WHOLE)
+    reference = _reference(name)
     ratios = compared.ratios(name, reference, _CPU) if reference else []
     return (
         words,
