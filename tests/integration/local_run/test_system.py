@@ -67,6 +67,7 @@ def planted(started: Started) -> Canary:
     found: list[Path] = []
 
     def is_made() -> bool:
+        assert started.process.poll() is None, started.said()
         folders = {(Path("/proc") / str(pid) / "cwd").readlink() for pid in started.process_ids("sshload_target")}
         found.extend(folder / "keys/population" for folder in folders if (folder / "keys/population").exists())
         return bool(found)
