@@ -75,7 +75,7 @@ def _make_realm(
         dump = folder / "dump"
         dump.touch(0o600)
         _run(folder, ("kdb5_util", "dump", str(dump)))
-        _add_users(dump, first, others)
+        add_users(dump, first, others)
         _run(folder, ("kdb5_util", "load", str(dump)))
         dump.unlink()
     if not _KEYTAB.exists():
@@ -113,7 +113,7 @@ def _place(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _add_users(dump: Path, first: str, others: Iterable[str]) -> None:
+def add_users(dump: Path, first: str, others: Iterable[str]) -> None:
     """Add an entry for each of the others, which is that of the first with another name."""
     head, *entries = dump.read_text(encoding="ascii").splitlines()
     own = next(entry.split("\t") for entry in entries if f"\t{first}@{MANAGED_REALM}\t" in entry)

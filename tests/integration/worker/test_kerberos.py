@@ -173,6 +173,22 @@ def with_cache(server: KerberosTarget, library: Library, cache: Path, user: str 
     return with_files(server, library, user=user, ticket_cache_path=str(cache))
 
 
+def test_a_file_that_is_no_ticket_cache_ends_the_run(server: KerberosTarget, tmp_path: Path) -> None:
+    path = tmp_path / "ccache"
+    path.write_text("FILE:/tmp/krb5cc_0")
+    with pytest.raises(GeneratorFaultError, match="the target's ticket cache is no file that kinit has written"):
+        run_once(with_cache(server, Library.ASYNCSSH, path))
+
+
+@either_library
+def test_a_jump_host_and_the_target_behind_it_each_take_a_ticket(server: KerberosTarget, library: Library) -> None:
+    logins = accepted(server)
+    config = server.run_config("user00001", library, LOAD)
+    done = run_once(replace(config, via=(server.endpoint("user00002"),)))
+    assert (done.outcome, done.message) == (Outcome.OK, "")
+    assert accepted(server) - logins == Counter(user00001=1, user00002=1)
+
+
 @either_library
 def test_a_keytab_gets_the_tickets(server: KerberosTarget, library: Library) -> None:
     logins = accepted(server)

@@ -248,9 +248,8 @@ def _ticket_source(endpoint: Endpoint, server: str, user: str, password: str) ->
     if password:
         return by_password(password, user)
     if endpoint.ticket_cache_path:
-        read = partial(read_file, endpoint.ticket_cache_path, f"{server}'s ticket cache")
-        read()
-        return by_ticket_cache(read)
+        role = f"{server}'s ticket cache"
+        return by_ticket_cache(partial(read_file, endpoint.ticket_cache_path, role), role)
     role = f"{server}'s keytab"
     return by_keytab(read_file(endpoint.keytab_path, role), user, role)
 

@@ -37,6 +37,7 @@ _THREADS: Final = 500
 _PAUSE_S: Final = 1.0
 _PRIVATE_MODE: Final = 0o600
 _KEYTAB_VERSION: Final = b"\x05\x02"
+_CACHE_VERSIONS: Final = (b"\x05\x03", b"\x05\x04")
 _NO_KDC: Final = (
     "Cannot contact any KDC",
     "Cannot find KDC",
@@ -239,13 +240,23 @@ def by_password(password: str, user: str) -> Callable[[str], int]:
     return lambda cache_path: fill_by_password(cache_path, password, user)
 
 
-def by_ticket_cache(read: Callable[[], bytes]) -> Callable[[str], int]:
-    """Return what takes the tickets of a cache that its owner keeps fresh: it is read anew each time."""
+def by_ticket_cache(read: Callable[[], bytes], role: str) -> Callable[[str], int]:
+    """Return what takes the tickets of a cache that its owner keeps fresh: it is read anew each time.
+
+    Raises GeneratorFaultError if it is none.
+    """
+
+    def content() -> bytes:
+        found = read()
+        if not found.startswith(_CACHE_VERSIONS):
+            raise GeneratorFaultError(f"{role} is no file that kinit has written: `klist -c` lists what is in one")
+        return found
 
     def fill(cache_path: str) -> int:
-        _write_privately(cache_path, read())
+        _write_privately(cache_path, content())
         return seconds_left(cache_path)
 
+    content()
     return fill
 
 
