@@ -48,7 +48,7 @@ generate: venv ## write the CRDs, the schemas, the reference pages, and each sen
 	@for script in crds kustomize_names editor_schemas reference installation_schema gateway_schema chart_reference gateway_reference metrics_reference messages; do $(PYTHON) scripts/$$script.py || exit; done
 	@$(PYTHON) tests/support/processes/said.py
 
-bench: venv ## measure: WHAT=speed, libraries, windows, master, operator, scale, held, hostile, floods, search, system or case-study
+bench: venv ## measure: WHAT=speed, libraries, windows, master, operator, scale, held, hostile, floods, search, system, keys or case-study
 	@scripts/bench $(or $(WHAT),speed)
 
 chaos: venv ## let the operator, the network or the cluster fail while tests run: WHAT=operator, network or cluster
