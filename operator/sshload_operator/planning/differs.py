@@ -87,7 +87,8 @@ def _promises(spec: LoadTestSpec) -> object:
 
 
 def _values(agreed: Iterable[Agreement], field: str) -> dict[str, None]:
-    return dict.fromkeys(filter(None, (getattr(one, field) for one in agreed)))
+    found = filter(None, (getattr(one, field) for one in agreed))
+    return dict.fromkeys(_OTHER_NAMES.get(one, one) for one in found)
 
 
 def _other_sshd(ours: Results, theirs: Results) -> Iterator[str]:
@@ -110,6 +111,12 @@ _MADE_OF: Mapping[str, str] = {
     "accounts": "the source of accounts",
 }
 _YES_OR_NO = {True: "yes", False: "no"}
+_OTHER_NAMES: Mapping[str, str] = {
+    "curve25519-sha256@libssh.org": "curve25519-sha256",  # RFC 8731
+    "sntrup761x25519-sha512@openssh.com": "sntrup761x25519-sha512",  # RFC 9941
+}
+"""Names from before a standard, of what has the same messages and the same cost by its name there."""
+
 _AGREED: Mapping[str, str] = {
     "kex": "the key exchange",
     "cipher": "the cipher",

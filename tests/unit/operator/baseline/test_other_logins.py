@@ -71,6 +71,18 @@ def test_of_the_same_logins_nothing_is_told() -> None:
     assert scope(logins(AS_TODAY), finished(logins(AS_TODAY))) == []
 
 
+@pytest.mark.parametrize(
+    ("before_the_standard", "name"),
+    [
+        ("curve25519-sha256@libssh.org", "curve25519-sha256"),
+        ("sntrup761x25519-sha512@openssh.com", "sntrup761x25519-sha512"),
+    ],
+)
+def test_two_names_of_one_key_exchange_are_no_difference(before_the_standard: str, name: str) -> None:
+    old, new = (logins(replace(AS_TODAY, kex=kex)) for kex in (before_the_standard, name))
+    assert scope(old, finished(new)) == scope(new, finished(old)) == []
+
+
 def test_where_one_of_the_two_does_not_tell_nothing_is_told() -> None:
     assert scope(logins(AS_TODAY), finished(logins())) == scope(logins(), finished(logins(AS_TODAY))) == []
 
