@@ -89,6 +89,19 @@ def test_an_ed25519_key_in_pkcs8_is_read(tmp_path: Path) -> None:
     assert public_line(tmp_path, read_private_key(pem, "", ROLE)) == public.decode()
 
 
+def test_what_is_private_of_a_key_from_a_seed_is_padded_as_openssh_pads_it() -> None:
+    """By 1, 2, 3 and so on, to a multiple of eight bytes (PROTOCOL.key section 3)."""
+    text = private_key.ed25519_key(bytes(32)).openssh
+    packed = b64decode(b"".join(text.splitlines()[1:-1]))
+    whole = WireReader(packed.removeprefix(b"openssh-key-v1\0"))
+    for read in (whole.string, whole.string, whole.string, whole.uint32, whole.string):
+        read()
+    private = whole.string()
+    assert len(private) % 8 == 0
+    assert private.endswith(bytes([1, 2, 3, 4, 5]))
+    assert len(private) - 5 == 8 + len(b"....ssh-ed25519") + 4 + 32 + 4 + 64 + 4
+
+
 def test_line_ends_of_windows_and_space_around_are_harmless(tmp_path: Path) -> None:
     data = make_key(tmp_path).read_bytes()
     key = read_private_key(b"\n  " + data.replace(b"\n", b"\r\n") + b"\n\n", "", ROLE)
