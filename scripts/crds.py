@@ -27,6 +27,7 @@ from sshload_operator.api.status.schedule import ScheduleStatus
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CRDS: Final = ROOT / "crds"
+_SENTENCE: Final = re.compile(r"(?<=\.) (?=[A-Z`])")
 _STEPS: Final = re.compile(r"\.(\w+)|\['(\w+)'[^]]*\]|\[[^]]*\]")
 
 Schema = dict[str, Any]
@@ -89,9 +90,29 @@ def _described(written: type, of_spec: Schema) -> Schema:
 
 def crds() -> dict[Path, Schema]:
     """Return every CRD by its file. Writing the texts of all takes a second of CPU."""
-    of_specs = specs()
+    of_specs = {**(found := specs()), COMPARISON.plural: _with_short_base(found[COMPARISON.plural])}
     return {
         CRDS / f"{declared.kind.plural}.yaml": _crd(declared, of_specs[declared.kind.plural]) for declared in _DECLARED
+    }
+
+
+def _with_short_base(comparison: Schema) -> Schema:
+    """Return the spec with the first sentence of each description in its base: of three CRDs it is the largest.
+
+    The descriptions of an SSHLoadTest's own CRD are whole, and so is what an editor shows.
+    """
+    properties = comparison["properties"]
+    return {**comparison, "properties": {**properties, "base": _in_short(properties["base"])}}
+
+
+def _in_short(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_in_short(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _SENTENCE.split(said)[0] if name == "description" and isinstance(said, str) else _in_short(said)
+        for name, said in schema.items()
     }
 
 

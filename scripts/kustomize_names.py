@@ -17,7 +17,7 @@ _HEAD: Final = """\
 """
 _NAMED: Final[Mapping[str, tuple[str, ...]]] = {
     "ConfigMap": ("configMapRef/name", "configMapKeyRef/name", "configMap/name"),
-    "Secret": ("SecretRef/name", "imagePullSecrets/name", "secret/secretName"),
+    "Secret": ("SecretRef/name", "/secretRef/name", "imagePullSecrets/name", "secret/secretName"),
     "PersistentVolumeClaim": ("persistentVolumeClaim/claimName",),
     "ServiceAccount": ("/serviceAccountName",),
     "PriorityClass": ("/priorityClassName",),
