@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chart_release import allow_baseline
+from canary import Canary
+from chart_release import Release, allow_baseline
 from live_cluster import LiveCluster, load_test, lone_worker_test
 from short_examples import EXAMPLES, is_of_a_system, short_test
-from sshload_operator.manifests.system_target import CAPABILITIES
+from sshload_contract.population import read_population
+from sshload_operator.manifests.system_target import CAPABILITIES, WITHOUT_USER_NAMESPACE
 from yaml import safe_load_all
 
 pytestmark = pytest.mark.xdist_group("system target")
@@ -27,6 +29,7 @@ BITS = {
 }
 """The numbers of capabilities(7) in include/uapi/linux/capability.h."""
 
+PROCESSES = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2> /dev/null; true"  # some end while they are looked at
 SEEN_BY_ROOT = r"""
 import ctypes, json, os, pathlib, subprocess
 def read(path):
@@ -218,6 +221,32 @@ def test_the_pod_was_given_no_secret_of_another_run_and_of_its_own_only_what_a_s
     lax.kubectl("exec", pod["metadata"]["name"], "-c", "target", "--", "sh", "-c", search)
 
 
+def test_no_credential_of_its_accounts_is_in_what_the_cluster_shows_or_the_pods_say(
+    pod: dict[str, Any], lax: LiveCluster
+) -> None:
+    assert pod["status"]["phase"] == "Running"
+    (own,) = lax.labelled("secrets", "sshload.dev/test=rooted")
+    text = b64decode(own["data"]["population"]).decode()
+    population = read_population(text, 3)
+    canary = Canary(
+        {
+            "secret of the population": text.encode(),
+            "password": population.password.encode(),
+            **{f"key of {name}": population.key_seed(name) for name in population.names},
+            **{f"TOTP secret of {name}": population.totp_secret(name) for name in population.names},
+        }
+    )
+    kinds = "slt,pods,configmaps,events,jobs,deployments,services,networkpolicies"
+    said = {"the objects": lax.kubectl("get", kinds, "-o", "yaml")}
+    for one in lax.labelled("pods", "sshload.dev/test=rooted"):
+        name, role = one["metadata"]["name"], one["metadata"]["labels"]["sshload.dev/role"]
+        said[f"the {role}'s log"] = lax.kubectl("logs", name, "--all-containers")
+        said[f"a process of the {role}"] = lax.kubectl("exec", name, "-c", role, "--", "sh", "-c", PROCESSES)
+    assert {"the target's log", "a process of the target", "a process of the worker"} <= said.keys()
+    assert "sshload_target\0--config" in said["a process of the target"]
+    assert [sentence for place, content in said.items() for sentence in canary.found_in(place, content)] == []
+
+
 def test_the_policies_of_its_run_let_only_workers_and_the_master_in_and_nothing_out(lax: LiveCluster) -> None:
     (policy,) = lax.labelled("networkpolicies", "sshload.dev/test=rooted,sshload.dev/role=target")
     assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
@@ -304,6 +333,25 @@ def test_a_system_without_a_user_namespace_is_refused_unless_the_installer_permi
     assert (status["verdict"], status["reason"]) == ("Error", "NotPermitted")
     assert "permitted.systemTargets" in status["message"]
     assert lax.children("unpermitted") == []
+
+
+@pytest.mark.full
+def test_where_the_installer_permits_it_a_system_runs_without_a_user_namespace_and_with_no_other_rights(
+    release_to_install: Release,
+) -> None:
+    cluster = release_to_install.cluster
+    allow_baseline(cluster.namespace)
+    release_to_install.install_for(cluster.namespace, values=("permitted.systemTargets=true",))
+    cluster.apply(lone_worker_test("on-the-node", target={"managed": {"system": {"userNamespace": False}}}, load=LONG))
+    cluster.running("on-the-node")
+    seen = asked(cluster, target_of(cluster, "on-the-node"), SEEN_BY_ROOT)
+    assert seen["maps"] == [["0", "0", "4294967295"]] * 2
+    rights = sum(1 << bit for bit in (*BITS.values(), 29))
+    assert [*WITHOUT_USER_NAMESPACE] == ["AUDIT_WRITE"]
+    assert (seen["capabilities"]["CapEff"], seen["capabilities"]["CapBnd"]) == (rights, rights)
+    assert (seen["no new privileges"].strip(), seen["seccomp"].strip()) == ("1", "2")
+    for act in ("mounts", "remounts", "unshares mounts", "makes a device", "the host's name", "the clock"):
+        assert seen[act] == "Operation not permitted", act
 
 
 def systems() -> Iterator[Any]:
