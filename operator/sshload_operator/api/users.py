@@ -73,7 +73,7 @@ class Users:
     @property
     def file(self) -> str:
         """The key of the Secret with the users, empty if there is none."""
-        return (self.key or UsersKey.CSV) if self.secret else ""
+        return str(self.key or UsersKey.CSV) if self.secret else ""
 
     def of_author(self, paths: Mapping[str, str]) -> UsersInTurn:
         """Return the users in turn for workers that have the author's file of the Secret at a path."""
