@@ -412,7 +412,7 @@ def prepare_population(  # noqa: PLR0913 - what the users are, and where
     config: UsersInTurn,
     client: Client,
     role: str,
-    extra_keys: tuple[PrivateKey, ...],
+    extra_keys: tuple[PrivateKey, ...] = (),
     *,
     is_direct: bool,
     is_shared: bool = False,

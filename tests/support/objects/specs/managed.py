@@ -46,7 +46,6 @@ MANAGED_ARRIVALS: Spec = {
                 "rekeyLimit": "1G 1h",
                 "logLevel": "VERBOSE",
                 "sftpSubsystem": "/usr/lib/openssh/sftp-server -l INFO",
-                "revokedKeys": {"users": "12.5%", "others": 3},
                 "extraConfig": {"ClientAliveInterval": "30", "IPQoS": "lowdelay throughput"},
             },
             "fixtures": {
@@ -179,6 +178,10 @@ MANAGED_PERMITTED: Spec = {
         "managed": {
             **MANAGED_ARRIVALS["target"]["managed"],
             **EVERYTHING,
+            "sshd": {
+                **MANAGED_ARRIVALS["target"]["managed"]["sshd"],
+                "revokedKeys": {"users": "12.5%", "others": 3},
+            },
             "proxy": {"kind": "haproxy", "maxConnections": 100},
         }
     },
