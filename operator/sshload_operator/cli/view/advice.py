@@ -26,6 +26,29 @@ _COLD: Final = (
     "sssd's cache was cold. cache: warm measures what logins cost once sssd knows the users (entry_cache_timeout,"
     " memcache_timeout and pam_initgroups_scheme of sssd.conf)"
 )
+_LIMITS_OF_PAM: Final = {
+    Outcome.TOO_MANY_LOGINS: (
+        "logins got no session, because their user had too many",
+        "raise maxlogins in /etc/security/limits.conf, or log in as more users",
+    ),
+    Outcome.ACCOUNT_LOCKED: (
+        "logins found their account locked",
+        (
+            "pam_faillock locks it after deny failed logins (3 unless set) within fail_interval (15 min), for unlock_time"
+            " (10 min): /etc/security/faillock.conf; faillock --user NAME --reset unlocks it"
+        ),
+    ),
+    Outcome.SECOND_FACTOR_REUSED: (
+        "logins had a code that had been used",
+        "a server takes each code once, so one user logs in once per period: log in as more users, or less often",
+    ),
+    Outcome.PASSWORD_EXPIRED: ("logins were asked for a new password", "chage -M sets how long passwords last"),
+    Outcome.ACCOUNT_EXPIRED: ("logins found their account expired", "chage -E sets when accounts expire"),
+    Outcome.NO_LOGIN: (
+        "logins were ended by the server with a text",
+        "look for /etc/nologin, and for what its log says of PAM's account rules",
+    ),
+}
 _OF_SSHD: Final = (Resource.MAX_STARTUPS, Resource.PENALTIES, Resource.MAX_SESSIONS, Resource.LISTEN_BACKLOG)
 
 
@@ -67,6 +90,7 @@ def advice_page(name: str, status: TestStatus) -> Page:
             *_max_startups(status.results),
             *_sessions(status.results),
             *_tries(status.results),
+            *_of_pam(status.results),
             *_accounts(status.results),
             *_short_of(status),
         )
@@ -111,6 +135,14 @@ def _tries(results: Results) -> Iterator[tuple[str, str]]:
         remedy = "or let clients offer fewer keys (IdentitiesOnly and IdentityFile in ssh_config)"
         said = f"{ended:,} logins ended before the right key's turn"
         yield "keys", f"{said}: raise MaxAuthTries (6 unless set) in sshd_config, {remedy}"
+
+
+def _of_pam(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield which limit of PAM refused logins, and where it is set."""
+    for outcome, (said, remedy) in _LIMITS_OF_PAM.items():
+        count = sum(one.count for one in results.errors if one.outcome == outcome)
+        if count:
+            yield "PAM", f"{count:,} {said}: {remedy}"
 
 
 def _accounts(results: Results) -> Iterator[tuple[str, str]]:

@@ -203,6 +203,24 @@ def test_logins_that_ended_after_too_many_keys_name_the_option_and_what_clients_
     assert "IdentitiesOnly" in text
 
 
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ("tooManyLogins", "raise maxlogins in /etc/security/limits.conf"),
+        ("accountLocked", "faillock --user NAME --reset"),
+        ("secondFactorReused", "one user logs in once per period"),
+        ("passwordExpired", "chage -M"),
+        ("accountExpired", "chage -E"),
+        ("noLogin", "/etc/nologin"),
+    ],
+)
+def test_logins_that_pam_refused_name_its_limit(outcome: str, words: str) -> None:
+    errors = [{"step": "auth", "outcome": outcome, "count": 1200}]
+    text = as_text(advice_page("one", read_test_status({**STATUS, "results": {**RESULTS, "errors": errors}})))
+    assert "1,200 logins" in text
+    assert words in " ".join(text.split())
+
+
 def test_logins_that_wait_as_long_as_sssd_does_name_its_timeouts() -> None:
     def advice(longest_ms: float) -> str:
         results = {**RESULTS, "steps": [step_json("auth", {50: 40.0}, maxMs=longest_ms)]}
