@@ -60,14 +60,14 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt of the server, and what answers it."""
+    """A prompt, and what answers it."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("(self.answer == 'text') == has(self.text)", "is required with answer text, and only then", at=".text"),
     )
     match: Annotated[
         PromptExpression,
-        "A regular expression that the prompt contains. (?i) at its beginning ignores case.",
+        "A regular expression that it contains.",
     ]
     answer: Annotated[
         Answer,
@@ -475,13 +475,10 @@ class Client:
         tuple[Annotated[Prompt, "One kind of prompt."], ...],
         Items(most=10),
         Absent(()),
-        "What answers the target's prompts (keyboard-interactive), such as a second factor: the first that matches. If"
-        " none does, the login ends in promptUnexpected, and nothing is sent. With other methods of auth, prompts come"
-        " after the server has accepted these. Without prompts, the password answers the first one.",
+        "What answers the target's prompts (keyboard-interactive): the first that matches. If none does, the login ends"
+        " in promptUnexpected, and nothing is sent.",
     ] = field(default=(), kw_only=True)
-    totp: Annotated[Totp | None, "How codes are made. Without it, as authenticators do: SHA1, 6 digits, 30s."] = field(
-        default=None, kw_only=True
-    )
+    totp: Annotated[Totp | None, "How codes are made."] = field(default=None, kw_only=True)
 
     @property
     def answers_by_codes(self) -> bool:

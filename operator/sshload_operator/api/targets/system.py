@@ -53,8 +53,7 @@ class System:
     kerberos: ManagedKerberos | None
     second_factor: Annotated[
         SecondFactor | None,
-        "What sshd asks for after the key (AuthenticationMethods publickey,keyboard-interactive): a code of pam_oath,"
-        " with a secret for each account. client.prompts answers it by totp.",
+        "What PAM asks for after the key: totp, a code (pam_oath), which client.prompts answers.",
     ]
 
     @property

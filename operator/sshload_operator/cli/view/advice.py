@@ -34,8 +34,8 @@ _LIMITS_OF_PAM: Final = {
     Outcome.ACCOUNT_LOCKED: (
         "logins found their account locked",
         (
-            "pam_faillock locks it after deny failed logins (3 unless set) within fail_interval (15 min), for unlock_time"
-            " (10 min): /etc/security/faillock.conf; faillock --user NAME --reset unlocks it"
+            "pam_faillock does that after 3 failed logins unless /etc/security/faillock.conf says otherwise (deny), for"
+            " 10 minutes (unlock_time); faillock --user NAME --reset unlocks it"
         ),
     ),
     Outcome.SECOND_FACTOR_REUSED: (

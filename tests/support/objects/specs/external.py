@@ -125,3 +125,18 @@ EXTERNAL_CERTIFICATES: Spec = {
     "scenario": {"steps": []},
     "load": {"burst": {"connections": 5, "repeat": 1}},
 }
+
+EXTERNAL_PROMPTS: Spec = {
+    **EXTERNAL_BURST,
+    "client": {
+        "auth": "publickey",
+        "prompts": [
+            {"match": "(?i)code|one-time password", "answer": "totp"},
+            {"match": "^Password: $", "answer": "password"},
+            {"match": "choice", "answer": "text", "text": "1"},
+        ],
+        "totp": {"algorithm": "SHA256", "digits": 8, "period": "60s"},
+    },
+    "thresholds": [{"latency": {"step": "auth.keyboardInteractive", "percentile": 50, "below": "1s"}}],
+}
+"""A login by key and prompts."""

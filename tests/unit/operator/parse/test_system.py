@@ -21,7 +21,9 @@ def system(**written: Any) -> System:
 
 
 def test_by_default_there_is_one_user_and_the_stack_of_the_distribution() -> None:
-    assert system() == System(users=1, pam=AS_IT_IS, max_logins=None, user_namespace=True, ldap=None, kerberos=None)
+    assert system() == System(
+        users=1, pam=AS_IT_IS, max_logins=None, user_namespace=True, ldap=None, kerberos=None, second_factor=None
+    )
 
 
 def test_every_field_reaches_the_target() -> None:

@@ -19,7 +19,32 @@ def _certificates(name: str, value: Any, at: str = "", **beside: Any) -> Bad:
     return Bad(changed(SMALL, "client", client), f"spec.client.certificates.{at or name}", "")
 
 
+def _prompts(*prompts: Spec, at: str = "prompts", says: str = "", **client: Any) -> Bad:
+    """Return answers to prompts of an external target that are refused."""
+    return bad("client", {"prompts": list(prompts), **client}, f"spec.client.{at}", base=EXTERNAL_BURST, says=says)
+
+
+_CODE: Spec = {"match": "code", "answer": "totp"}
+
 BAD: dict[str, Bad] = {
+    "prompts-of-openssh": _prompts(_CODE, library="openssh", says="ssh2-python, paramiko and asyncssh answer prompts"),
+    "prompts-of-mina-sshd": _prompts(_CODE, library="mina-sshd"),
+    "prompts-of-a-target-without-pam": bad("client", {"prompts": [_CODE]}, "spec.client.prompts"),
+    "prompt-that-is-no-expression": _prompts({**_CODE, "match": "(code"}, at="prompts[0].match"),
+    "prompt-with-a-look-ahead": _prompts({**_CODE, "match": "code(?=x)"}, at="prompts[0].match"),
+    "prompt-of-nothing": _prompts({**_CODE, "match": ""}, at="prompts[0].match"),
+    "answer-of-another-kind": _prompts({"match": "a", "answer": "key"}, at="prompts[0].answer"),
+    "answer-by-a-text-without-one": _prompts({"match": "a", "answer": "text"}, at="prompts[0].text"),
+    "text-beside-another-answer": _prompts({**_CODE, "text": "1"}, at="prompts[0].text"),
+    "codes-that-answer-nothing": bad("client", {"totp": {}}, "spec.client.totp", base=EXTERNAL_BURST),
+    "codes-of-nine-digits": _prompts(_CODE, totp={"digits": 9}, at="totp.digits"),
+    "codes-of-five-seconds": _prompts(_CODE, totp={"period": "5s"}, at="totp.period"),
+    "threshold-on-a-part-of-a-plain-login": bad(
+        "thresholds",
+        [{"latency": {"step": "auth.publickey", "percentile": 50, "below": "1s"}}],
+        "spec.thresholds",
+        base=EXTERNAL_BURST,
+    ),
     "unknown-library": bad("client.library", "libssh"),
     "unknown-auth": bad("client.auth", "gssapi-with-mic"),
     "algorithm-with-a-comma": bad("client.ciphers", ["a,b"], "spec.client.ciphers[0]"),
@@ -92,6 +117,14 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
+    "prompts-after-a-password": changed(
+        EXTERNAL_BURST, "client", {"auth": "password", "library": "paramiko", "prompts": [_CODE]}
+    ),
+    "threshold-on-the-verdict-of-prompts": changed(
+        changed(EXTERNAL_BURST, "client", {"auth": "keyboard-interactive"}),
+        "thresholds",
+        [{"latency": {"step": "auth.verdict", "percentile": 50, "below": "1s"}}],
+    ),
     "window-of-a-gibibyte": changed(SMALL, "client.windowSize", "1Gi"),
     "window-of-32-kibibytes": changed(SMALL, "client.windowSize", 32768),
     "window-for-scp-of-ssh2-python": changed(with_steps({"scpRead": {"path": "a"}}), "client.windowSize", "1Mi"),
