@@ -41,6 +41,7 @@ class AsyncsshConnection:
         self._loop = event_loop()
         options = connection_options(login)
         self._tickets = login.credentials.tickets
+        self._no_ticket = None if self._tickets is None else self._tickets.failure
         self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login()
         self._gss = None if self._tickets is None else GssClient(self._cache_path, login.host)
         self._protocol = Protocol(self._loop.asyncio, options, login, self._gss)
@@ -76,8 +77,8 @@ class AsyncsshConnection:
         self._driver.check(Timing.KEX)
 
     def auth(self) -> None:
-        if self._tickets is not None and (failure := self._tickets.failure) is not None:
-            raise failure
+        if self._no_ticket is not None:
+            raise self._no_ticket
         milestones = self._protocol.milestones
         authentication = self.authentication = milestones.authentication = Authentication(self._login.credentials)
         self._driver.call(Timing.AUTH, self._protocol.log_in)

@@ -29,6 +29,7 @@ class OpenSSHConnection:
         self._jump = through
         self._directory = directory_of(login)
         self._tickets = login.credentials.tickets
+        self._no_ticket = None if self._tickets is None else self._tickets.failure
         self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login()
         self._running: Master | None = None
         self._channels: list[OpenSSHChannel] = []
@@ -73,8 +74,8 @@ class OpenSSHConnection:
             raise
         except StepFailure as failure:
             log = self._master.log
-            if self._tickets is not None and (why := self._tickets.failure) is not None:
-                raise why from None
+            if self._no_ticket is not None:
+                raise self._no_ticket from None
             if self._tickets is not None and log.kerberos_words:
                 raise self._tickets.refusal(log.kerberos_words) from None
             if failure.outcome is not Outcome.AUTH_REJECTED or not log.offered_methods:
