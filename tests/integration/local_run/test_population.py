@@ -129,6 +129,20 @@ def test_a_load_ends_when_each_user_has_logged_in_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+def test_a_user_who_is_refused_before_the_load_is_told_by_the_line_of_the_file(
+    accounts: Accounts, tmp_path: Path
+) -> None:
+    right = accounts.population.password
+    (tmp_path / "users.csv").write_text(f"user,password\nuser00001,{right}\nuser00002,wrong\n")
+    spec = accounts.spec(auth="password", users={"secretRef": {"name": "users"}})
+    test = write_test(tmp_path, **spec, workers={"replicas": 2})
+    status = measured(test, *accounts.options("--users", tmp_path / "users.csv")).status
+    assert status["reason"] == "CredentialsRejected"
+    assert "the users of the target, line 3: " in status["message"]
+    assert "user00002" not in status["message"]
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("library", ["paramiko", "asyncssh", "openssh"])
 def test_each_library_logs_in_as_each_user(accounts: Accounts, tmp_path: Path, library: str) -> None:
     before = len(accounts.target.log())

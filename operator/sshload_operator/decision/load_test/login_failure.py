@@ -144,6 +144,8 @@ def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
     reason, words, advice = _meaning(access, failure.outcome, server, field)
     if is_made:
         advice = access.advice_on_made(failure.outcome)
+    elif plan.spec.users is not None and not failure.jump_host and failure.outcome is Outcome.AUTH_REJECTED:
+        advice = "Check this user of spec.client.users and the credentials there, and spec.client.auth"
     message = f"the load was not begun: {words}{said} when worker {failure.worker} logged in before the load. {advice}"
     return Verdict.ERROR, reason, message
 

@@ -157,7 +157,10 @@ def _by_common_refusal(run: _Run) -> Conclusion | None:
     said = next((f" ({error.first_message})" for error in failed if error.first_message), "")
     if outcomes == {Outcome.AUTH_REJECTED}:
         # Any server on the path may have refused.
-        fields = [f"{path}.{server.credentials_field}" for path, server in plan.spec.servers.items()]
+        of_servers = {path: f"{path}.{server.credentials_field}" for path, server in plan.spec.servers.items()}
+        if plan.spec.users is not None and plan.spec.managed is None:
+            of_servers["spec.target.external"] = "spec.client.users"
+        fields = list(of_servers.values())
         message = plan.spec.target.access.all_refused(tried.failed, said, fields)
         return Verdict.ERROR, Reason.CREDENTIALS_REJECTED, message
     if outcomes == {Outcome.HOST_KEY_MISMATCH}:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import load, summary
+from specs.external import USERS_OF_A_SECRET
 from specs.gateway import GATEWAY
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict
 from sshload_contract.wire.report import LoginFailure
@@ -107,3 +108,13 @@ def test_what_a_gateway_answers_means_what_it_does_there_and_else_what_it_does_a
     )
     assert (judgement.verdict, judgement.reason) == (Verdict.ERROR, reason)
     assert words in judgement.message
+
+
+def test_a_user_of_a_population_who_is_refused_is_looked_for_there() -> None:
+    message = "the users of the target, line 3: permission denied"
+    failure = replace(AT_TARGET, outcome=Outcome.AUTH_REJECTED, message=message)
+    found = summary(0, steps=(), load=load(0, duration_s=0.0), end=RunEnd.LOGIN_FAILED, login_failure=failure)
+    said = judge(plan(quickstart(**USERS_OF_A_SECRET)), found).message
+    assert message in said
+    assert "Check this user of spec.client.users" in said
+    assert "external.user" not in said

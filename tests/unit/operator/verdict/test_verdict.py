@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, held_step, load, retold, steps, summary, target_stats
+from specs.external import USERS_OF_A_SECRET
 from specs.gateway import GATEWAY
 from sshload_contract.judgement.error_rate import Attempts
 from sshload_contract.thresholds import Terms
@@ -315,8 +316,9 @@ def test_credentials_that_are_always_rejected_are_an_error_of_the_setup() -> Non
             ),
         ),
         ({}, "the run, which sshload made: somebody has changed it"),
+        ({**USERS_OF_A_SECRET, "via": [EXTERNAL]}, "spec.client.users or spec.via[0].credentialsSecretRef"),
     ],
-    ids=["external", "behind jump hosts", "managed"],
+    ids=["external", "behind jump hosts", "managed", "of a population"],
 )
 def test_whoever_may_have_refused_the_credentials_is_named(spec: dict[str, Any], whose: str) -> None:
     judgement = judge(plan(quickstart(**spec)), all_failed((Outcome.AUTH_REJECTED, 600)))
