@@ -15,6 +15,8 @@ IN_PROCESSES_OF_THEIR_OWN = (
     *(f"operator/sshload_operator/cli/{name}.py" for name in ("advise", "validate", "cluster/apply", "cluster/manage")),
     "workers/sshload_worker/locustfile/__init__.py",
     *(f"targets/sshload_target/{name}.py" for name in ("__main__", "prepare", "in_path/__main__")),
+    "targets/sshload_target/sshd/revocation.py",
+    "targets/sshload_target/system/shared_fixtures.py",
     "gateway/sshload_gateway/command.py",
     *(f"gateway/sshload_gateway/store/migrations/{name}.py" for name in ("env", "versions/0001_credentials")),
 )
