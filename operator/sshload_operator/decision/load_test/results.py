@@ -52,7 +52,7 @@ from sshload_operator.decision.load_test.busy_machine import busy_machine
 from sshload_operator.decision.load_test.hold import held, per_session
 from sshload_operator.decision.load_test.noise import completed_rate_interval
 from sshload_operator.decision.load_test.one_user import bound_by_one_user
-from sshload_operator.decision.load_test.scope import of_server, pause_that_was_not, scope
+from sshload_operator.decision.load_test.scope import of_pause, of_server, scope
 from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.load_test.users import users_result
 from sshload_operator.decision.max_startups.advice import advice
@@ -104,8 +104,8 @@ def _scope(plan: Plan, summary: RunSummary, other_login: str) -> tuple[str, ...]
     # Only one server was asked: where logins met several, it may be another one than that of most of them.
     is_one_server = len({(one.kex, one.server_version) for one in agreed}) == 1
     sentences = scope(plan, next(iter(agreed), None), summary.better_kex if is_one_server else None)
-    of_pause = pause_that_was_not(plan, summary.trial.paused)
-    of_run = (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), of_pause)
+    paused = of_pause(plan, summary.trial.paused)
+    of_run = (shortened(other_login, SCOPE_CHARACTERS), busy_machine(summary), paused)
     found = (*of_run, *bound_by_one_user(summary), *of_server(summary.trial.target_after), *sentences)
     return tuple(filter(None, found))
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from sshload_contract.client import Library
 from sshload_contract.shortened import shortened
+from sshload_contract.wire.ldap import LdapFacts
 from sshload_contract.wire.report import Negotiated
 from sshload_contract.wire.run_summary import Paused
 from sshload_contract.wire.target import TargetStats
@@ -30,20 +31,21 @@ _WITH_LDAP: Final = (
 )
 _DEFAULT_LIST: Final = "It offers the key exchanges of its version's default list"
 _OWN_LIST: Final = "It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms"
+_DIRECTORY_CHARACTERS: Final = 32
 _BANNER: Final = (
     "From OpenSSH 10.3 on, banner includes the start of sshd-auth: compare login with earlier releases, not banner"
 )
 
 
-def pause_that_was_not(plan: Plan, paused: Paused | None) -> str:
-    """Return that the directory was to pause in the load and did not, empty otherwise."""
+def of_pause(plan: Plan, paused: Paused | None) -> str:
+    """Return when the directory paused, or that it did not when it was to; empty if neither."""
+    if paused is not None:
+        return f"slapd was stopped from {paused.from_s:.1f} to {paused.to_s:.1f} s after the start of the load"
     pause = plan.spec.pause
-    if pause is None or paused is not None:
+    if pause is None:
         return ""
-    return (
-        f"The directory was to pause {pause.after_s:g} s after the start of the load, and did not: the master's log"
-        " says why"
-    )
+    due = f"{pause.after_s:g} s after the start of the load"
+    return f"slapd was to be stopped {due}, and was not: the master's log says why"
 
 
 def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> Iterator[str]:
@@ -76,12 +78,21 @@ def of_server(target: TargetStats | None) -> Iterator[str]:
     words = (
         "as root" if target.as_root else "without root",
         "with PAM" if target.pam else "without PAM",
-        f"accounts from {target.accounts}" if target.accounts else "",
+        f"accounts from {target.accounts}{_directory(target.ldap)}" if target.accounts else "",
         f"on {target.distribution}" if target.distribution else "",
     )
     yield shortened(
         f"{target.sshd_version[:ALGORITHM_CHARACTERS]} ran {', '.join(filter(None, words))}", SCOPE_CHARACTERS
     )
+
+
+def _directory(facts: LdapFacts | None) -> str:
+    """Return what is behind who answers for accounts, empty if that is only itself."""
+    if facts is None:
+        return ""
+    named = (("sssd", facts.sssd_version), ("slapd", facts.slapd_version))
+    versions = (f"{name} {version[:_DIRECTORY_CHARACTERS]}" for name, version in named if version)
+    return f" ({', '.join(('LDAP', f'{facts.cache} cache', *versions))})"
 
 
 def _key_exchange(agreed: str, better: str | None, library: Library) -> Iterator[str]:
