@@ -28,7 +28,7 @@ def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "sshd").write_text(DEBIAN)
     (tmp_path / "common-session").write_text(COMMON_SESSION)
     (tmp_path / "other").write_text("session optional pam_motd.so\n")
-    monkeypatch.setattr(pam, "_STACKS", tmp_path)
+    monkeypatch.setattr(pam, "STACKS", tmp_path)
     monkeypatch.setattr(pam, "_LIMITS", tmp_path / "limits.d" / "sshload.conf")
     monkeypatch.setattr(pam, "refuse_unless_private", lambda: None)
     return tmp_path
@@ -54,14 +54,14 @@ def test_what_is_switched_on_and_there_stays_as_it_is(stacks: Path) -> None:
 
 
 def test_what_is_switched_on_and_not_there_is_added(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pam, "_is_installed", lambda module: module != "pam_lastlog.so")
+    monkeypatch.setattr(pam, "is_installed", lambda module: module != "pam_lastlog.so")
     pam.switch(replace(AS_IT_IS, mail=True, lastlog=True), None)
     added = "session optional pam_lastlog2.so\nsession optional pam_mail.so standard noenv\n"
     assert (stacks / "sshd").read_text() == DEBIAN + added
 
 
 def test_a_module_that_is_not_installed_is_named(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pam, "_is_installed", lambda _: False)
+    monkeypatch.setattr(pam, "is_installed", lambda _: False)
     with pytest.raises(ConfigRefusedError, match=r"system\.pam\.lastlog: pam_lastlog\.so and pam_lastlog2\.so are not"):
         pam.switch(replace(AS_IT_IS, lastlog=True), None)
     assert (stacks / "sshd").read_text() == DEBIAN
