@@ -5,6 +5,7 @@ from math import ceil, inf
 
 from sshload_contract.client import Auth
 from sshload_contract.quantities import resource_amount
+from sshload_contract.users import USER_MARK
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.targets import ManagedTarget
@@ -27,6 +28,7 @@ def managed_cautions(plan: Plan, target: ManagedTarget) -> tuple[str, ...]:
         *_penalties(target),
         *_channels_above_max_sessions(plan, target),
         *_no_try_left(plan, target),
+        *_for_nobody(plan, target),
         *_of_programs_in_path(plan, target),
         *_home_too_small(plan, target),
         *_full_proxy(plan, target),
@@ -90,6 +92,17 @@ def _no_try_left(plan: Plan, target: ManagedTarget) -> Iterator[str]:
         yield (
             f"spec.client.extraKeys offers {extra} keys before the right one, and the server ends a connection after"
             f" {tries} (spec.target.managed.sshd.maxAuthTries): every login ends in tooManyAuthFailures"
+        )
+
+
+def _for_nobody(plan: Plan, target: ManagedTarget) -> Iterator[str]:
+    """Speak of certificates that are not for their user, where sshd is not told of other principals."""
+    certificates = plan.spec.client.certificates
+    told = any(name.lower().startswith("authorizedprincipals") for name in target.sshd.extra_config)
+    if certificates is not None and USER_MARK not in certificates.principals and not told:
+        yield (
+            "spec.client.certificates.principals has no {user}, and sshd takes certificates for the user who logs in"
+            " only: add it, or set AuthorizedPrincipalsCommand in spec.target.managed.sshd.extraConfig"
         )
 
 

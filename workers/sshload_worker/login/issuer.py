@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 from sshload_contract.client import Certificates
+from sshload_contract.users import USER_MARK
 
 from sshload_worker.login.certificate import UserCertificate
 from sshload_worker.login.private_key import PrivateKey
@@ -26,8 +27,6 @@ from sshload_worker.login.private_key import PrivateKey
 _SERIAL_BITS = 32
 _LONGEST_SLEEP_S = 1.0
 """The clock that certificates follow may be set."""
-
-_USER = "{user}"
 
 
 class Issuer:
@@ -96,7 +95,7 @@ class Issuer:
             .type(SSHCertificateType.USER)
             .serial(next(self._serials))
             .key_id(user.encode())
-            .valid_principals([name.replace(_USER, user).encode() for name in self._asked.principals])
+            .valid_principals([name.replace(USER_MARK, user).encode() for name in self._asked.principals])
             .valid_after(after)
             .valid_before(before)
         )

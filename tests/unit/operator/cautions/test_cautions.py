@@ -100,6 +100,10 @@ def test_an_ordinary_test_needs_no_caution() -> None:
         ),
         pytest.param(changed(SMALL, "client.extraKeys", 5), id="a-try-left-for-the-right-key"),
         pytest.param(
+            changed(SMALL, "client", {"auth": "certificate", "certificates": {"principals": ["ops", "{user}"]}}),
+            id="certificates-for-the-user-too",
+        ),
+        pytest.param(
             changed(changed(SMALL, "client.extraKeys", 6), "target.managed.sshd.maxAuthTries", 7), id="more-tries"
         ),
     ],
@@ -180,6 +184,11 @@ def test_a_burst_of_requests_to_a_gateway_does_not_meet_the_listen_backlog_of_ss
         ),
         pytest.param({**SMALL, "client": {"library": "paramiko"}}, "spec.client.library is paramiko", id="paramiko"),
         pytest.param({**SMALL, "client": {"library": "openssh"}}, "with sntrup761", id="openssh"),
+        pytest.param(
+            changed(SMALL, "client", {"auth": "certificate", "certificates": {"principals": ["ops"]}}),
+            "spec.client.certificates.principals has no {user}",
+            id="certificates-for-nobody",
+        ),
         pytest.param(
             changed(SMALL, "client.extraKeys", 6),
             "spec.client.extraKeys offers 6 keys before the right one, and the server ends a connection after 6",
