@@ -70,6 +70,7 @@ def paused_run(tmp_path_factory: pytest.TempPathFactory) -> LdapRun:
     return LdapRun(ended, summary, (logs / "target.log").read_text())
 
 
+@pytest.mark.full  # its page runs it too
 def test_the_example_passes_and_says_when_slapd_paused(tmp_path: Path) -> None:
     file = tmp_path / "test.yaml"
     file.write_text(yaml.safe_dump(short_test("32-ldap")))
