@@ -77,7 +77,7 @@ def test_the_terminal_has_them_in_three_lines() -> None:
     assert facts(ACCOUNTS, users=FOUND)["most failures"] == "user00003: 1, 0 logins"
     each_once = replace(FOUND, took_part=4_994, least_logins=1, most_logins=1, failed=0, most_failures=())
     told = facts(ACCOUNTS, users=each_once)
-    assert told["users"] == "4,994 of 4,994 took part, with 1 logins each"
+    assert told["users"] == "4,994 of 4,994 took part, with 1 login each"
     assert "most failures" not in told
 
 
