@@ -93,10 +93,8 @@ def _users_of_population(users: UsersResult | None) -> Iterator[tuple[str, str]]
     if users.most_logins != users.least_logins:
         each += f" to {users.most_logins:,}"
     failed = f"; {users.failed:,} of them had failures" if users.failed else ""
-    yield (
-        "users",
-        f"{users.took_part:,} of {users.population:,} took part, with {each} {'login' if each == '1' else 'logins'} each{failed}",
-    )
+    logins = f"{each} {'login' if each == '1' else 'logins'} each"
+    yield "users", f"{users.took_part:,} of {users.population:,} took part, with {logins}{failed}"
     if users.most_failures:
         failing = (f"{_user(one)}: {one.failures:,}, {one.logins:,} logins" for one in users.most_failures)
         yield "most failures", "; ".join(failing)
