@@ -286,6 +286,7 @@ def _unmeasured(spec: LoadTestSpec) -> list[str]:
     ]
 
 
+_HAS_PROMPTS: Final = "(has(self.client) && has(self.client.prompts))"
 _FIRST_METHOD_IN_CEL: Final = (
     f"t.latency.step == (self.client.auth == '{Auth.PASSWORD}' ? '{Timing.AUTH_PASSWORD}'"
     f" : self.client.auth in {BY_KEY_IN_CEL} ? '{Timing.AUTH_PUBLICKEY}' : '')"
@@ -368,9 +369,9 @@ _THRESHOLDS: Final = (
         f" || self.client.auth == '{Auth.GSSAPI}' && !(self.client.library in {RUN_PROGRAMS_IN_CEL})"
         f" && (t.latency.step == '{Timing.AUTH_GSSAPI}' || t.latency.step == '{Timing.AUTH_KDC}'"
         " && has(self.client.kerberos) && self.client.kerberos.freshTickets)"
-        f" || ((has(self.client.prompts) || self.client.auth == '{Auth.KEYBOARD_INTERACTIVE}')"
+        f" || (({_HAS_PROMPTS} || self.client.auth == '{Auth.KEYBOARD_INTERACTIVE}')"
         f" && t.latency.step in {in_cel(PROMPTED)}"
-        f" || has(self.client.prompts) && {_FIRST_METHOD_IN_CEL})"
+        f" || {_HAS_PROMPTS} && {_FIRST_METHOD_IN_CEL})"
         f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
         " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
         f" || (({_HAS_HOLD}) && t.latency.step in {in_cel(measured_step('held', one) for one in _HELD_STEPS)})"
