@@ -27,7 +27,7 @@ class Directory:
     def __init__(self, ldap: LdapAccounts, daemons: Sequence[RunningDaemon]) -> None:
         self._facts = LdapFacts(
             cache=ldap.cache,
-            slapd_version=_version(str(directory.SLAPD), "-V"),
+            slapd_version=_version(str(directory.SLAPD), "-VV"),
             sssd_version=_version(str(sssd.SSSD), "--version"),
         )
         pids = {daemon.name: daemon.pid for daemon in daemons}
