@@ -158,13 +158,17 @@ class Tickets:
                 raise
             self._refusal = no_kdc_yet(limit_s)
 
-    def cache_of_login(self) -> str:
-        """Return the path of the cache for the next login, and have the tickets renewed if it is time. Never waits.
+    def cache_of_login(self, limit_s: float) -> str:
+        """Return the path of the cache for the next login, and have the tickets renewed if it is time.
 
+        It waits for so many seconds at most, only if none are good, and soon after a failure it does not ask again.
         `give_back` takes the path after the login.
         """
-        if monotonic() >= self._renew_at_s and (self._renewal is None or self._renewal.ready()):
-            self._renewal = gevent.spawn(self._get)
+        if monotonic() >= self._renew_at_s:
+            if self.failure is not None:
+                self.get(limit_s)
+            elif self._renewal is None or self._renewal.ready():
+                self._renewal = gevent.spawn(self._get)
         if not self.fresh:
             return self._cache_path
         path = _new_path("cc")

@@ -41,8 +41,9 @@ class AsyncsshConnection:
         self._loop = event_loop()
         options = connection_options(login)
         self._tickets = login.credentials.tickets
+        limit_s = login.client.timeouts.auth_s
+        self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login(limit_s)
         self._no_ticket = None if self._tickets is None else self._tickets.failure
-        self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login()
         self._gss = None if self._tickets is None else GssClient(self._cache_path, login.host)
         self._protocol = Protocol(self._loop.asyncio, options, login, self._gss)
         self._driver = Driver(self._loop, self._protocol)

@@ -29,8 +29,9 @@ class OpenSSHConnection:
         self._jump = through
         self._directory = directory_of(login)
         self._tickets = login.credentials.tickets
+        limit_s = login.client.timeouts.auth_s
+        self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login(limit_s)
         self._no_ticket = None if self._tickets is None else self._tickets.failure
-        self._cache_path = "" if self._tickets is None else self._tickets.cache_of_login()
         self._running: Master | None = None
         self._channels: list[OpenSSHChannel] = []
         self._programs: FileTransfer | None = None
