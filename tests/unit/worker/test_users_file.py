@@ -73,7 +73,12 @@ def test_a_file_of_windows_is_read(tmp_path: Path) -> None:
         pytest.param("", 0, "is empty", id="nothing"),
         pytest.param("# only a remark\n\n", 0, "is empty", id="a remark"),
         pytest.param("user,password\n", 0, "has no users", id="a head alone"),
-        pytest.param("ann,secret\n", 1, "the first line must name the fields", id="no head"),
+        pytest.param("ann,secret\n", 1, "the first line of CSV must name the fields", id="no head"),
+        pytest.param("user;password\nann;secret\n", 1, "with commas between them", id="semicolons"),
+        pytest.param(
+            "user,password\rann,secret\r", 1, "is not CSV: new-line character seen", id="line ends of old Macs"
+        ),
+        pytest.param("users:\n- {user: ann, password: secret}\n", 1, "YAML is a list of users", id="a mapping in YAML"),
         pytest.param("password\nsecret\n", 1, "must name the field user", id="no user"),
         pytest.param("user,user\nann,bob\n", 1, "each field once", id="a field twice"),
         pytest.param("user,password\nann\n", 2, "has 1 fields, and the first line names 2", id="too few fields"),

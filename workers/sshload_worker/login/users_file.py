@@ -138,7 +138,7 @@ class _Lines:
             try:
                 text = line.decode()
             except UnicodeDecodeError:
-                raise _FileFault(self.number, "is not UTF-8") from None
+                raise _FileFault(self.number, "is not UTF-8: save the file with that encoding") from None
             yield text.removeprefix(_BYTE_ORDER_MARK) if self.number == 1 else text
 
 
@@ -155,10 +155,17 @@ def _read(lines: _Lines, role: str) -> UsersOfFile:
 
 
 def _csv_rows(head: str, texts: Iterator[str], lines: _Lines) -> tuple[Mapping[str, int], Iterator[_Row]]:
-    names = [name.strip() for name in next(csv.reader([head]), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([head]), [])]
+    except csv.Error as error:
+        raise _FileFault(lines.number, f"is not CSV: {error}") from None
     for name in names:
         if name not in FIELDS:
-            raise _FileFault(lines.number, f"the first line must name the fields, of {', '.join(FIELDS)}")
+            raise _FileFault(
+                lines.number,
+                f"the first line of CSV must name the fields, of {', '.join(FIELDS)}, with commas between them; YAML is"
+                " a list of users",
+            )
     if len(set(names)) < len(names) or USER not in names:
         raise _FileFault(lines.number, "the first line must name the field user, and each field once")
 

@@ -10,6 +10,7 @@ If the run has an allow-list, all hosts and the addresses are checked against it
 these addresses. No name is resolved a second time, so none can lead elsewhere later.
 """
 
+import logging
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,9 +32,12 @@ from sshload_worker.login.population import prepare_population
 from sshload_worker.login.private_key import PrivateKey, new_keys
 from sshload_worker.login.tickets import use_realms
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
+from sshload_worker.scenario.first_login import dial_until_accepted
 
 if TYPE_CHECKING:
     from sshload_worker.login.issuer import Issuer
+
+log = logging.getLogger(__name__)
 
 _RESOLVE_PAUSE_S = 0.2
 _ACCEPT_S = 1.0
@@ -53,10 +57,21 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     """
     if not isinstance(config.target, Endpoint):
         raise GeneratorFaultError("the target is no SSH server: workers do not log in to it")
+    if config.is_managed and config.client.kerberos is not None:
+        _wait_for_kdcs(config.client.kerberos)
     login = prepare_login_at(config.target, config.via, config.client, addresses, config.workers)
     if login.population is not None and config.scenario.names_users:
         login.population.check_names()
     return login
+
+
+def _wait_for_kdcs(kerberos: Kerberos) -> None:
+    """Return once the KDCs of a managed target accept connections: they begin with it, maybe after the workers.
+
+    There is no limit, because the master limits how long the target may take.
+    """
+    for kdc in (kdc for realm in kerberos.realms for kdc in realm.kdcs):
+        dial_until_accepted(kdc.host, kdc.port, lambda problem: log.debug("no KDC yet: %s", problem))
 
 
 def prepare_login_at(
