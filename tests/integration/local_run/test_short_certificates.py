@@ -40,6 +40,7 @@ def test_the_example_renews_its_certificates_and_sshd_counts_the_same_logins(tmp
     assert serials == list(range(serials[0], serials[0] + len(serials)))
 
 
+@pytest.mark.full
 def test_what_is_not_renewed_is_refused_from_its_end_on_and_sshd_counts_the_same_refusals(tmp_path: Path) -> None:
     client = {"auth": "certificate", "certificates": {"lifetime": "5s", "renew": False}}
     load = {"arrivals": {"rate": 5, "duration": "9s"}}
@@ -56,6 +57,7 @@ def verbose() -> dict[str, Any]:
     return {"managed": {"sshd": {"logLevel": "VERBOSE"}}}
 
 
+@pytest.mark.full
 def test_an_author_s_authority_signs_for_a_server_that_exists_and_is_seen_nowhere(
     tmp_path: Path, temporary: Path
 ) -> None:
@@ -127,3 +129,16 @@ def test_each_user_of_a_population_has_a_certificate_and_those_that_the_run_revo
     assert {user for user, _, _ in seen} == {f"user{number:05d}" for number in range(1, 11)} - revoked
     assert set(re.findall(r"^Failed publickey for (\S+) ", log, re.MULTILINE)) == revoked
     assert log.count(" revoked by file ") >= error["count"] > 0
+
+
+@pytest.mark.parametrize("library", ["asyncssh", pytest.param("openssh", marks=pytest.mark.full)])
+def test_a_target_whose_host_keys_have_certificates_is_known_by_their_authority_alone(
+    tmp_path: Path, library: str
+) -> None:
+    target = {"managed": {"sshd": {"hostCertificates": True}}}
+    load = {"arrivals": {"rate": 2, "duration": "3s"}}
+    test = write_test(tmp_path, target=target, client={"library": library}, load=load, thresholds=[])
+    status = measured(test).status
+    assert (status["results"]["iterations"], status["results"]["failures"]) == (6, 0)
+    (negotiated,) = status["results"]["negotiated"]
+    assert negotiated["hostKey"] == "ssh-ed25519-cert-v01@openssh.com"

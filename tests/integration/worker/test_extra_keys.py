@@ -14,9 +14,8 @@ from sshload_contract.wire.run_config import RunConfig
 
 MAX_AUTH_TRIES = 4
 each_way = pytest.mark.parametrize("auth", [Auth.PUBLICKEY, Auth.AGENT])
-each_library = pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if "extraKeys" not in kind.library.traits.lacks], ids=str
-)
+_WITH_EXTRA_KEYS = [kind for kind in KINDS if "extraKeys" not in kind.library.traits.lacks and not kind.control_master]
+each_library = pytest.mark.parametrize("kind", _WITH_EXTRA_KEYS, ids=str)
 
 
 def offering(server: SshServer, kind: Kind, auth: Auth, extra_keys: int) -> RunConfig:
