@@ -109,6 +109,14 @@ def test_a_file_of_windows_is_read(tmp_path: Path) -> None:
         pytest.param("- user: ann\n\tpassword: x\n", 2, "is not YAML", id="no YAML"),
         pytest.param("[[ann]]", 1, "must be a list of users", id="a list of lists"),
         pytest.param("[" * 60_000, 1, "has more than 1,000 brackets", id="lists without end"),
+        pytest.param(
+            "".join(f"%TAG !a{number}! x\n" for number in range(3_000)),
+            1_002,
+            "has more than 1,000 brackets and directives",
+            id="directives without end",
+        ),
+        pytest.param("user\rann\r", 1, "is not CSV", id="lines that end as on no system of today"),
+        pytest.param("user,sourceAddress\nann,fe80::1% \x1b[2J\n", 2, "is not an IP address", id="a scope of control"),
         pytest.param(b"\x1f\x8b\x08\x00garbage", 0, "cannot be read: it is damaged", id="no gzip"),
     ],
 )

@@ -47,8 +47,10 @@ _LONGEST_FIELD: Final = 16_384
 _LONGEST_PASSWORD: Final = 1_024
 _MOST_WEIGHT: Final = 1_000_000
 _MOST_LINES: Final = 2_000_000
-_MOST_BRACKETS: Final = 1_000
-_LONGEST_ADDRESS: Final = 64
+_MOST_MARKS: Final = 1_000
+_ADDRESS: Final = re.compile(r"[0-9A-Za-z.:%_-]{1,64}")
+"""ip_address takes any text as the scope of an IPv6 address."""
+
 _AROUND_USERS: Final = ("StreamStart", "DocumentStart", "SequenceStart", "SequenceEnd", "DocumentEnd", "StreamEnd")
 _ROWS_IN_A_TURN: Final = 2_000
 """How many users are read before other greenlets get their turn of the event loop."""
@@ -204,27 +206,28 @@ def _yaml_rows(head: str, texts: Iterator[str], first_line: int) -> tuple[Mappin
 class _TextOfYaml:
     """Lines as a file that YAML's parser reads, which makes events of them.
 
-    The parser's time grows with the square of the brackets that are open before it makes an event.
+    The parser's time grows with the square of the brackets that are open, and of the directives (%TAG) that it has
+    read, before it makes an event.
     """
 
     def __init__(self, head: str, texts: Iterator[str], first_line: int) -> None:
         self._texts = chain((head,), texts)
         self._line = first_line - 1
-        self._brackets = 0
+        self._marks = 0
 
     def read(self, size: int = -1) -> str:
         """Return the next line, empty at the end."""
         del size
         text = next(self._texts, "")
         self._line += 1
-        self._brackets += text.count("[") + text.count("{")
-        if self._brackets > _MOST_BRACKETS:
-            raise _FileFault(self._line, f"has more than {_MOST_BRACKETS:,} brackets, with what is before it")
+        self._marks += text.count("[") + text.count("{") + text.startswith("%")
+        if self._marks > _MOST_MARKS:
+            raise _FileFault(self._line, f"has more than {_MOST_MARKS:,} brackets and directives, with what is before it")
         return text
 
     def note(self, event: Any) -> Any:
         """Return an event that was made."""
-        self._brackets = 0
+        self._marks = 0
         return event
 
 
@@ -329,7 +332,7 @@ def _is_address(value: str) -> bool:
 
 
 def _address_problem(value: str) -> str:
-    return "" if len(value) <= _LONGEST_ADDRESS and _is_address(value) else "is not an IP address"
+    return "" if _ADDRESS.fullmatch(value) and _is_address(value) else "is not an IP address"
 
 
 _CHECKS: Final[Mapping[str, Callable[[str], str]]] = {
