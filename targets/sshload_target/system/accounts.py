@@ -45,7 +45,8 @@ def number_accounts(population: Population) -> tuple[Account, ...]:
     """Return the accounts of a population with ids that nobody in /etc/passwd has; raises ConfigRefusedError."""
     passwd = ETC / "passwd"
     known = [line.split(":") for line in passwd.read_text(encoding="utf-8").splitlines()]
-    numbers = _free_ids({int(fields[2]) for fields in known if len(fields) > 2}, population.users)  # noqa: PLR2004 - uid
+    of_accounts = {int(fields[2]) for fields in known if len(fields) > 2}  # noqa: PLR2004 - uid
+    numbers = _free_ids(of_accounts, delegated_ids(ETC), population.users)
     accounts = tuple(map(Account, population.names, numbers))
     if taken := {fields[0] for fields in known}.intersection(population.names):
         raise ConfigRefusedError(f"the account {min(taken)} exists on this machine, and the run would make it")
@@ -63,10 +64,26 @@ def write_accounts(accounts: Sequence[Account], password: str) -> None:
     _append("shadow", (_shadow_line(one.name, hashed) for one in others))
 
 
-def _free_ids(taken: set[int], count: int) -> Iterator[int]:
+def delegated_ids(etc: Path) -> tuple[range, ...]:
+    """Return the ids that users have for containers of their own (subuid(5), subgid(5)), with files on this machine."""
+    lines = [
+        line.split(":")
+        for file in (etc / "subuid", etc / "subgid")
+        if file.is_file()
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+    ]
+    return tuple(
+        range(int(first), int(first) + int(count))
+        for _, first, count in (line for line in lines if len(line) == len(("name", "first", "count")))
+        if first.isdecimal() and count.isdecimal()
+    )
+
+
+def _free_ids(taken: set[int], delegated: Sequence[range], count: int) -> Iterator[int]:
     """Return ids that nobody has; raises ConfigRefusedError if this user namespace maps too few."""
     mapped = sum(int(line.split()[2]) for line in _ID_MAP.read_text(encoding="ascii").splitlines())
-    first = _FIRST_ID if mapped > _FIRST_ID + count + len(taken) else _FIRST_ID_IN_NAMESPACE
+    beyond = max([_FIRST_ID, *(ids.stop for ids in delegated)])
+    first = beyond if mapped > beyond + count + len(taken) else _FIRST_ID_IN_NAMESPACE
     free = (number for number in range(first, mapped) if number not in taken and number not in _NOT_FOR_PEOPLE)
     found = [number for number, _ in zip(free, range(count), strict=False)]
     if len(found) < count:
