@@ -35,6 +35,7 @@ from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.local.files import MASTER, OwnFiles, prepare
 from sshload_operator.local.observe import LocalObserver, TargetCpu
+from sshload_operator.local.own_folder import own_folder
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import LocalRunError, current_user, linked_fixtures
 from sshload_operator.local.target import home_in
@@ -305,8 +306,8 @@ def _private_folder() -> Iterator[Path]:
     """
     above = Path(current_user().pw_dir) / ".cache"
     above.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="sshload-", dir=above) as folder:
-        yield Path(folder)
+    with own_folder(above) as folder:
+        yield folder
 
 
 @contextmanager
@@ -315,8 +316,8 @@ def _temporary_folder() -> Iterator[Path]:
 
     A process that is killed removes nothing. Not in the private folder, because the paths of sockets may not be long.
     """
-    with tempfile.TemporaryDirectory(prefix="sshload-") as folder:
-        yield Path(folder)
+    with own_folder(Path(tempfile.gettempdir())) as folder:
+        yield folder
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import json
 import os
 import pwd
 import re
-import shutil
 import signal
 from pathlib import Path
 from uuid import uuid4
@@ -127,7 +126,7 @@ def test_a_second_signal_waits_for_nothing(tmp_path: Path) -> None:
     assert running(nap) == []
 
 
-def test_a_run_that_is_killed_outright_takes_its_processes_with_it(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_outright_takes_its_processes_with_it_and_the_next_its_keys(tmp_path: Path) -> None:
     path, nap = long_test(tmp_path)
     started = start("run", path)
     wait_until(lambda: running(nap), "a session")
@@ -135,7 +134,11 @@ def test_a_run_that_is_killed_outright_takes_its_processes_with_it(tmp_path: Pat
     interrupt(started, signal.SIGKILL)
     started.wait()
     wait_until(lambda: not started.left_behind() and not running(nap), "the end of all processes")
-    shutil.rmtree(folder)
+    assert (folder / "keys").exists()
+    following = start("run", path)
+    wait_until(lambda: not folder.exists(), "the removal of what was left")
+    interrupt(following, signal.SIGTERM)
+    following.wait()
 
 
 def test_the_deadline_ends_a_run_that_hangs(tmp_path: Path) -> None:
