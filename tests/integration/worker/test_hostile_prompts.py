@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from client_kinds import PARAMIKO, Kind, every_kind_in_the_process
 from one_iteration import Counted, run_once
-from prompting_server import BANNERS, CHANGE, PARTLY, prompting_server
+from prompting_server import BANNERS, CHANGE, ECHOES, PARTLY, prompting_server
 from run_configs import arrivals, run_config, scenario
 from ssh_server import Keys
 from sshload_contract.client import Answer, Auth, Prompt
@@ -79,6 +79,15 @@ def test_prompts_that_nobody_expects_end_the_login(
     assert len(done.message) <= MOST_MESSAGE_CHARACTERS
     assert PASSWORD not in done.message
     assert len(server.answered(user)) - before == (32 if user == "endless" else 0)
+
+
+@every_kind_in_the_process
+def test_a_server_that_echoes_the_password_puts_it_in_no_message(server: Server, tmp_path: Path, kind: Kind) -> None:
+    done = server.log_in(ECHOES, kind, Auth.KEYBOARD_INTERACTIVE, tmp_path)
+    assert server.answered(ECHOES)[-1:] == [PASSWORD]
+    assert done.outcome is Outcome.PROMPT_UNEXPECTED, done
+    assert 'the server asks "*** is wrong, say another:"' in done.message
+    assert PASSWORD not in done.message
 
 
 @every_kind_in_the_process

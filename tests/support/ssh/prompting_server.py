@@ -29,6 +29,8 @@ PARTLY = "partly"
 """Of this user every method is accepted, and more is asked for."""
 BANNERS = "banners"
 """This user gets texts without end."""
+ECHOES = "echoes"
+"""This user is told what was answered, in a text and in a prompt."""
 CHANGE = "change"
 """This user is to change the password (RFC 4252 section 8)."""
 
@@ -96,6 +98,8 @@ async def _serve(host_key: str, answers: str, port: str) -> None:  # noqa: C901 
         def validate_kbdint_response(self, username: str, responses: Sequence[str]) -> Any:
             with Path(answers).open("a", encoding="utf-8") as file:
                 file.writelines(f"{username} {one}\n" for one in responses)
+            if username == ECHOES:
+                return "", f"not {responses[0]}", "", [(f"{responses[0]} is wrong, say another: ", False)]
             return username in CHALLENGES and self.get_kbdint_challenge(username, "", "")
 
     acceptor = await asyncssh.create_server(Gate, "127.0.0.1", int(port), server_host_keys=[host_key])

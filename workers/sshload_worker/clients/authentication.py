@@ -25,6 +25,7 @@ _MOST_REQUESTS = 32
 _MOST_PROMPT_BYTES = 1_024
 _MOST_WORDS_BYTES = 1_024
 _SHOWN_CHARACTERS = 160
+_HIDDEN = "***"
 _PASSWORD_FIRST = Prompt(match="", answer=Answer.PASSWORD, text="")
 _NEW_PASSWORD = re.compile(
     r"(?i)change your password|password expired|password has expired|new password|new unix password"
@@ -46,7 +47,17 @@ Part = tuple[Timing, int, int]
 class Authentication:
     """One login's authentication by its credentials. `parts` are known only of a login that may have several."""
 
-    __slots__ = ("_begun_ns", "_code_was_sent", "_prompts", "_requests", "_since_ns", "_words", "credentials", "parts")
+    __slots__ = (
+        "_begun_ns",
+        "_code_was_sent",
+        "_prompts",
+        "_requests",
+        "_secrets",
+        "_since_ns",
+        "_words",
+        "credentials",
+        "parts",
+    )
 
     def __init__(self, credentials: Credentials) -> None:
         self.credentials = credentials
@@ -54,6 +65,7 @@ class Authentication:
         self._begun_ns = self._since_ns = monotonic_ns()
         self._requests = self._prompts = 0
         self._words: list[str] = []
+        self._secrets = {credentials.password, " ".join(credentials.password.split())} - {""}
         self._code_was_sent: bool | None = None
 
     @property
@@ -117,6 +129,7 @@ class Authentication:
     def refused(self, offered: Sequence[str], *, accepted: bool = False) -> StepFailure:
         """Return the failure of a login that the server refused; the others are as in `rejection`."""
         self.end(is_accepted=accepted)
+        offered = [self._hidden(name) for name in offered]
         method = KEYBOARD_INTERACTIVE if self._first_is_done else method_of(self.credentials.auth)
         known = self._by_words()
         if known is not None and not accepted:
@@ -134,9 +147,10 @@ class Authentication:
         Where the server closed the connection after it had sent a text, that is how sshd refuses an account.
         """
         self.end(is_accepted=False)
+        message = self._hidden(failure.message)
         if failure.outcome is not Outcome.DISCONNECTED or not self._words:
-            return failure
-        return StepFailure(self._by_words() or Outcome.NO_LOGIN, f"{failure.message}{self._said}")
+            return StepFailure(failure.outcome, message)
+        return StepFailure(self._by_words() or Outcome.NO_LOGIN, f"{message}{self._said}")
 
     @property
     def _first_is_done(self) -> bool:
@@ -148,7 +162,7 @@ class Authentication:
 
     @property
     def _said(self) -> str:
-        shown = shortened(" / ".join(self._words), _SHOWN_CHARACTERS)
+        shown = shortened(self._hidden(" / ".join(self._words)), _SHOWN_CHARACTERS)
         return f"; it said: {shown}" if shown else ""
 
     def _by_words(self) -> Outcome | None:
@@ -162,8 +176,14 @@ class Authentication:
             self._since_ns = now_ns
         self._prompts += 1
 
+    def _hidden(self, text: str) -> str:
+        """Return a text of the server without what it was sent: a password or code that it echoes is still one."""
+        for secret in self._secrets:
+            text = text.replace(secret, _HIDDEN)
+        return text
+
     def _answer_to(self, prompt: str) -> bytes:
-        shown = shortened(printable(prompt.strip()), _SHOWN_CHARACTERS)
+        shown = shortened(printable(self._hidden(prompt).strip()), _SHOWN_CHARACTERS)
         if _NEW_PASSWORD.search(prompt):
             self.says(prompt.encode())
             raise self.asked_for_new_password()
@@ -186,6 +206,7 @@ class Authentication:
         if prompt.answer is Answer.TOTP and second_factor is not None:
             code, was_sent = second_factor.take()
             self._code_was_sent = was_sent or bool(self._code_was_sent)
+            self._secrets.add(code)
             return code.encode()
         return (prompt.text if prompt.answer is Answer.TEXT else self.credentials.password).encode()
 

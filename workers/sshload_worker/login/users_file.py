@@ -222,7 +222,8 @@ class _TextOfYaml:
         self._line += 1
         self._marks += text.count("[") + text.count("{") + text.startswith("%")
         if self._marks > _MOST_MARKS:
-            raise _FileFault(self._line, f"has more than {_MOST_MARKS:,} brackets and directives, with what is before it")
+            problem = f"has more than {_MOST_MARKS:,} brackets and directives, with what is before it"
+            raise _FileFault(self._line, problem)
         return text
 
     def note(self, event: Any) -> Any:
