@@ -111,6 +111,7 @@ def test_output_that_has_begun_is_timed_where_its_reading_fails() -> None:
         pytest.param(CommandEnd(3, "", b""), "", Outcome.EXIT_CODE, id="exit code"),
         pytest.param(CommandEnd(None, "", b""), "", Outcome.NO_EXIT_STATUS, id="no exit status"),
         pytest.param(CommandEnd(None, "KILL", b""), "", Outcome.KILLED_BY_SIGNAL, id="signal"),
+        pytest.param(CommandEnd(254, "", b""), "", Outcome.EXIT_CODE, id="254 of the command"),
         pytest.param(SUCCESS, "other", Outcome.OUTPUT_MISMATCH, id="other output"),
     ],
 )
@@ -119,3 +120,11 @@ def test_a_command_that_does_not_end_as_expected_fails_with_its_parts_well(
 ) -> None:
     well = all_well("channelOpen", "exec", "firstByte", "read", "close")
     assert counted(4, ending, b"hello", expect=expect) == ({**well, "command": outcome}, "command", 5)
+
+
+@pytest.mark.parametrize("before", [0, 300])
+def test_a_session_that_pam_refuses_is_told_also_after_a_message_of_the_day(before: int) -> None:
+    """Debian's has 286 characters."""
+    output = b"x" * before + b"\nThere were too many logins for 'ann'.\n"
+    outcomes, _, _ = counted(4, CommandEnd(254, "", b""), output)
+    assert outcomes["command"] is Outcome.TOO_MANY_LOGINS

@@ -31,3 +31,11 @@ def test_a_mismatch_beyond_what_is_searched_says_how_much_was() -> None:
     assert stdout.mismatch(expected) == (
         f"expectStdout was not found in the first {expected.limit_bytes} bytes, of {expected.limit_bytes + 3} in all"
     )
+
+
+def test_the_last_bytes_are_kept_whatever_came_before() -> None:
+    stdout = Stdout(lambda _: None, 0)
+    for piece in (b"the message of the day\n" * 20, b"There were too many", b" logins for 'ann'.\n"):
+        stdout.update(piece)
+    assert stdout.last.endswith(b"\nThere were too many logins for 'ann'.\n")
+    assert len(stdout.last) == 200

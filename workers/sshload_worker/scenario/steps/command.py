@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sshload_worker.expression import Expression
 
 _SHOWN_CHARACTERS = 80
-_LEAST_KEPT_BYTES = 200
+_LAST_BYTES = 200
 _NO_SESSION = 254  # sshd's exit code where pam_open_session(3) has failed
 _TOO_MANY_LOGINS = "too many logins"  # pam_limits(8)
 
@@ -38,14 +38,13 @@ def run_command(step: ExecStep, run: StepRun) -> None:
     begin_ns = monotonic_ns()
     try:
         expected = _expected(step)
-        kept_bytes = max(expected.limit_bytes if expected else 0, _LEAST_KEPT_BYTES)
-        stdout = Stdout(partial(run.clock.moved, parts.whole), kept_bytes)
+        stdout = Stdout(partial(run.clock.moved, parts.whole), expected.limit_bytes if expected else 0)
         with run.channel_limit() as limit:
             channel = run.connection.open_channel()
             opened_ns = monotonic_ns()
             limit.go_on(run.timeouts.step_s, Timing.COMMAND)
             end = channel.run(run.fill_in(step.command), stdout.update, course)
-        _check_session(end, stdout.kept)
+        _check_session(end, stdout.last)
         check_end(end, step.expect_exit_code)
         if expected:
             raise_mismatch(stdout.mismatch(expected))
@@ -84,10 +83,12 @@ def _expected(step: ExecStep) -> "Expression | None":
 class Stdout:
     """A command's output: passes each piece's length to `moved`, and keeps up to `limit_bytes` of the beginning."""
 
-    __slots__ = ("_kept", "_limit_bytes", "_moved", "count")
+    __slots__ = ("_kept", "_limit_bytes", "_moved", "count", "last")
 
     def __init__(self, moved: Callable[[int], None], limit_bytes: int) -> None:
         self.count = 0
+        self.last = b""
+        """The last bytes: what PAM says of a session that it refuses comes after its message of the day."""
         self._moved = moved
         self._limit_bytes = limit_bytes
         self._kept = bytearray()
@@ -97,6 +98,7 @@ class Stdout:
         self._moved(len(piece))
         self.count += len(piece)
         self._kept += piece[: self._limit_bytes - len(self._kept)]
+        self.last = (self.last + piece[-_LAST_BYTES:])[-_LAST_BYTES:]
 
     @property
     def kept(self) -> bytes:
@@ -112,12 +114,13 @@ class Stdout:
         return _unlike_expected(self.kept)
 
 
-def _check_session(end: CommandEnd, output: bytes) -> None:
+def _check_session(end: CommandEnd, last_output: bytes) -> None:
     """Raise StepFailure if sshd has run no command, because PAM opened no session: it exits with 254 then."""
     if end.exit_code != _NO_SESSION:
         return
-    said = " ".join((output[:_LEAST_KEPT_BYTES] + b" " + end.stderr).decode("utf-8", "replace").split())
-    if _TOO_MANY_LOGINS in said.lower():
+    lines = (last_output + b"\n" + end.stderr).decode("utf-8", "replace").splitlines()
+    said = next((line.strip() for line in lines if _TOO_MANY_LOGINS in line.lower()), "")
+    if said:
         raise StepFailure(Outcome.TOO_MANY_LOGINS, f"the server ran no command (exit code 254); it said: {said}")
 
 
