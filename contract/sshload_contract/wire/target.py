@@ -24,6 +24,9 @@ _FixturePath: TypeAlias = Annotated[
 _SHORTEST_S = 0.001
 _ROUNDING = 1e-9
 
+SSHD_REFUSES = "sshd refuses its configuration"
+"""How a target's last words begin if it was sshd that refused, and not something that the target needs."""
+
 NO_USER_NAMESPACE_EXIT = 69
 """The exit code of the proof that a pod has a user namespace, where it has none (EX_UNAVAILABLE of sysexits.h)."""
 

@@ -56,7 +56,7 @@ _EXTERNAL: Final = (
 
 _OF_FILES: Final[Mapping[str, str]] = {
     Reason.CREDENTIALS_REJECTED: "here, files take the place of the Secret: correct the one that --identity,"
-    " --password-file, --token-file or --via-... names",
+    " --password-file, --users, --token-file or --via-... names",
     Reason.HOST_KEY_MISMATCH: "here, the file that --known-hosts or --via-known-hosts names takes the place of the"
     " Secret: correct the key there",
 }

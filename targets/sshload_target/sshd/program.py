@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from sshload_contract.wire.target import SSHD_REFUSES
+
 from sshload_target.errors import ConfigRefusedError
 
 _SEARCH_PATH = "/usr/sbin:/usr/local/sbin:/sbin"
@@ -38,7 +40,7 @@ def read_effective_config(sshd: Path, config: Path) -> str:
         _PRIVILEGE_SEPARATION_DIR.mkdir(mode=0o755, parents=True, exist_ok=True)
     answer = _run(sshd, "-T", "-f", str(config))
     if answer.returncode != 0 or _KEY_LEFT_OUT in answer.stderr:  # sshd would go on with the other host key
-        raise ConfigRefusedError(f"sshd refuses its configuration: {' '.join(answer.stderr.split())}")
+        raise ConfigRefusedError(f"{SSHD_REFUSES}: {' '.join(answer.stderr.split())}")
     return answer.stdout
 
 

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Stage
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_contract.wire.target import NO_USER_NAMESPACE_EXIT
+from sshload_contract.wire.target import NO_USER_NAMESPACE_EXIT, SSHD_REFUSES
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.judge import against_baseline
@@ -30,7 +30,7 @@ from sshload_operator.state import ConditionType, ObservedBaseline, PodFacts, Re
 _Rule: TypeAlias = Callable[[Situation], Judgement | None]
 
 _PODS_NAMED = 3
-_EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target exits with it if sshd rejects its configuration
+_EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target exits with it if its configuration is refused
 
 
 def ending(situation: Situation) -> Judgement | None:
@@ -106,8 +106,11 @@ def _target_failed(situation: Situation) -> Judgement | None:
         message = no_user_namespace(f"pod {pod.name} got none, and was stopped before anything in it was root: {said}")
         return _error(Reason.NO_USER_NAMESPACE, message, ConditionType.TARGET_READY)
     if pod.role is Role.TARGET and pod.exit_code == _EXIT_CONFIG:
-        message = f"sshd rejects its configuration: {said}. Change spec.target.managed.sshd"
-        return _error(Reason.SSHD_CONFIG_REJECTED, message, ConditionType.TARGET_READY)
+        if said.startswith(SSHD_REFUSES):
+            message = f"{said}. Change spec.target.managed.sshd"
+            return _error(Reason.SSHD_CONFIG_REJECTED, message, ConditionType.TARGET_READY)
+        message = f"the target cannot be made as the test has it: {said}"
+        return _error(Reason.TARGET_FAILED, message, ConditionType.TARGET_READY)
     message = f"the {pod.role} (pod {pod.name}) ended before the load began{_exit(pod)}: {said or 'it left no message'}"
     return _error(Reason.TARGET_FAILED, message, ConditionType.TARGET_READY)
 

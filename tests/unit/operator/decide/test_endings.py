@@ -101,12 +101,20 @@ def test_a_worker_lost_while_the_load_runs_is_not_blamed_on_an_old_quota(running
 
 
 def test_a_rejected_sshd_config_is_told_in_sshds_own_words(started: Passes) -> None:
-    words = "sshd_config line 9: Bad configuration option: MaxStartup"
+    words = "sshd refuses its configuration: sshd_config line 9: Bad configuration option: MaxStartup"
     broken = pod(Role.TARGET, ready=False, exit_code=78, restarts=1, termination_message=f"{words}\n")
     started.run(broken, MASTER, after_s=2)
     assert started.said() == ("Error", "SshdConfigRejected")
     assert words in started.status["message"]
     assert started.condition("TargetReady")["reason"] == "SshdConfigRejected"
+
+
+def test_a_program_that_the_target_lacks_is_not_blamed_on_sshds_configuration(started: Passes) -> None:
+    words = "there is no krb5kdc here: install krb5-kdc and krb5-admin-server"
+    broken = pod(Role.TARGET, ready=False, exit_code=78, restarts=1, termination_message=f"{words}\n")
+    started.run(broken, MASTER, after_s=2)
+    assert started.said() == ("Error", "TargetFailed")
+    assert started.status["message"] == f"the target cannot be made as the test has it: {words}"
 
 
 def test_a_target_that_dies_before_the_load_is_an_error_with_its_last_words(started: Passes) -> None:
