@@ -367,11 +367,6 @@ _COMMAND_FAULTS = {
     "sends output after the close": Fault(
         all_of(_RUNNING, _S.end_output, it.exits(0), _S.close_channel, it.says(b"late"), it.be_silent),
         Outcome.OK,
-        otherwise={
-            Library.SSH2_PYTHON: Otherwise(
-                Outcome.STEP_TIMEOUT, "read", "libssh2 takes data after the end for more to come", brief="step"
-            )
-        },
     ),
     "says what needs no answer between all else": Fault(
         all_of(
