@@ -29,6 +29,7 @@ _WITH_LDAP: Final = (
     "The target is an sshd as root with PAM (UsePAM yes). sssd answers for accounts and keys, from slapd on the same"
     " machine. No network, systemd-logind or journal takes part in a login"
 )
+_WITH_CODES: Final = "After the key, PAM asks for a code (pam_oath)"
 _DEFAULT_LIST: Final = "It offers the key exchanges of its version's default list"
 _OWN_LIST: Final = "It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms"
 _DIRECTORY_CHARACTERS: Final = 32
@@ -68,7 +69,8 @@ def scope(plan: Plan, negotiated: Negotiated | None, better_kex: str | None) -> 
 def _made_of(system: System | None) -> str:
     if system is None:
         return _MANAGED
-    return _SYSTEM if system.ldap is None else _WITH_LDAP
+    made = _SYSTEM if system.ldap is None else _WITH_LDAP
+    return made if system.second_factor is None else f"{made}. {_WITH_CODES}"
 
 
 def of_server(target: TargetStats | None) -> Iterator[str]:

@@ -105,6 +105,17 @@ def test_a_managed_target_with_accounts_is_told_as_what_it_is() -> None:
     assert scope(quickstart(target={"managed": {"system": {}}}))[0].startswith("The target is an sshd as root with PAM")
 
 
+@pytest.mark.parametrize("more", [{}, {"ldap": {}}])
+def test_a_second_factor_of_a_managed_target_is_told(more: dict[str, Any]) -> None:
+    spec = quickstart(
+        target={"managed": {"system": {"users": 5, "secondFactor": "totp", **more}}},
+        client={"prompts": [{"match": "password", "answer": "totp"}]},
+    )
+    told = scope(spec)[0]
+    assert ". After the key, PAM asks for a code (pam_oath). It offers" in told
+    assert len(told) <= 300
+
+
 def test_a_managed_target_with_key_exchanges_of_the_spec_is_told_as_such() -> None:
     own = quickstart(target={"managed": {"sshd": {"kexAlgorithms": ["curve25519-sha256"]}}})
     assert scope(own)[0].endswith("It offers the key exchanges of spec.target.managed.sshd.kexAlgorithms")
