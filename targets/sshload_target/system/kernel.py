@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Mapping
 from typing import Final
 
 CLONE_NEWNS: Final = 0x0002_0000
@@ -14,6 +15,7 @@ MS_BIND: Final = 0x1000
 MS_REC: Final = 0x4000
 MS_PRIVATE: Final = 0x4_0000
 _PR_SET_PDEATHSIG: Final = 1
+_PR_CAPBSET_DROP: Final = 24
 _SYS_MOUNT_SETATTR: Final = 442
 """The number on every architecture; mount_setattr(2) is in Linux since 5.12."""
 _AT_FDCWD: Final = -100
@@ -57,6 +59,12 @@ def set_read_only(path: str, *, recursively: bool = False, read_only: bool = Tru
 def signal_at_parents_end(number: int) -> None:
     """Have this process sent a signal when its parent ends (PR_SET_PDEATHSIG of prctl(2)); raises OSError."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, number), "prctl(PR_SET_PDEATHSIG)")
+
+
+def forgo(capabilities: Mapping[str, int]) -> None:
+    """Let no program that is started from here on have these (PR_CAPBSET_DROP of prctl(2)); raises OSError."""
+    for name, number in capabilities.items():
+        _check(_libc.prctl(_PR_CAPBSET_DROP, number), f"prctl(PR_CAPBSET_DROP, {name})")
 
 
 def _check(result: int, what: str) -> None:

@@ -1,9 +1,9 @@
 """The namespaces of a target on a machine that is not its own: a process table, mounts and IPC that end with it.
 
 In them nothing of the machine can be written: all its file systems are read-only, and where programs write there is
-memory (tmpfs) that nobody else sees. sshd and PAM are the machine's, and so is /etc, in a copy. No daemon of the
-machine can be asked (its sockets are in /run): systemd-logind, nscd, sssd and the journal take no part, and hear
-nothing.
+memory (tmpfs) that nobody else sees. Nor can root's programs there mount anything, or reach a disk. sshd and PAM are
+the machine's, and so is /etc, in a copy. No daemon of the machine can be asked (its sockets are in /run):
+systemd-logind, nscd, sssd and the journal take no part, and hear nothing.
 """
 
 import os
@@ -36,7 +36,36 @@ FOLDERS_ONLY: Final = (
     "/var/lib/sss",
 )
 """Where daemons keep what they know: their folders stay, with owners and modes, and their files are not seen."""
-_DEVICE_LOG: Final = Path("/dev/log")
+_DEVICES: Final = Path("/dev")
+_KEPT_DEVICES: Final = ("full", "null", "random", "tty", "urandom", "zero")
+_DEVICE_LINKS: Final = {
+    "fd": "/proc/self/fd",
+    "ptmx": "pts/ptmx",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
+_FORGONE: Final = {
+    "NET_ADMIN": 12,
+    "SYS_MODULE": 16,
+    "SYS_RAWIO": 17,
+    "SYS_ADMIN": 21,
+    "SYS_BOOT": 22,
+    "SYS_TIME": 25,
+    "MKNOD": 27,
+    "MAC_OVERRIDE": 32,
+    "MAC_ADMIN": 33,
+    "SYSLOG": 34,
+    "PERFMON": 38,
+    "BPF": 39,
+    "CHECKPOINT_RESTORE": 40,
+}
+"""What no program started from here on has, not even root's: with these it could leave, or change the machine.
+
+The numbers are those of capabilities(7) in linux/capability.h.
+"""
+_OF_THE_MACHINE: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+"""Where /proc has settings of the whole machine, as container engines know them."""
 _PSEUDO_TERMINALS: Final = "/dev/pts"
 _GROUP_OF_TERMINALS: Final = 5
 """tty, in every distribution; grantpt(3)."""
@@ -81,15 +110,17 @@ def _make_private(folder: Path) -> None:
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.set_read_only("/", recursively=True)
     kernel.mount("proc", "/proc", "proc", _NO_MORE | kernel.MS_NOEXEC)
+    for place in filter(os.path.exists, _OF_THE_MACHINE):
+        kernel.mount(place, place, flags=kernel.MS_BIND)
+        kernel.set_read_only(place)
     _make_etc()
+    _make_devices()
     for place, options in _EMPTY.items():
         kernel.mount("tmpfs", place, "tmpfs", _NO_MORE, options)
     for place in FOLDERS_ONLY:
         _empty_files(Path(place))
     terminals = f"newinstance,ptmxmode=0666,mode=0620,gid={_GROUP_OF_TERMINALS}"
     kernel.mount("devpts", _PSEUDO_TERMINALS, "devpts", options=terminals)
-    if _DEVICE_LOG.is_socket():
-        kernel.mount(os.devnull, str(_DEVICE_LOG), flags=kernel.MS_BIND)
     for path, descriptor in kept.items():
         path.mkdir(parents=True, exist_ok=True)
         kernel.mount(f"/proc/self/fd/{descriptor}", str(path), flags=kernel.MS_BIND)
@@ -97,6 +128,7 @@ def _make_private(folder: Path) -> None:
     kernel.set_read_only(str(folder), read_only=False)
     os.chdir(folder)
     os.environ.pop("TMPDIR", None)  # a folder that is not seen here
+    kernel.forgo(_FORGONE)
 
 
 def _programs_below(places: tuple[str, ...]) -> tuple[Path, ...]:
@@ -112,6 +144,20 @@ def _make_etc() -> None:
     copy = Path("/var/tmp")  # noqa: S108 - likewise
     copy_etc(copy)
     kernel.mount(str(copy), str(ETC), flags=kernel.MS_BIND)
+
+
+def _make_devices() -> None:
+    """Mount a /dev with those devices only that every program may use: a disk can be written past its file system."""
+    kept = {name: os.open(_DEVICES / name, os.O_PATH) for name in _KEPT_DEVICES}
+    kernel.mount("tmpfs", str(_DEVICES), "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755")
+    for name, descriptor in kept.items():
+        (_DEVICES / name).touch()
+        kernel.mount(f"/proc/self/fd/{descriptor}", str(_DEVICES / name), flags=kernel.MS_BIND)
+        os.close(descriptor)
+    for name, to in _DEVICE_LINKS.items():
+        (_DEVICES / name).symlink_to(to)
+    for folder in ("pts", "shm"):
+        (_DEVICES / folder).mkdir()
 
 
 def _empty_files(place: Path) -> None:

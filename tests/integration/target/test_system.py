@@ -17,6 +17,8 @@ from system_target import AS_IT_IS, make_system_folder, population_of, run_as
 
 pytestmark = pytest.mark.root
 USERS = 3
+MOUNTS_AND_DEVICES = 1 << 16 | 1 << 17 | 1 << 21 | 1 << 27
+"""CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_ADMIN and CAP_MKNOD, capabilities(7)."""
 BUSY = "python3 -c 'import time\nwhile time.process_time() < 0.4: pass'"
 
 
@@ -108,6 +110,22 @@ def test_nothing_of_the_machine_can_be_written_by_root_either(target: RunningTar
     here = [place for place in places if Path(place).is_dir()]
     said = inside(target, "touch", *(f"{place}/sshload-was-here" for place in here))
     assert said.count("Read-only file system") == len(here), said
+
+
+def test_programs_of_root_reach_neither_devices_nor_settings_of_the_machine_and_cannot_mount(
+    target: RunningTarget,
+) -> None:
+    """Root's sshd runs what its configuration names (AuthorizedKeysCommand), and PAM its modules."""
+    assert inside(target, "find", "/dev", "-type", "b") == ""
+    known = Path("/proc/sys/kernel/core_pattern").read_text()
+    said = inside(target, "sh", "-c", f"printf %s '{known.strip()}' > /proc/sys/kernel/core_pattern")
+    assert "Read-only file system" in said
+    wait_until(lambda: target.stats().processes == 2, "the target and sshd alone")
+    programs = [stat.pid for stat in descendants(target.process.pid)]
+    (sshd,) = [pid for pid in programs if Path(f"/proc/{pid}/comm").read_text() == "sshd\n"]
+    for kind in ("CapBnd", "CapEff"):
+        status = dict(line.split(":\t") for line in Path(f"/proc/{sshd}/status").read_text().splitlines())
+        assert int(status[kind], 16) & MOUNTS_AND_DEVICES == 0
 
 
 def test_what_the_target_writes_is_not_on_the_machine(target: RunningTarget) -> None:
