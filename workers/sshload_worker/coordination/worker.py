@@ -31,7 +31,7 @@ from sshload_worker.scenario.first_login import (
     unreachable_failure,
     wait_within,
 )
-from sshload_worker.scenario.target_login import first_hop, resolve_first_hop
+from sshload_worker.scenario.target_login import first_hop, resolve_first_hop, wait_for_kdcs
 from sshload_worker.scenario.target_sessions import Target, prepare_target
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ class Worker:
         try:
             trace = read_checked_trace(self._config)
             self._addresses = self._resolve()
+            wait_for_kdcs(self._config, self._report_problem)
             target = prepare_target(self._config, self._addresses)
             if target.population is not None:
                 target.population.prepare(range(self._index, len(target.population), self._config.workers))

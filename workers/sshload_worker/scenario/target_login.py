@@ -10,7 +10,6 @@ If the run has an allow-list, all hosts and the addresses are checked against it
 these addresses. No name is resolved a second time, so none can lead elsewhere later.
 """
 
-import logging
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,8 +36,6 @@ from sshload_worker.scenario.first_login import dial_until_accepted
 if TYPE_CHECKING:
     from sshload_worker.login.issuer import Issuer
 
-log = logging.getLogger(__name__)
-
 _RESOLVE_PAUSE_S = 0.2
 _ACCEPT_S = 1.0
 _SIGNED_AHEAD = 5_000
@@ -57,21 +54,21 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
     """
     if not isinstance(config.target, Endpoint):
         raise GeneratorFaultError("the target is no SSH server: workers do not log in to it")
-    if config.is_managed and config.client.kerberos is not None:
-        _wait_for_kdcs(config.client.kerberos)
     login = prepare_login_at(config.target, config.via, config.client, addresses, config.workers)
     if login.population is not None and config.scenario.names_users:
         login.population.check_names()
     return login
 
 
-def _wait_for_kdcs(kerberos: Kerberos) -> None:
+def wait_for_kdcs(config: RunConfig, on_problem: Callable[[str], None]) -> None:
     """Return once the KDCs of a managed target accept connections: they begin with it, maybe after the workers.
 
-    There is no limit, because the master limits how long the target may take.
+    Report each problem until then. There is no limit, because the master limits how long the target may take.
     """
-    for kdc in (kdc for realm in kerberos.realms for kdc in realm.kdcs):
-        dial_until_accepted(kdc.host, kdc.port, lambda problem: log.debug("no KDC yet: %s", problem))
+    if not config.is_managed or config.client.kerberos is None:
+        return
+    for kdc in (kdc for realm in config.client.kerberos.realms for kdc in realm.kdcs):
+        dial_until_accepted(kdc.host, kdc.port, lambda problem: on_problem(f"the KDC at {problem}"))
 
 
 def prepare_login_at(
