@@ -28,7 +28,7 @@ def read_facts(effective: str, user: str) -> ServerFacts:
     """Return the facts of an sshd whose configuration `effective` is (`sshd -T`), and that logs in `user`."""
     return ServerFacts(
         as_root=os.geteuid() == 0,
-        pam="usepam yes" in effective.splitlines(),
+        pam="usepam yes" in effective.split("\n"),  # splitlines would find lines within a value
         accounts=_who_answers_for(user),
         distribution=_distribution(),
     )

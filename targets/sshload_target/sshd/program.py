@@ -133,7 +133,7 @@ def check_measurable(effective: str, port: int) -> str:
     `effective` is what `sshd -T` prints.
     """
     settings: dict[str, list[str]] = {}
-    for line in effective.splitlines():
+    for line in effective.split("\n"):
         name, _, value = line.partition(" ")
         settings.setdefault(name, []).append(value)
     if settings.get("port") != [str(port)]:

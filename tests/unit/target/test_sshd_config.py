@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from sshload_target.errors import ConfigRefusedError
+from sshload_target.facts import read_facts
 from sshload_target.sshd.program import OwnSettings, check_measurable, render_sshd_config
 
 OWN = OwnSettings(
@@ -74,3 +75,10 @@ def test_log_levels_that_hide_logins_are_objected_to(level: str) -> None:
 @pytest.mark.parametrize("effective", ["port 2222\nport 22\nloglevel INFO\n", "port 22\nloglevel INFO\n"])
 def test_a_port_of_its_own_is_objected_to(effective: str) -> None:
     assert "Port" in check_measurable(effective, 2222)
+
+
+def test_a_value_with_another_end_of_line_says_nothing_of_other_settings() -> None:
+    """Such as U+2028, which sshd takes as any other character (extraConfig: Banner)."""
+    effective = "port 2222\nbanner /x\u2028usepam yes\u2028port 3333\nloglevel INFO\nusepam no\n"
+    assert read_facts(effective, "nobody").pam is False
+    assert check_measurable(effective, 2222) == ""
