@@ -51,8 +51,9 @@ def without_unknown_directives(config: str, version: tuple[int, int]) -> tuple[s
 
     Whatever else it does not know stays, so that sshd refuses it: nothing that was asked for is dropped.
     """
-    left_out = tuple(line for line in config.splitlines() if _is_needless(line, version))
-    kept = "".join(f"{line}\n" for line in config.splitlines() if line not in left_out)
+    lines = config.removesuffix("\n").split("\n")  # splitlines would make lines of what is within a value
+    left_out = tuple(line for line in lines if _is_needless(line, version))
+    kept = "".join(f"{line}\n" for line in lines if line not in left_out)
     return kept, left_out
 
 

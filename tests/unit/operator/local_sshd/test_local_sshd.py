@@ -32,6 +32,13 @@ def test_penalties_that_were_asked_for_are_never_dropped() -> None:
     assert without_unknown_directives(asked, (9, 2)) == (asked, ())
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85"])
+def test_no_character_of_a_value_becomes_the_end_of_its_line(end: str) -> None:
+    """A value of extraConfig may have it, and sshd takes it as any other; a new line would be a directive."""
+    asked = f"Banner none{end}Include /etc/passwd\n"
+    assert without_unknown_directives(asked, (9, 2)) == (asked, ())
+
+
 def test_this_machines_sshd_tells_its_name_and_version() -> None:
     sshd = installed_sshd()
     assert sshd.name.startswith(f"OpenSSH_{sshd.version[0]}.{sshd.version[1]}")
