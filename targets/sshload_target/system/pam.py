@@ -32,7 +32,14 @@ _ADDED: Final = {
     "selinux": "session optional pam_selinux.so open",
 }
 """What switches a part on where the distribution's stack has it not, in Debian's words."""
-_SECURITY_FOLDERS: Final = ("/lib/*/security", "/usr/lib/*/security", "/lib64/security", "/usr/lib64/security")
+_SECURITY_FOLDERS: Final = (
+    "/lib/*/security",
+    "/usr/lib/*/security",
+    "/lib/security",
+    "/usr/lib/security",
+    "/lib64/security",
+    "/usr/lib64/security",
+)
 
 
 def switch(switches: PamSwitches, max_logins: int | None) -> None:
@@ -95,4 +102,4 @@ def _add(part: str) -> None:
 
 def is_installed(module: str) -> bool:
     """Return whether a module of PAM is on this machine."""
-    return any(Path("/").glob(f"{folder[1:]}/{module}") for folder in _SECURITY_FOLDERS)
+    return any(found for folder in _SECURITY_FOLDERS for found in Path("/").glob(f"{folder[1:]}/{module}"))

@@ -91,3 +91,14 @@ def test_a_machine_without_a_stack_for_sshd_is_told_what_to_install(stacks: Path
     (stacks / "sshd").unlink()
     with pytest.raises(ConfigRefusedError, match="install openssh-server"):
         pam.switch(AS_IT_IS, None)
+
+
+def test_a_module_that_is_in_none_of_the_folders_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "x86_64-linux-gnu/security"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(pam, "_SECURITY_FOLDERS", (f"{tmp_path}/nowhere/security", f"{tmp_path}/*/security"))
+    assert not pam.is_installed("pam_oath.so")
+    (folder / "pam_oath.so").touch()
+    assert pam.is_installed("pam_oath.so")
