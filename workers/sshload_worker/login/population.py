@@ -142,7 +142,8 @@ class _FromFile:
         for place in range(len(users)):
             if not users.field(place, own) and common is None:
                 raise GeneratorFaultError(
-                    f"{users.where(place)}: the field {own} is needed, because the login is by {auth}"
+                    f"{users.where(place)}: the field {own} is needed, because the login is by {auth} and the spec"
+                    " has no target.external.credentialsSecretRef with one of all users"
                 )
             needs_one = auth is Auth.CERTIFICATE and not is_issued and users.field(place, KEY)
             if needs_one and not users.field(place, CERTIFICATE):
