@@ -5,6 +5,7 @@ from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 
+import gevent
 import pytest
 from ssh_server import write_key
 from sshload_contract.client import Certificates
@@ -143,6 +144,20 @@ def test_what_is_not_renewed_is_signed_when_a_load_begins_and_then_no_more(tmp_p
     assert signed.valid_before_unix_s == NOON_UNIX_S + 100 + 3600
     clock.now_s += 7200.0
     assert issuer.certificate_of("ada", key) is signed
+
+
+def test_what_is_renewed_is_not_signed_anew_by_each_load_that_begins(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(gevent, "spawn", lambda renew: begun.append(renew) or renew)
+    issuer, key = issuer_by(tmp_path, clock), public_line(tmp_path)
+    issuer.sign_ahead([("ada", key)])
+    first = issuer.certificate_of("ada", key)
+    for _ in range(2):
+        issuer.begin()
+    assert issuer.certificate_of("ada", key) is first
+    assert len(begun) == 1, "one greenlet renews them"
 
 
 def test_no_two_workers_have_a_serial_in_common(tmp_path: Path, clock: Clock) -> None:
