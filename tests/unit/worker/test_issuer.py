@@ -99,6 +99,9 @@ def test_a_certificate_is_renewed_when_it_has_so_long_left_and_never_before(tmp_
     assert fields(second).serial == fields(first).serial + 1
     assert second.valid_before_unix_s == NOON_UNIX_S + 3000 + 3600
     assert issuer.renew_due() > 0
+    clock.now_s += 3000.0
+    issuer.renew_due()
+    assert issuer.certificate_of("ada", key).valid_before_unix_s == NOON_UNIX_S + 6000 + 3600
 
 
 def test_without_a_time_for_it_a_certificate_is_renewed_when_a_third_of_its_life_is_left() -> None:

@@ -304,3 +304,31 @@ def test_users_whose_tickets_take_a_large_part_of_the_start_are_spoken_of() -> N
     assert "spec.startTimeout is 120 s" in said
     for spec in (by_tickets(5_000), by_tickets(20_000, "10m")):
         assert [one for one in cautions(plan(spec)) if "gssapi" in one] == []
+
+
+def of_accounts(users: int, auth: str, **client: Any) -> Spec:
+    system = {"users": users, "secondFactor": "totp"} if client else {"users": users, "kerberos": {}}
+    return {
+        "target": {"managed": {"system": system}},
+        "client": {"auth": auth, "library": "asyncssh", **client},
+        "scenario": {"steps": []},
+        "load": {"arrivals": {"rate": 2, "duration": "60s"}},
+    }
+
+
+def test_codes_that_are_used_up_are_a_caution_where_users_log_in_more_often_than_codes_change() -> None:
+    def said(users: int) -> list[str]:
+        spec = of_accounts(users, "publickey", prompts=[{"match": "One-time", "answer": "totp"}])
+        return [one for one in cautions(plan(spec)) if "secondFactorReused" in one]
+
+    (told,) = said(59)
+    assert "about 60 logins of 59 users within 30 s" in told
+    assert "about 1 of 60 will be refused" in told
+    assert said(60) == []
+
+
+def test_the_tickets_of_many_users_are_a_caution_where_users_get_tickets() -> None:
+    def said(auth: str) -> bool:
+        return any("gets the tickets" in one for one in cautions(plan(of_accounts(50_000, auth))))
+
+    assert [said("gssapi"), said("publickey")] == [True, False]

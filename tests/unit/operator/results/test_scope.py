@@ -208,3 +208,22 @@ def test_a_directory_is_named_with_what_takes_no_part() -> None:
     (found,) = [one for one in scope(LDAP) if "sssd answers" in one]
     assert "from slapd on the same machine. No network" in found
     assert "without PAM" not in found
+
+
+def test_the_cpu_of_a_directory_is_told_by_login_and_not_where_it_was_restarted() -> None:
+    def told(before_s: float, after_s: float) -> Any:
+        facts = LdapFacts(cache=AccountCache.COLD, slapd_version="2.6.10", sssd_version="2.10.1")
+        before, after = (
+            target_stats(accepted, ldap=replace(facts, cpu_s=cpu_s))
+            for accepted, cpu_s in ((0, before_s), (700, after_s))
+        )
+        found = summary(600, target_before=before, target_after=after)
+        found = retold(found, paused=Paused(3.04, 5.0))
+        target = results_status(plan(LDAP), found, Verdict.PASSED).target
+        assert target is not None
+        assert target.directory is not None
+        assert (target.directory.paused_from_seconds, target.directory.paused_to_seconds) == (3.04, 5.0)
+        return target.directory.cpu_seconds, target.directory_cpu_per_login_ms
+
+    assert told(1.0, 8.0) == (7.0, 10.0)
+    assert told(8.0, 1.0) == (None, None)
