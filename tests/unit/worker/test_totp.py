@@ -62,6 +62,15 @@ def test_what_a_worker_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(totp._SENT) <= 4
 
 
+def test_what_was_sent_in_this_step_is_not_forgotten_however_many_users_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(totp, "_MOST_REMEMBERED", 3)
+    factors = [SecondFactor(bytes([secret]) * 20, DEFAULT_TOTP, now=lambda: 59.9) for secret in b"abcdefgh"]
+    assert not any(factor.take()[1] for factor in factors)
+    assert all(factor.take()[1] for factor in factors)
+
+
 @pytest.mark.parametrize(
     "text", ["JBSWY3DPEHPK3PXP", "jbsw y3dp ehpk 3pxp", "JBSW-Y3DP-EHPK-3PXP\n", "JBSWY3DPEHPK3PXP===="]
 )

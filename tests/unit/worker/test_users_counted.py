@@ -75,6 +75,15 @@ def test_the_fewest_logins_are_those_of_all_users_once_all_took_part() -> None:
     assert (found.least_logins, found.most_logins) == (1, 2)
 
 
+def test_who_had_no_turn_has_the_fewest_logins() -> None:
+    recorder = population_of(3)
+    for place in (0, 1):
+        clock(recorder, place).logged_in(MS)
+    found = population_stats(counted(recorder))
+    assert found is not None
+    assert (found.took_part, found.least_logins, found.most_logins) == (2, 0, 1)
+
+
 def test_only_the_worst_are_told_and_of_equals_the_first() -> None:
     recorder = population_of(100)
     for place in range(100):

@@ -332,3 +332,9 @@ def test_the_tickets_of_many_users_are_a_caution_where_users_get_tickets() -> No
         return any("gets the tickets" in one for one in cautions(plan(of_accounts(50_000, auth))))
 
     assert [said("gssapi"), said("publickey")] == [True, False]
+
+
+def test_certificates_for_others_are_no_caution_where_sshd_is_told_of_them() -> None:
+    spec = changed(SMALL, "client", {"auth": "certificate", "certificates": {"principals": ["ops"]}})
+    spec = changed(spec, "target.managed.sshd", {"extraConfig": {"AuthorizedPrincipalsCommand": "/bin/echo ops"}})
+    assert not any("has no {user}" in one for one in cautions(plan(spec)))
