@@ -374,7 +374,7 @@ class Client:
             "only the library openssh has a ControlMaster",
             at=".controlMaster",
         ),
-        *map(_lacking, ("rekeyLimit", "windowSize", "packetSize", "readBufferSize", "extraKeys", "prompts")),
+        *map(_lacking, dict.fromkeys(name for library in Library for name in library.traits.lacks)),
         Rule(
             "!has(self.totp) || has(self.prompts) && self.prompts.exists(p, p.answer == 'totp')",
             "has no effect: no prompt is answered by totp",

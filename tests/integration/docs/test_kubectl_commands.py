@@ -14,7 +14,7 @@ from live_cluster import LiveCluster
 
 OF_THE_CLUSTER = ("delete crd", "delete deployments,", "delete sshloadtests,", "create clusterrole")
 WITHOUT_AN_END = {"port-forward", "wait"}
-NAMESPACES = ("argocd", "ssh-staging", "sshload-system")
+NAMESPACES = ("argocd", "load-tests", "ssh-staging", "sshload-system")
 ANY_NAME = "name-of-a-test"
 SMALL: dict[str, Any] = {
     "apiVersion": "sshload.dev/v1alpha1",

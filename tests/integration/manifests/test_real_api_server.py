@@ -21,7 +21,7 @@ SPECS = sorted((helm.ROOT / "tests/golden/manifests").glob("*/spec.yaml"))
 VALUES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
-SYSTEM = helm.ROOT / "tests/golden/manifests/managed-with-a-kdc/spec.yaml"
+SYSTEMS = [spec for spec in SPECS if "system" in (yaml.safe_load(spec.read_text())["target"].get("managed") or {})]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def without_references(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in references}
 
 
-@pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS if spec != SYSTEM])
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS if spec not in SYSTEMS])
 def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, restricted: LiveCluster) -> None:
     is_taken_whole(plans.plan(yaml.safe_load(spec.read_text()), installation=plans.LISTING), restricted)
 
@@ -62,11 +62,12 @@ def is_taken_whole(plan: Plan, restricted: LiveCluster) -> None:
         restricted.would_apply(pod_of(owner, restricted))
 
 
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SYSTEMS])
 def test_a_system_is_taken_whole_by_baseline_and_by_restricted_but_for_the_capabilities_of_root(
-    api_server: ApiServer, restricted: LiveCluster
+    spec: Path, api_server: ApiServer, restricted: LiveCluster
 ) -> None:
     """An API server before 1.33 drops the user namespace, and Pod Security then refuses root too, or admits it."""
-    plan = plans.plan(yaml.safe_load(SYSTEM.read_text()), installation=plans.LISTING)
+    plan = plans.plan(yaml.safe_load(spec.read_text()), installation=plans.LISTING)
     is_taken_whole(plan, api_server.namespace(BASELINE))
     (target,) = (one for one in children(plan, PROOF_SHA256) if one["kind"] == "Deployment")
     with pytest.raises(AssertionError, match="unrestricted capabilities"):

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -149,8 +150,12 @@ def test_nothing_that_may_be_read_has_the_password_or_its_hash(target: RunningTa
 
 
 def _programs(target: RunningTarget) -> dict[int, str]:
-    pids = [stat.pid for stat in descendants(target.process.pid)]
-    return {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids}
+    """Return what runs below a target, without what ends meanwhile."""
+    found = {}
+    for stat in descendants(target.process.pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found[stat.pid] = Path(f"/proc/{stat.pid}/comm").read_text().strip()
+    return found
 
 
 def test_a_session_reads_neither_the_directorys_files_nor_sssds_cache(target: RunningTarget) -> None:

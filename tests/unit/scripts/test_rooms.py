@@ -89,7 +89,7 @@ GATEWAY = Room(
         f"{API}/status/installed.py": r"    gateway: [^\n]+\n",
         f"{OPERATOR}/planning/installation.py": r"    gateway_(image|resources)[:=][^\n]+\n",
         f"{OPERATOR}/manifests/in_path.py": r"from [^\n]+ GATEWAY\n|, InPath.GATEWAY: GATEWAY",
-        f"{OPERATOR}/local/target.py": r"from [^\n]+ local_gateway\n|, InPath.GATEWAY: local_gateway",
+        f"{OPERATOR}/local/target.py": r"from [^\n]+ local_gateway\n|    InPath.GATEWAY: local_gateway,\n",
         f"{OPERATOR}/control/run/cluster_world.py": (
             r"from [^\n]+ make_gateway_secrets\n|InPath.GATEWAY: make_gateway_secrets"
         ),

@@ -95,7 +95,7 @@ BAD: dict[str, Bad] = {
     "delay-of-six-seconds": bad("client.networkDelay", "6s", says="5s"),
     "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
     "extra-keys-of-mina-sshd": _setting("mina-sshd", "extraKeys", 3),
-    "no-extra-keys": bad("client.extraKeys", 0, says="from 1 to 50"),
+    "no-extra-keys": bad("client.extraKeys", 0),
     "extra-keys-of-a-password": bad(
         "client", {"auth": "password", "extraKeys": 3}, "spec.client.extraKeys", base=EXTERNAL_BURST
     ),
