@@ -232,7 +232,8 @@ class LibraryTraits:
     `package` is its folder in the workers' `clients`, and `imports` what has to be installed for it. `logins` are the
     ways to log in that it has, `lacks` the settings that it has not, each with a reason (or an empty text), `sizes` the
     bounds of those that it has with narrower ones. `commands_only`: of steps it has commands and SFTP. `runs_programs`:
-    a program makes the connection. `cost` is its CPU time beside the default library's.
+    a program makes the connection. `chooses_source`: it connects from an address that a user states. `cost` is its CPU
+    time beside the default library's.
     """
 
     package: str
@@ -241,6 +242,7 @@ class LibraryTraits:
     lacks: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     has_jump_hosts: bool = True
+    chooses_source: bool = True
     commands_only: bool = False
     runs_programs: bool = False
     checks_host_certificates: bool = False
@@ -315,6 +317,7 @@ class Library(StrEnum):
             logins=(Auth.PUBLICKEY, Auth.PASSWORD),
             lacks={"readBufferSize": "", "extraKeys": "", "prompts": _WHO_ANSWERS},
             has_jump_hosts=False,
+            chooses_source=False,
             commands_only=True,
             runs_programs=True,
         ),

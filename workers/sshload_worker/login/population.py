@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import gevent
 from gevent.pool import Pool
 from sshload_contract.bounds import ContractError
-from sshload_contract.client import BY_KEY, DEFAULT_TOTP, Answer, Auth, Client, Library
+from sshload_contract.client import BY_KEY, DEFAULT_TOTP, Answer, Auth, Client
 from sshload_contract.population import Population, read_population, user_name
 from sshload_contract.users import (
     USER_MARK,
@@ -54,7 +54,6 @@ from sshload_worker.login.users_file import (
 )
 from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 
-_CANNOT_CHOOSE_SOURCE: Final = (Library.MINA_SSHD,)
 _AT_ONCE: Final = 16
 _PREPARED_WITHIN_S: Final = 1.0
 _USERS_IN_A_TURN: Final = 20
@@ -462,7 +461,7 @@ def _no_source_address(client: Client, *, is_direct: bool) -> str:
         return "the connection is to a jump host, which all users share"
     if client.network_delay_s:
         return "the relay of client.networkDelay makes the connection"
-    return f"{client.library} has no such setting" if client.library in _CANNOT_CHOOSE_SOURCE else ""
+    return "" if client.library.traits.chooses_source else f"{client.library} has no such setting"
 
 
 def _pick(config: UsersInTurn, users: Users) -> Callable[[int], int]:
