@@ -44,7 +44,8 @@ def test_the_example_logs_in_by_key_and_code_as_sshds_log_has_it_user_by_user_an
     log = (logs / "target.log").read_text()
     accepted = Counter(re.findall(r"Accepted keyboard-interactive/pam for (user\d+) ", log))
     assert sum(accepted.values()) == target["accepted"] + 1 == target["clientLogins"] + 1  # one before the load
-    assert Counter(re.findall(r"Partial publickey for (user\d+) ", log)) == accepted
+    by_key = Counter(re.findall(r"Partial publickey for (user\d+) ", log))
+    assert accepted - by_key == Counter()  # a login that the end of the load cuts off has a key alone
     assert max(accepted.values()) <= 2  # that of the login before the load
     assert target["accepted"] >= steps["login"].count > 0
     parts = ("auth.publickey", "auth.keyboardInteractive")
