@@ -106,7 +106,7 @@ def _target_failed(situation: Situation) -> Judgement | None:
         message = no_user_namespace(f"pod {pod.name} got none, and was stopped before anything in it was root: {said}")
         return _error(Reason.NO_USER_NAMESPACE, message, ConditionType.TARGET_READY)
     if pod.role is Role.TARGET and pod.exit_code == _EXIT_CONFIG:
-        if said.startswith(SSHD_REFUSES):
+        if SSHD_REFUSES in said:  # after the name of the program, where the kubelet takes the log for its last words
             message = f"{said}. Change spec.target.managed.sshd"
             return _error(Reason.SSHD_CONFIG_REJECTED, message, ConditionType.TARGET_READY)
         message = f"the target cannot be made as the test has it: {said}"

@@ -100,9 +100,10 @@ def test_a_worker_lost_while_the_load_runs_is_not_blamed_on_an_old_quota(running
     assert running.said() == ("Invalid", "WorkerLost")
 
 
-def test_a_rejected_sshd_config_is_told_in_sshds_own_words(started: Passes) -> None:
+@pytest.mark.parametrize("begin", ["", "sshload target: "], ids=["by the target", "by the kubelet, from its log"])
+def test_a_rejected_sshd_config_is_told_in_sshds_own_words(begin: str, started: Passes) -> None:
     words = "sshd refuses its configuration: sshd_config line 9: Bad configuration option: MaxStartup"
-    broken = pod(Role.TARGET, ready=False, exit_code=78, restarts=1, termination_message=f"{words}\n")
+    broken = pod(Role.TARGET, ready=False, exit_code=78, restarts=1, termination_message=f"{begin}{words}\n")
     started.run(broken, MASTER, after_s=2)
     assert started.said() == ("Error", "SshdConfigRejected")
     assert words in started.status["message"]
