@@ -150,7 +150,7 @@ def test_nothing_of_a_population_is_seen_whoever_of_it_is_refused(
     (tmp_path / "users.csv").write_text("\n".join(rows))
     reference = own_server.reference()
     del reference["user"], reference["credentialsSecretRef"]
-    spec = {"target": {"external": reference}, "client": {"users": {"secretRef": {"name": "users"}, "pick": "random"}}}
+    spec = {"target": {"external": reference}, "client": {"users": {"secretRef": {"name": "users"}}}}
     search = Search(Canary({**planted, "damaged key": damaged.encode(), "name": stranger.encode()}), temporary)
     options = ["--known-hosts", own_server.known_hosts, "--users", tmp_path / "users.csv"]
     test = write_test(tmp_path, **spec, loginBeforeLoad=False)
