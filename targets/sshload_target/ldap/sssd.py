@@ -1,6 +1,5 @@
 """sssd(8): its configuration, and the places in a private /etc that name it (nsswitch.conf(5), PAM's files)."""
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -148,6 +147,5 @@ def answers_for(name: str) -> bool:
         capture_output=True,
         check=False,
         timeout=_LOOKUP_TIMEOUT_S,
-        env={**os.environ},
     )
     return asked.returncode == 0

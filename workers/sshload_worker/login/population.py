@@ -4,6 +4,7 @@ A turn finds its user by its number alone. So all workers together have one sequ
 there are, and what is drawn by a seed is the same in each run.
 """
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -238,16 +239,16 @@ class _Derived:
         return f"the user {self.name(place)}"
 
 
-class _WithAnswers:
-    """Users who answer prompts, each with their own password and codes."""
+class _With(ABC):
+    """Users with something more in their credentials (`_make`), which are made once. All else is the users' own."""
 
-    def __init__(self, users: Users, client: Client, *, is_shared: bool) -> None:
+    def __init__(self, users: Users) -> None:
         self._users = users
-        self._client = client
-        self._is_shared = is_shared
-        self._takes_password = any(prompt.answer is Answer.PASSWORD for prompt in client.prompts)
         self._made: dict[int, Credentials] = {}
         self.weights: Iterable[float] = users.weights
+
+    @abstractmethod
+    def _make(self, place: int) -> Credentials: ...
 
     def __len__(self) -> int:
         return len(self._users)
@@ -261,6 +262,28 @@ class _WithAnswers:
             made = self._made[place] = self._make(place)
         return made
 
+    def source_address(self, place: int) -> str:
+        return self._users.source_address(place)
+
+    def password(self, place: int) -> str:
+        return self._users.password(place)
+
+    def totp_secret(self, place: int) -> bytes:
+        return self._users.totp_secret(place)
+
+    def described(self, place: int) -> str:
+        return self._users.described(place)
+
+
+class _WithAnswers(_With):
+    """Users who answer prompts, each with their own password and codes."""
+
+    def __init__(self, users: Users, client: Client, *, is_shared: bool) -> None:
+        super().__init__(users)
+        self._client = client
+        self._is_shared = is_shared
+        self._takes_password = any(prompt.answer is Answer.PASSWORD for prompt in client.prompts)
+
     def _make(self, place: int) -> Credentials:
         users, client, found = self._users, self._client, self._users.credentials(place)
         if self._takes_password:
@@ -270,58 +293,21 @@ class _WithAnswers:
             found = replace(found, second_factor=codes)
         return replace(found, prompts=client.prompts)
 
-    def source_address(self, place: int) -> str:
-        return self._users.source_address(place)
 
-    def password(self, place: int) -> str:
-        return self._users.password(place)
-
-    def totp_secret(self, place: int) -> bytes:
-        return self._users.totp_secret(place)
-
-    def described(self, place: int) -> str:
-        return self._users.described(place)
-
-
-class _WithTickets:
+class _WithTickets(_With):
     """Users who log in by Kerberos. Each gets tickets by the password that it has by itself, or else by a keytab."""
 
     def __init__(self, users: Users, endpoint: Endpoint, client: Client, role: str) -> None:
-        self._users = users
+        super().__init__(users)
         self._endpoint = endpoint
         self._kerberos = client.kerberos
         self._role = role
-        self._made: dict[int, Credentials] = {}
-        self.weights: Iterable[float] = users.weights
         if endpoint.ticket_cache_path:
             raise GeneratorFaultError(f"{role}'s ticket cache is of one user: give a keytab with the keys of all users")
 
-    def __len__(self) -> int:
-        return len(self._users)
-
-    def name(self, place: int) -> str:
-        return self._users.name(place)
-
-    def credentials(self, place: int) -> Credentials:
-        made = self._made.get(place)
-        if made is None:
-            password = self._users.credentials(place).password
-            made = self._made[place] = credentials_with_tickets(
-                self._endpoint, self._role, self.name(place), password, self._kerberos
-            )
-        return made
-
-    def source_address(self, place: int) -> str:
-        return self._users.source_address(place)
-
-    def password(self, place: int) -> str:
-        return self._users.password(place)
-
-    def totp_secret(self, place: int) -> bytes:
-        return self._users.totp_secret(place)
-
-    def described(self, place: int) -> str:
-        return self._users.described(place)
+    def _make(self, place: int) -> Credentials:
+        password = self._users.credentials(place).password
+        return credentials_with_tickets(self._endpoint, self._role, self.name(place), password, self._kerberos)
 
     def get_tickets(self, limit_s: float) -> None:
         """Get the tickets of all users, some at once, before the load: each login would have to wait for its own."""
