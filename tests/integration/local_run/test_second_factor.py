@@ -2,15 +2,15 @@
 
 import re
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from canary import Canary, Search
-from local_cli import Started, start, wait_until
+from canary import Canary, population_of_run, searched_for_its_own, secrets_of_population
+from local_cli import Started, start
 from short_examples import short_test
-from sshload_contract.population import read_population
 from statuses import steps_of
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
@@ -30,15 +30,7 @@ def test_the_example_logs_in_by_key_and_code_as_sshds_log_has_it_user_by_user_an
 ) -> None:
     file, logs = tmp_path / "test.yaml", tmp_path / "logs"
     file.write_text(yaml.safe_dump(small()))
-    started = start("run", file, "--output", "json", "--logs", logs, "--save", tmp_path / "saved", as_installed=True)
-    search = Search(planted(started), temporary)
-    search.follow(started)
-    ended = started.wait()
-    for name, content in {"stdout": ended.out, "stderr": ended.err, "saved": (tmp_path / "saved").read_text()}.items():
-        search.note(name, content)
-    for path in logs.iterdir():
-        search.note(path.name, path.read_bytes())
-    assert sorted(search.found) == []
+    ended, _ = searched_for_its_own(file, tmp_path, temporary, planted)
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
     steps, target = steps_of(ended.status), ended.status["results"]["target"]
     log = (logs / "target.log").read_text()
@@ -62,24 +54,8 @@ def mean_ms(step: Any) -> float:
 
 def planted(started: Started) -> Canary:
     """Return what nobody may see of the population of a run, which is made when it starts."""
-    found: list[Path] = []
-
-    def is_made() -> bool:
-        folders = {(Path("/proc") / str(pid) / "cwd").readlink() for pid in started.process_ids("sshload_target")}
-        found.extend(folder / "keys/population" for folder in folders if (folder / "keys/population").exists())
-        return bool(found)
-
-    wait_until(is_made, "the secret of the population")
-    population = read_population(found[0].read_text(), _USERS)
-    names = [name for name, _ in zip(population.names, range(8), strict=False)]
-    return Canary(
-        {
-            "secret of the population": population.secret,
-            "password": population.password.encode(),
-            **{f"key of {name}": population.key_seed(name) for name in names},
-            **{f"TOTP secret of {name}": population.totp_secret(name) for name in names},
-        }
-    )
+    population = population_of_run(started, _USERS)
+    return secrets_of_population(population, islice(population.names, 8))
 
 
 @pytest.mark.full

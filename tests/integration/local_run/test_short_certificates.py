@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-from canary import Canary, Search, new_key, new_text, searched, secrets_of_key
-from local_cli import Started, measured, start, wait_until, write_test
+from canary import Canary, Search, key_of_run, new_key, new_text, searched, searched_for_its_own, secrets_of_key
+from local_cli import Started, measured, write_test
 from own_server import USER
 from short_examples import short_test
 from ssh_server import make_keys, ssh_server
@@ -86,31 +86,14 @@ def test_an_author_s_authority_signs_for_a_server_that_exists_and_is_seen_nowher
 def test_the_authority_of_a_run_is_seen_nowhere(tmp_path: Path, temporary: Path) -> None:
     client = {"auth": "certificate", "certificates": _SHORT}
     test = write_test(tmp_path, target=verbose(), client=client, load=_SMALL, thresholds=[])
-    logs = tmp_path / "logs"
-    started = start("run", test, "--output", "json", "--logs", logs, "--save", tmp_path / "saved", as_installed=True)
-    search = Search(planted(started), temporary)
-    search.follow(started)
-    ended = started.wait()
-    for name, content in {"stdout": ended.out, "stderr": ended.err, "saved": (tmp_path / "saved").read_text()}.items():
-        search.note(name, content)
-    for path in logs.iterdir():
-        search.note(path.name, path.read_bytes())
+    ended, search = searched_for_its_own(test, tmp_path, temporary, planted)
     assert {"metrics", "the environ of sshd", "target.log"} <= search.seen
-    assert sorted(search.found) == []
     assert ended.status["results"]["failures"] == 0, ended.err
 
 
 def planted(started: Started) -> Canary:
     """Return the authority of a run, which is made when it starts."""
-    found: list[Path] = []
-
-    def is_made() -> bool:
-        folders = {(Path("/proc") / str(pid) / "cwd").readlink() for pid in started.process_ids("sshload_target")}
-        found.extend(folder / "keys/user_ca" for folder in folders if (folder / "keys/user_ca").exists())
-        return bool(found)
-
-    wait_until(is_made, "the authority of the run")
-    return Canary(secrets_of_key(found[0].read_bytes()))
+    return Canary(secrets_of_key(key_of_run(started, "user_ca")))
 
 
 @pytest.mark.root

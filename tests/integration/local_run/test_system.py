@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from canary import Canary, Search
-from local_cli import SSHLOAD, Started, measured, start, wait_until, write_test
+from canary import Canary, population_of_run, searched_for_its_own, secrets_of_population
+from local_cli import SSHLOAD, Started, measured, write_test
 from running_target import WITHIN_S
 from short_examples import short_test
-from sshload_contract.population import read_population
 from statuses import steps_of
 
 pytestmark = pytest.mark.root
@@ -46,42 +45,16 @@ def test_a_password_logs_in_and_no_credential_of_the_population_is_seen_anywhere
 ) -> None:
     client = {"auth": "keyboard-interactive"}
     test = write_test(tmp_path, target=system(), load=_SMALL, client=client, thresholds=[])
-    logs = tmp_path / "logs"
-    started = start("run", test, "--output", "json", "--logs", logs, "--save", tmp_path / "saved", as_installed=True)
-    search = Search(planted(started), temporary)
-    search.follow(started)
-    ended = started.wait()
-    for name, content in {"stdout": ended.out, "stderr": ended.err, "saved": (tmp_path / "saved").read_text()}.items():
-        search.note(name, content)
-    for path in logs.iterdir():
-        search.note(path.name, path.read_bytes())
+    ended, search = searched_for_its_own(test, tmp_path, temporary, planted)
     assert {"metrics", "the environ of python", "target.log"} <= search.seen
-    assert sorted(search.found) == []
     assert ended.status["results"]["failures"] == 0, ended.err
-    accepted = (logs / "target.log").read_text().count("Accepted keyboard-interactive/pam for user00001 ")
+    accepted = (tmp_path / "logs/target.log").read_text().count("Accepted keyboard-interactive/pam for user00001 ")
     assert accepted == ended.status["results"]["target"]["accepted"] + 1  # the login before the load
 
 
 def planted(started: Started) -> Canary:
     """Return what nobody may see of the population of a run, which is made when it starts."""
-    found: list[Path] = []
-
-    def is_made() -> bool:
-        assert started.process.poll() is None, started.said()
-        folders = {(Path("/proc") / str(pid) / "cwd").readlink() for pid in started.process_ids("sshload_target")}
-        found.extend(folder / "keys/population" for folder in folders if (folder / "keys/population").exists())
-        return bool(found)
-
-    wait_until(is_made, "the secret of the population")
-    population = read_population(found[0].read_text(), 1)
-    return Canary(
-        {
-            "secret of the population": population.secret,
-            "password": population.password.encode(),
-            "key": population.key_seed("user00001"),
-            "TOTP secret": population.totp_secret("user00001"),
-        }
-    )
+    return secrets_of_population(population_of_run(started, 1), ["user00001"])
 
 
 def test_the_machine_is_after_a_run_what_it_was_before(tmp_path: Path) -> None:

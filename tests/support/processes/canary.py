@@ -11,7 +11,7 @@ import secrets
 import stat
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
@@ -20,7 +20,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
-from local_cli import Started, metrics, start
+from local_cli import Ended, Started, metrics, start, wait_until
+from sshload_contract.population import Population, read_population
 
 KEY_MARKS = (b"PRIVATE KEY-----", base64.b64encode(b"openssh-key-v1\0").rstrip(b"=")[:-1])
 _BASE64_GROUP = 3
@@ -184,6 +185,58 @@ def searched(search: Search, test: Path, logs: Path, *options: str | Path) -> di
     assert looked_at | ({"metrics"} if has_loaded else set()) <= search.seen
     assert sorted(search.found) == []
     return ended.status
+
+
+def searched_for_its_own(
+    test: Path, folder: Path, temporary: Path, planted: Callable[[Started], Canary]
+) -> tuple[Ended, Search]:
+    """Run a test, search everywhere for what the run has made itself, and return both; fails where it is found.
+
+    `planted` tells that, once it is made. The logs are in `folder`, below `logs`.
+    """
+    logs, saved = folder / "logs", folder / "saved"
+    started = start("run", test, "--output", "json", "--logs", logs, "--save", saved, as_installed=True)
+    search = Search(planted(started), temporary)
+    search.follow(started)
+    ended = started.wait()
+    for name, content in {"stdout": ended.out, "stderr": ended.err, "saved": saved.read_text()}.items():
+        search.note(name, content)
+    for path in logs.iterdir():
+        search.note(path.name, path.read_bytes())
+    assert sorted(search.found) == []
+    return ended, search
+
+
+def key_of_run(started: Started, name: str) -> bytes:
+    """Return a file of a run's keys, as soon as its target has it."""
+    found: list[Path] = []
+
+    def is_made() -> bool:
+        assert started.process.poll() is None, started.said()
+        folders = {Path(f"/proc/{pid}/cwd").readlink() for pid in started.process_ids("sshload_target")}
+        found.extend(path for folder in folders if (path := folder / "keys" / name).exists())
+        return bool(found)
+
+    wait_until(is_made, f"the key {name} of the run")
+    return found[0].read_bytes()
+
+
+def population_of_run(started: Started, users: int) -> Population:
+    """Return the population of a run, as soon as its target has its secret."""
+    return read_population(key_of_run(started, "population").decode(), users)
+
+
+def secrets_of_population(population: Population, names: Iterable[str]) -> Canary:
+    """Return what nobody may see of a population, and of these of its users."""
+    names = list(names)
+    return Canary(
+        {
+            "secret of the population": population.secret,
+            "password": population.password.encode(),
+            **{f"key of {name}": population.key_seed(name) for name in names},
+            **{f"TOTP secret of {name}": population.totp_secret(name) for name in names},
+        }
+    )
 
 
 def _marked(mark: str) -> list[Path]:
